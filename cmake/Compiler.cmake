@@ -1,0 +1,54 @@
+# How everything here is compiled: language, warnings, visibility, sanitizers, where the results go.
+if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12) OR
+   (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14))
+  message(FATAL_ERROR "ckpt needs g++ 12 or clang 14, or later; this is ${CMAKE_CXX_COMPILER_ID} "
+                      "${CMAKE_CXX_COMPILER_VERSION} (${CMAKE_CXX_COMPILER})")
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Only for ckpt on its own: who builds it inside another project decides these there.
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Type of build" FORCE)
+  endif()
+  # Assertions stay on, and enough is kept for a stack trace with names and lines.
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+  if(NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
+    set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
+  endif()
+  find_program(CKPT_CCACHE ccache)
+  if(CKPT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CKPT_CCACHE})
+  endif()
+endif()
+
+# Designated initializers leave fields to their defaults on purpose.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # These judge what is left after inlining, and g++ 12 and 13 take the standard library's own vectors and strings for
+  # faults (GCC bugs 105329, 105651, 107852).
+  add_compile_options(-Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
+  if(CKPT_SANITIZE)
+    add_compile_options(-Wno-maybe-uninitialized)  # likewise, misled by the sanitizers' own code
+  endif()
+endif()
+
+if(CKPT_SANITIZE)
+  add_compile_options(-fsanitize=${CKPT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${CKPT_SANITIZE})
+endif()
+if(CKPT_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)

@@ -1,0 +1,143 @@
+#include "container/zip_end.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckpt/limits.h"
+#include "container/zip_format.h"
+#include "io/bytes.h"
+
+namespace ckpt::zip {
+namespace {
+
+// An end record and what stands before it, all in the window that was read: thousands of candidates in a hostile file
+// cost no further read, which an inflating source would pay for dearly.
+struct Candidate {
+  const std::byte* record;  // end_size bytes and more
+  std::size_t before;       // bytes of the window in front of it
+  std::uint64_t position;
+};
+
+void refuse_disks(std::uint64_t disk, std::uint64_t directory_disk, bool whole, std::uint64_t at) {
+  if (disk == 0 && directory_disk == 0 && whole) return;
+  throw Error(ErrorCode::unsupported, "a zip archive split over several disks").expected("one file").at(at);
+}
+
+// The fields of the 32-bit record must be all ones or say the same as the ZIP64 record: else readers disagree.
+void require_same(std::uint64_t narrow, std::uint64_t ones, std::uint64_t wide, const char* what, std::uint64_t at) {
+  if (narrow == ones || narrow == wide) return;
+  throw corrupt(std::string("the end record gives ") + what + " as " + std::to_string(narrow), at)
+      .expected(std::to_string(wide) + " as in the ZIP64 end record");
+}
+
+// Overwrites `end` with the ZIP64 record where the locator in front of the end record names one.
+// Returns where the end records begin.
+std::uint64_t resolve_zip64(const Candidate& candidate, End& end) {
+  if (candidate.before < locator_size) return candidate.position;
+  const std::byte* locator = candidate.record - locator_size;
+  const std::uint64_t locator_at = candidate.position - locator_size;
+  if (load_le<std::uint32_t>(locator) != locator_signature) return candidate.position;
+
+  const auto record_at = load_le<std::uint64_t>(locator + 8);
+  refuse_disks(load_le<std::uint32_t>(locator + 4), 0, load_le<std::uint32_t>(locator + 16) <= 1, locator_at);
+  // Some readers look in front of the locator, others where it points: only one place pleases both.
+  if (candidate.before < locator_size + end64_size || record_at != locator_at - end64_size)
+    throw corrupt("the ZIP64 locator points to byte " + std::to_string(record_at), locator_at + 8)
+        .expected("the 56 bytes in front of it");
+  const std::byte* record = locator - end64_size;
+  if (load_le<std::uint32_t>(record) != end64_signature)
+    throw corrupt("no ZIP64 end record where its locator points", record_at);
+  const auto size = load_le<std::uint64_t>(record + 4);
+  if (size != end64_size - 12)
+    throw corrupt("a ZIP64 end record of " + std::to_string(size) + " bytes", record_at + 4).expected("44");
+
+  const auto on_disk = load_le<std::uint64_t>(record + 24);
+  end.members = load_le<std::uint64_t>(record + 32);
+  end.directory_size = load_le<std::uint64_t>(record + 40);
+  end.directory_offset = load_le<std::uint64_t>(record + 48);
+  refuse_disks(load_le<std::uint32_t>(record + 16), load_le<std::uint32_t>(record + 20), on_disk == end.members,
+               record_at + 16);
+
+  const std::byte* narrow = candidate.record;
+  require_same(load_le<std::uint16_t>(narrow + 10), ones16, end.members, "the number of members",
+               candidate.position + 10);
+  require_same(load_le<std::uint32_t>(narrow + 12), ones32, end.directory_size, "the directory's size",
+               candidate.position + 12);
+  require_same(load_le<std::uint32_t>(narrow + 16), ones32, end.directory_offset, "the directory's offset",
+               candidate.position + 16);
+  return record_at;
+}
+
+End examine(const Candidate& candidate, std::uint64_t file_size) {
+  const std::byte* record = candidate.record;
+  End end;
+  const auto on_disk = load_le<std::uint16_t>(record + 8);
+  end.members = load_le<std::uint16_t>(record + 10);
+  end.directory_size = load_le<std::uint32_t>(record + 12);
+  end.directory_offset = load_le<std::uint32_t>(record + 16);
+  const std::uint64_t comment = load_le<std::uint16_t>(record + 20);
+  end.archive_end = candidate.position + end_size + comment;
+  if (end.archive_end > file_size)
+    throw Error(ErrorCode::truncated,
+                "an archive comment of " + std::to_string(comment) + " bytes reaches past the end of the file")
+        .at(candidate.position + 20)
+        .hint("the file is cut short; fetch or save it again");
+  const auto disk = load_le<std::uint16_t>(record + 4);
+  const auto directory_disk = load_le<std::uint16_t>(record + 6);
+  refuse_disks(disk == ones16 ? 0 : disk, directory_disk == ones16 ? 0 : directory_disk, on_disk == end.members,
+               candidate.position + 4);
+
+  const std::uint64_t records_at = resolve_zip64(candidate, end);
+  const auto directory_end = checked_add(end.directory_offset, end.directory_size);
+  if (!directory_end || *directory_end != records_at)
+    throw corrupt("a directory of " + std::to_string(end.directory_size) + " bytes at byte " +
+                      std::to_string(end.directory_offset),
+                  candidate.position + 12)
+        .expected("it to end where the end records begin, at byte " + std::to_string(records_at));
+  return end;
+}
+
+void check_limits(const End& end) {
+  if (end.members > limits::zip_members)
+    throw Error(ErrorCode::limit_exceeded, "an archive of " + std::to_string(end.members) + " members")
+        .expected("at most " + std::to_string(limits::zip_members));
+  if (end.directory_size > limits::zip_directory_bytes)
+    throw Error(ErrorCode::limit_exceeded, "a zip directory of " + std::to_string(end.directory_size) + " bytes")
+        .expected("at most " + std::to_string(limits::zip_directory_bytes));
+}
+
+}  // namespace
+
+End find_end(const ByteSource& source) {
+  const std::uint64_t file_size = source.size();
+  const auto tail_size = static_cast<std::size_t>(
+      std::min<std::uint64_t>(file_size, end64_size + locator_size + end_size + comment_maximum));
+  const std::uint64_t tail_at = file_size - tail_size;
+  std::vector<std::byte> tail(tail_size);
+  source.read_exactly(tail_at, tail);
+
+  std::optional<Error> first;
+  for (std::size_t i = tail_size >= end_size ? tail_size - end_size + 1 : 0; i-- > 0;) {
+    if (file_size - (tail_at + i) > end_size + comment_maximum) break;
+    if (load_le<std::uint32_t>(tail.data() + i) != end_signature) continue;
+    try {
+      const End end = examine({tail.data() + i, i, tail_at + i}, file_size);
+      check_limits(end);
+      return end;
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::corrupt && e.code() != ErrorCode::truncated) throw;
+      // Of several that do not fit, the one nearest to the end is the one to talk about.
+      if (!first) first = e;
+    }
+  }
+  if (first) throw *first;
+  throw Error(ErrorCode::truncated, "no end of central directory")
+      .expected("a zip archive's last 22 bytes")
+      .at(file_size)
+      .hint("the file is cut short or is no zip archive; fetch or save it again");
+}
+
+}  // namespace ckpt::zip

@@ -1,0 +1,18 @@
+#include "container/zip_format.h"
+
+#include <utility>
+
+namespace ckpt::zip {
+
+std::string quoted(std::string_view name) {
+  constexpr std::size_t longest = 120;
+  return "'" + std::string(name.substr(0, longest)) + (name.size() > longest ? "…'" : "'");
+}
+
+Error corrupt(std::string found, std::uint64_t at) {
+  return Error(ErrorCode::corrupt, std::move(found))
+      .at(at)
+      .hint("the archive was damaged or edited; fetch or save it again");
+}
+
+}  // namespace ckpt::zip

@@ -1,0 +1,85 @@
+#include "container/zip_names.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ckpt/error.h"
+#include "container/zip_format.h"
+
+namespace ckpt::zip {
+namespace {
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::uint64_t folded_hash(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (char c : name) hash = (hash ^ static_cast<unsigned char>(lower(c))) * 0x100000001b3;
+  return hash;
+}
+
+int compare_folded(std::string_view a, std::string_view b) {
+  const std::size_t shared = std::min(a.size(), b.size());
+  for (std::size_t i = 0; i < shared; ++i) {
+    const auto x = static_cast<unsigned char>(lower(a[i])), y = static_cast<unsigned char>(lower(b[i]));
+    if (x != y) return x < y ? -1 : 1;
+  }
+  if (a.size() == b.size()) return 0;
+  return a.size() < b.size() ? -1 : 1;
+}
+
+bool has_parent(std::string_view name) {
+  for (std::size_t from = 0; from <= name.size();) {
+    const std::size_t slash = std::min(name.find('/', from), name.size());
+    if (name.substr(from, slash - from) == "..") return true;
+    from = slash + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_name(std::string_view name) {
+  const auto refuse = [&](const char* what) {
+    throw Error(ErrorCode::corrupt, std::string(what) + " " + quoted(name))
+        .expected("a relative path of plain parts")
+        .hint("do not trust this archive: its names try to reach outside of it");
+  };
+  if (name.empty()) throw Error(ErrorCode::corrupt, "a member without a name").expected("a relative path");
+  if (name.find('\0') != name.npos) refuse("a NUL in member name");
+  if (name.find('\\') != name.npos) refuse("a backslash in member name");
+  if (name[0] == '/') refuse("an absolute path as member name");
+  if (name.size() > 1 && name[1] == ':' && lower(name[0]) >= 'a' && lower(name[0]) <= 'z')
+    refuse("an absolute path as member name");
+  if (has_parent(name)) refuse("'..' in member name");
+}
+
+NameIndex::NameIndex(std::size_t count, const NameOf& name_of) {
+  keys_.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) keys_.push_back({folded_hash(name_of(i)), i});
+  std::sort(keys_.begin(), keys_.end(), [&](const Key& a, const Key& b) {
+    if (a.hash != b.hash) return a.hash < b.hash;
+    if (a.position == b.position) return false;
+    const int order = compare_folded(name_of(a.position), name_of(b.position));
+    return order != 0 ? order < 0 : a.position < b.position;
+  });
+}
+
+void NameIndex::each_clash(const NameOf& name_of, const std::function<void(std::size_t, std::size_t)>& found) const {
+  for (std::size_t i = 1; i < keys_.size(); ++i) {
+    const Key &a = keys_[i - 1], &b = keys_[i];
+    if (a.hash == b.hash && compare_folded(name_of(a.position), name_of(b.position)) == 0)
+      found(a.position, b.position);
+  }
+}
+
+std::ptrdiff_t NameIndex::find(std::string_view name, const NameOf& name_of) const {
+  const std::uint64_t hash = folded_hash(name);
+  auto at = std::lower_bound(keys_.begin(), keys_.end(), hash, [&](const Key& key, std::uint64_t wanted) {
+    return key.hash != wanted ? key.hash < wanted : compare_folded(name_of(key.position), name) < 0;
+  });
+  for (; at != keys_.end() && at->hash == hash && compare_folded(name_of(at->position), name) == 0; ++at)
+    if (name_of(at->position) == name) return static_cast<std::ptrdiff_t>(at->position);
+  return -1;
+}
+
+}  // namespace ckpt::zip

@@ -1,0 +1,144 @@
+#include "container/zip_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "container/zip_directory.h"
+#include "container/zip_end.h"
+#include "container/zip_format.h"
+#include "container/zip_local.h"
+#include "io/bytes.h"
+#include "io/inflate.h"
+
+namespace ckpt {
+namespace {
+
+using zip::DirectoryEntry;
+
+// Runs one check. False where it failed and the failure was noted rather than thrown.
+template <class Check>
+bool passes(const ReadContext& context, const ByteSource& source, const std::string& where, const Check& check) {
+  try {
+    check();
+    return true;
+  } catch (Error& e) {
+    // A disk that cannot be read is not a fault of the file.
+    if (e.code() == ErrorCode::io) throw;
+    context.report(e.in(source.name()), where);
+    return false;
+  }
+}
+
+void check_start(const std::vector<DirectoryEntry>& entries, const zip::End& end) {
+  const std::uint64_t first = entries.empty() ? end.directory_offset : entries.front().member.header_offset;
+  if (first == 0) return;
+  throw Error(ErrorCode::corrupt, std::to_string(first) + " bytes before the first member of the archive")
+      .expected("none")
+      .at(0)
+      .hint("what stands before an archive may be another file: cut it off, if it is to be trusted");
+}
+
+// Sets the data offset of each entry and returns those that can be read.
+std::vector<ZipMember> check_members(const ByteSource& source, std::vector<DirectoryEntry>& entries,
+                                     const zip::End& end, const ReadContext& context) {
+  zip::LocalHeaders headers(source, entries, end.directory_offset);
+  std::vector<ZipMember> members;
+  members.reserve(entries.size());
+  std::uint64_t free_from = 0;
+  std::string before;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    DirectoryEntry& entry = entries[i];
+    ZipMember& member = entry.member;
+    const bool placed = passes(context, source, member.name, [&] {
+      member.data_offset = headers.locate(i);
+      const std::uint64_t data_end = zip::data_end(entry, end.directory_offset);
+      if (member.header_offset < free_from)
+        throw zip::corrupt("member " + zip::quoted(member.name) + " overlaps " + zip::quoted(before),
+                           member.header_offset)
+            .expected("it at byte " + std::to_string(free_from) + " or later");
+      free_from = data_end;
+      before = member.name;
+    });
+    if (!placed) continue;
+    if (!passes(context, source, member.name, [&] { zip::check_readable(entry); })) continue;
+    passes(context, source, member.name, [&] { zip::check_path(entry); });
+    passes(context, source, member.name, [&] { headers.compare(i); });
+    if (!member.name.ends_with('/')) members.push_back(std::move(member));
+  }
+  return members;
+}
+
+}  // namespace
+
+ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context) {
+  try {
+    ZipReader reader;
+    const zip::End end = zip::find_end(*source);
+    reader.trailing_bytes_ = source->size() - end.archive_end;
+    std::vector<DirectoryEntry> entries = zip::read_directory(*source, end);
+    const auto by_offset = [](const DirectoryEntry& a, const DirectoryEntry& b) {
+      return a.member.header_offset < b.member.header_offset;
+    };
+    if (!std::is_sorted(entries.begin(), entries.end(), by_offset))
+      std::stable_sort(entries.begin(), entries.end(), by_offset);
+
+    passes(context, *source, "", [&] { check_start(entries, end); });
+    std::vector<ZipMember>& members = reader.members_;
+    members = check_members(*source, entries, end, context);
+
+    const auto name_of = [&](std::size_t i) { return std::string_view(members[i].name); };
+    reader.names_ = zip::NameIndex(members.size(), name_of);
+    reader.names_.each_clash(name_of, [&](std::size_t a, std::size_t b) {
+      passes(context, *source, members[b].name, [&] {
+        const bool same = members[a].name == members[b].name;
+        throw zip::corrupt("two members named " + zip::quoted(members[b].name) +
+                               (same ? "" : " and " + zip::quoted(members[a].name) + ", equal but for case"),
+                           members[b].header_offset);
+      });
+    });
+
+    const auto has_bytes = [](const ZipMember& m) { return m.size != 0; };
+    const auto has_sum = [](const ZipMember& m) { return m.size != 0 && m.crc32 != 0; };
+    reader.has_checksums_ =
+        std::none_of(members.begin(), members.end(), has_bytes) || std::any_of(members.begin(), members.end(), has_sum);
+    reader.source_ = std::move(source);
+    return reader;
+  } catch (Error& e) {
+    if (source) e.in(source->name());
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, "no memory for the zip directory").in(source->name());
+  }
+}
+
+const ZipMember* ZipReader::find(std::string_view name) const {
+  const std::ptrdiff_t at = names_.find(name, [&](std::size_t i) { return std::string_view(members_[i].name); });
+  return at < 0 ? nullptr : &members_[static_cast<std::size_t>(at)];
+}
+
+ByteSourcePtr ZipReader::read(const ZipMember& member) const {
+  std::optional<std::uint32_t> crc;
+  if (has_checksums_) crc = member.crc32;
+  std::string name = source_->name() + ": member " + zip::quoted(member.name);
+  if (member.method == zip::method_stored) return slice(source_, member.data_offset, member.size, std::move(name), crc);
+  ByteSourcePtr compressed = slice(source_, member.data_offset, member.compressed_size, name);
+  return inflate_raw(std::move(compressed), member.size, std::move(name), crc);
+}
+
+bool is_zip(const ByteSource& source) {
+  try {
+    std::array<std::byte, 4> magic{};
+    if (source.read_at(0, magic) != magic.size()) return false;
+    const auto signature = load_le<std::uint32_t>(magic.data());
+    // An empty archive is nothing but end records.
+    return signature == zip::local_signature || signature == zip::end_signature || signature == zip::end64_signature;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ckpt/byte_sink.h"
+#include "ckpt/byte_source.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/export.h"
+
+/// Detecting, reading and writing checkpoints in any format.
+///
+///     auto c = ckpt::load("model.pt.gz");             // what it is, its content says
+///     ckpt::save(c, "model.pt", {.gzip = false});     // as it was, but bare
+namespace ckpt {
+
+struct FormatInfo {
+  std::string name;         ///< "torch"
+  std::string description;  ///< one line
+  std::vector<std::string> suffixes;
+  bool reads = false;
+  bool writes = false;
+};
+
+/// The registry, in the order formats are asked.
+CKPT_API std::vector<FormatInfo> formats();
+
+/// What a source holds, by content alone.
+struct Detection {
+  std::string format;  ///< empty where no format knows it
+  int gzip_layers = 0;
+};
+
+/// Throws Error: io, limit_exceeded (gzip inside gzip inside gzip).
+CKPT_API Detection detect(const ByteSourcePtr& source);
+
+/// Reads a checkpoint; tensor bytes stay in the source. Throws Error: unsupported (named where it is recognised),
+/// corrupt, truncated, limit_exceeded, io.
+CKPT_API Checkpoint read(const ByteSourcePtr& source);
+/// open_file() and read().
+CKPT_API Checkpoint load(const std::string& path);
+
+struct WriteOptions {
+  std::string format;             ///< empty: the checkpoint's own
+  std::optional<int> protocol;    ///< of pickles, 0 to 5; none: the checkpoint's own
+  bool allow_unsafe = false;      ///< pass dangerous globals on
+};
+
+/// Writes a checkpoint to a sink; does not commit it. Throws Error: unsafe, unsupported (by the tensor's name), io, and
+/// what reading the source throws: a CRC that does not match stops the copy.
+CKPT_API void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options = {});
+
+struct SaveOptions : WriteOptions {
+  std::optional<int> gzip_level;  ///< compress at this level; none: see `gzip`
+  std::optional<bool> gzip;       ///< none: as OUT's suffix says (".gz"), else as the source was
+  bool no_clobber = false;
+};
+
+struct SaveReport {
+  std::string format;
+  bool gzip = false;
+  std::uint64_t bytes = 0;  ///< of the file written
+};
+
+/// Writes a file (or "-", standard output) whole or not at all, and before it appears reads its directory and pickle
+/// back and compares the CRCs with those taken while writing.
+CKPT_API SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options = {});
+
+/// One thing verify() found.
+struct Finding {
+  bool fault = true;  ///< false: a remark (no checksum covers it)
+  std::string what;
+  std::string where;  ///< a member, a tensor, or empty for the file
+};
+
+/// Reads every byte and checks every size, CRC and reference; goes on after a fault. Throws Error only where the format
+/// is not recognised or the file cannot be read at all.
+CKPT_API std::vector<Finding> verify(const ByteSourcePtr& source);
+
+}  // namespace ckpt

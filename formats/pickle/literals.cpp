@@ -1,0 +1,249 @@
+#include "pickle/literals.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+
+namespace ckpt::pickle {
+namespace {
+
+void append_utf8(std::string& out, std::uint32_t code) {
+  const auto tail = [&](int shift) { out.push_back(static_cast<char>(0x80 | ((code >> shift) & 0x3F))); };
+  if (code < 0x80) {
+    out.push_back(static_cast<char>(code));
+  } else if (code < 0x800) {
+    out.push_back(static_cast<char>(0xC0 | code >> 6));
+    tail(0);
+  } else if (code < 0x10000) {
+    out.push_back(static_cast<char>(0xE0 | code >> 12));
+    tail(6), tail(0);
+  } else {
+    out.push_back(static_cast<char>(0xF0 | code >> 18));
+    tail(12), tail(6), tail(0);
+  }
+}
+
+/// The code point at text[at], and how long it is; 0 long where it is no UTF-8.
+std::pair<std::uint32_t, std::size_t> decode_utf8(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || at + length > text.size()) return {0, 0};
+  std::uint32_t code = lead & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {0, 0};
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  static constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  if (code < least[length] || code > 0x10FFFF) return {0, 0};
+  return {code, length};
+}
+
+std::optional<std::uint32_t> parse_digits(std::string_view text, std::size_t at, std::size_t count, int base) {
+  if (at + count > text.size()) return std::nullopt;
+  std::uint32_t value = 0;
+  const char* const end = text.data() + at + count;
+  const auto [stop, error] = std::from_chars(text.data() + at, end, value, base);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+bool is_octal(char c) { return c >= '0' && c <= '7'; }
+
+constexpr std::string_view simple_escapes = "\\'\"abfnrtv";
+constexpr std::string_view simple_values = "\\'\"\a\b\f\n\r\t\v";
+
+}  // namespace
+
+std::optional<std::string> unescape_string(std::string_view escaped) {
+  std::string out;
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    if (escaped[i] != '\\') {
+      out.push_back(escaped[i]);
+      continue;
+    }
+    if (++i == escaped.size()) return std::nullopt;
+    if (const auto known = simple_escapes.find(escaped[i]); known != std::string_view::npos) {
+      out.push_back(simple_values[known]);
+    } else if (escaped[i] == 'x') {
+      const auto value = parse_digits(escaped, i + 1, 2, 16);
+      if (!value) return std::nullopt;
+      out.push_back(static_cast<char>(*value));
+      i += 2;
+    } else if (is_octal(escaped[i])) {
+      std::uint32_t value = 0;
+      std::size_t digits = 0;
+      for (; digits < 3 && i + digits < escaped.size() && is_octal(escaped[i + digits]); ++digits)
+        value = value * 8 + static_cast<std::uint32_t>(escaped[i + digits] - '0');
+      out.push_back(static_cast<char>(value));
+      i += digits - 1;
+    } else {
+      out.push_back('\\');
+      out.push_back(escaped[i]);
+    }
+  }
+  return out;
+}
+
+std::string quote_string(std::string_view bytes) {
+  std::string out = "'";
+  for (const char c : bytes) {
+    const auto value = static_cast<unsigned char>(c);
+    if (c == '\\' || c == '\'') {
+      out.push_back('\\');
+      out.push_back(c);
+    } else if (value >= 0x20 && value < 0x7F) {
+      out.push_back(c);
+    } else {
+      out += "\\x";
+      out.push_back(hex_digits[value >> 4]);
+      out.push_back(hex_digits[value & 15]);
+    }
+  }
+  return out + "'";
+}
+
+std::optional<std::string> unescape_unicode(std::string_view escaped) {
+  std::string out;
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    const bool short_escape = escaped.substr(i).starts_with("\\u");
+    if (!short_escape && !escaped.substr(i).starts_with("\\U")) {
+      // An escaped backslash does not begin an escape.
+      append_utf8(out, static_cast<unsigned char>(escaped[i]));
+      if (escaped[i] == '\\' && i + 1 < escaped.size() && escaped[i + 1] == '\\') append_utf8(out, static_cast<unsigned char>(escaped[++i]));
+      continue;
+    }
+    const std::size_t digits = short_escape ? 4 : 8;
+    const auto code = parse_digits(escaped, i + 2, digits, 16);
+    if (!code || *code > 0x10FFFF) return std::nullopt;
+    append_utf8(out, *code);
+    i += 1 + digits;
+  }
+  return out;
+}
+
+std::string escape_unicode(std::string_view utf8) {
+  std::string out;
+  for (std::size_t i = 0; i < utf8.size();) {
+    auto [code, length] = decode_utf8(utf8, i);
+    if (length == 0) code = static_cast<unsigned char>(utf8[i]), length = 1;
+    i += length;
+    const bool plain = code < 0x100 && code != '\\' && code != 0 && code != '\n' && code != '\r' && code != 0x1A;
+    if (plain) {
+      out.push_back(static_cast<char>(code));
+      continue;
+    }
+    const int digits = code < 0x10000 ? 4 : 8;
+    out += digits == 4 ? "\\u" : "\\U";
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out.push_back(hex_digits[(code >> shift) & 15]);
+  }
+  return out;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = decode_utf8(text, i).second;
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+std::string latin1_to_utf8(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) append_utf8(out, static_cast<unsigned char>(c));
+  return out;
+}
+
+std::string integer_bytes(std::int64_t value) {
+  std::string out;
+  if (value == 0) return out;
+  for (int shift = 0; shift < 64; shift += 8) {
+    out.push_back(static_cast<char>(value >> shift));
+    const std::int64_t rest = shift == 56 ? (value < 0 ? -1 : 0) : value >> (shift + 8);
+    const bool negative = (out.back() & 0x80) != 0;
+    if ((rest == 0 && !negative) || (rest == -1 && negative)) break;
+  }
+  return out;
+}
+
+std::optional<std::int64_t> small_integer(std::string_view twos_complement) {
+  const bool negative = !twos_complement.empty() && (twos_complement.back() & 0x80) != 0;
+  const char fill = negative ? '\xff' : '\0';
+  while (twos_complement.size() > 8 && twos_complement.back() == fill &&
+         ((twos_complement[twos_complement.size() - 2] & 0x80) != 0) == negative)
+    twos_complement.remove_suffix(1);
+  if (twos_complement.size() > 8) return std::nullopt;
+  std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
+  for (std::size_t i = 0; i < twos_complement.size(); ++i) {
+    value &= ~(std::uint64_t{0xFF} << 8 * i);
+    value |= std::uint64_t{static_cast<unsigned char>(twos_complement[i])} << 8 * i;
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+std::optional<std::string> decimal_to_bytes(std::string_view decimal) {
+  const bool negative = decimal.starts_with('-');
+  if (negative || decimal.starts_with('+')) decimal.remove_prefix(1);
+  if (decimal.empty() || decimal.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  if (decimal.size() > limits::integer_digits)
+    throw Error(ErrorCode::limit_exceeded, "an integer of " + std::to_string(decimal.size()) + " digits");
+  std::string bytes;  // magnitude, little-endian
+  for (const char digit : decimal) {
+    unsigned carry = static_cast<unsigned>(digit - '0');
+    for (char& byte : bytes) {
+      carry += static_cast<unsigned char>(byte) * 10u;
+      byte = static_cast<char>(carry);
+      carry >>= 8;
+    }
+    if (carry != 0) bytes.push_back(static_cast<char>(carry));
+  }
+  bytes.push_back('\0');  // room for the sign
+  if (negative) {
+    unsigned carry = 1;
+    for (char& byte : bytes) {
+      carry += static_cast<unsigned char>(~byte);
+      byte = static_cast<char>(carry);
+      carry >>= 8;
+    }
+  }
+  return bytes;
+}
+
+std::string bytes_to_decimal(std::string_view twos_complement) {
+  std::string magnitude(twos_complement);
+  const bool negative = !magnitude.empty() && (magnitude.back() & 0x80) != 0;
+  if (negative) {
+    unsigned carry = 1;
+    for (char& byte : magnitude) {
+      carry += static_cast<unsigned char>(~byte);
+      byte = static_cast<char>(carry);
+      carry >>= 8;
+    }
+  }
+  while (!magnitude.empty() && magnitude.back() == '\0') magnitude.pop_back();
+  if (magnitude.size() > limits::integer_digits)
+    throw Error(ErrorCode::limit_exceeded, "an integer of " + std::to_string(magnitude.size()) + " bytes in decimal");
+  std::string digits;
+  while (!magnitude.empty()) {
+    unsigned rest = 0;
+    for (auto byte = magnitude.rbegin(); byte != magnitude.rend(); ++byte) {
+      rest = rest << 8 | static_cast<unsigned char>(*byte);
+      *byte = static_cast<char>(rest / 10);
+      rest %= 10;
+    }
+    digits.push_back(static_cast<char>('0' + rest));
+    while (!magnitude.empty() && magnitude.back() == '\0') magnitude.pop_back();
+  }
+  if (digits.empty()) digits = "0";
+  if (negative) digits.push_back('-');
+  return {digits.rbegin(), digits.rend()};
+}
+
+}  // namespace ckpt::pickle

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/value.h"
+
+namespace ckpt::pickle {
+
+/// What one pickle says, with nothing of it run.
+struct Program {
+  ValueId root = no_value;
+  int protocol = 0;                ///< as its PROTO says; without one, the lowest that has all its opcodes
+  std::uint64_t end = 0;           ///< offset after STOP
+  std::vector<ValueId> discarded;  ///< values that the program made, dropped, and that the root does not reach
+  std::vector<GlobalUse> globals;  ///< each name once, judged by policy
+};
+
+/// Runs a pickle symbolically: every opcode of protocols 0 to 5, no name resolved, no call made. Values go into `graph`.
+/// Throws Error: corrupt (stack, memo, operands), unsupported (protocol above 5, out-of-band buffers), truncated,
+/// limit_exceeded.
+Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph);
+
+}  // namespace ckpt::pickle

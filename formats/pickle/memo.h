@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "ckpt/limits.h"
+#include "ckpt/value.h"
+
+namespace ckpt::pickle {
+
+/// What PUT stores and GET fetches. Dense where indices are (they nearly always are), so that an index a file merely
+/// claims allocates nothing.
+class Memo {
+ public:
+  /// False where the index is past limits::pickle_memo.
+  bool put(std::uint64_t index, ValueId id) {
+    if (index < dense_.size() + 4096) {
+      if (index >= dense_.size()) dense_.resize(index + 1, no_value);
+      count_ += dense_[index] == no_value;
+      dense_[index] = id;
+      return dense_.size() <= limits::pickle_memo;
+    }
+    count_ += sparse_.insert_or_assign(index, id).second;
+    return sparse_.size() <= limits::pickle_memo;
+  }
+
+  /// no_value where nothing was put.
+  [[nodiscard]] ValueId get(std::uint64_t index) const {
+    if (index < dense_.size() && dense_[index] != no_value) return dense_[index];
+    const auto found = sparse_.find(index);
+    return found == sparse_.end() ? no_value : found->second;
+  }
+
+  /// Entries: what MEMOIZE takes for the next index.
+  [[nodiscard]] std::uint64_t size() const { return count_; }
+
+ private:
+  std::vector<ValueId> dense_;
+  std::unordered_map<std::uint64_t, ValueId> sparse_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace ckpt::pickle

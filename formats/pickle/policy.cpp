@@ -1,0 +1,74 @@
+#include "pickle/policy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "pickle/dangerous_modules.h"
+#include "pickle/known_names.h"
+#include "pickle/python_names.h"
+
+namespace ckpt {
+namespace {
+
+std::string_view first_component(std::string_view dotted) { return dotted.substr(0, dotted.find('.')); }
+
+template <class Predicate>
+bool any_component(std::string_view dotted, Predicate holds) {
+  while (true) {
+    const std::size_t dot = dotted.find('.');
+    if (holds(dotted.substr(0, dot))) return true;
+    if (dot == std::string_view::npos) return false;
+    dotted.remove_prefix(dot + 1);
+  }
+}
+
+/// An identifier as Python spells it; bytes past ASCII pass, for names in other scripts.
+bool is_identifier(std::string_view text) {
+  if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           static_cast<unsigned char>(c) >= 0x80;
+  });
+}
+
+bool is_spelt_right(std::string_view dotted) {
+  return !any_component(dotted, [](std::string_view part) { return !is_identifier(part); });
+}
+
+/// Names under which a module of anybody's holds what it imported, and from which everything can be reached.
+bool is_gateway(std::string_view name) {
+  constexpr std::array<std::string_view, 20> gateways{
+      "__builtin__", "__builtins__", "__import__", "attrgetter", "builtins", "ctypes", "eval",
+      "exec",        "execfile",     "getattr",    "importlib",  "nt",       "os",     "pickle",
+      "popen",       "posix",        "runpy",      "subprocess", "sys",      "system"};
+  static_assert(std::is_sorted(gateways.begin(), gateways.end()));
+  return std::binary_search(gateways.begin(), gateways.end(), name);
+}
+
+/// A dotted name (protocol 4) that leaves its class: by an attribute of Python's own, or to a module.
+bool reaches_out(std::string_view name) {
+  if (any_component(name, is_gateway)) return true;
+  if (name.find('.') == std::string_view::npos) return false;
+  return any_component(name, [](std::string_view part) {
+    return (part.size() > 4 && part.starts_with("__") && part.ends_with("__")) ||
+           (part.front() >= 'a' && part.front() <= 'z' && in_standard_library(part));
+  });
+}
+
+bool is_dangerous_module(std::string_view module) {
+  const std::string_view top = first_component(module);
+  return in_standard_library(top) || is_dangerous_package(top);
+}
+
+}  // namespace
+
+Verdict judge_global(std::string_view module, std::string_view name) {
+  const auto [module3, name3] = to_python3(module, name);
+  if (is_known_name(module3, name3)) return Verdict::known;
+  if (module == "torch.storage" && name == "_load_from_bytes") return Verdict::unknown;
+  if (is_dangerous_module(module) || is_dangerous_module(module3)) return Verdict::dangerous;
+  if (!is_spelt_right(module) || !is_spelt_right(name)) return Verdict::dangerous;
+  return reaches_out(name) ? Verdict::dangerous : Verdict::unknown;
+}
+
+}  // namespace ckpt

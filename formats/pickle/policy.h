@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+#include "ckpt/checkpoint.h"
+
+namespace ckpt {
+
+/// The module under which a code of copyreg's extension registry is judged; its name is the code in decimal.
+inline constexpr std::string_view extension_module = "copyreg.extension";
+
+/// What policy says of a name that a pickle would import, by the name alone: nothing is looked up.
+///
+/// known: on the allow-list (pickle/known_names.cpp), under its Python 2 name too.
+/// dangerous: any other name of a Python's standard library, of torch or numpy, or of a package that runs code or
+/// talks to a network (pickle/dangerous_modules.cpp); extension codes; names that reach through a class or module for
+/// another ("OrderedDict.__init__.__globals__", a third party's "os"); names that no import statement could spell.
+/// unknown: everything else, `__main__` and TorchScript's `__torch__` included. Also torch.storage._load_from_bytes:
+/// it loads the pickle it is given, so it is as safe as that pickle, which the reader of the checkpoint judges too.
+Verdict judge_global(std::string_view module, std::string_view name);
+
+}  // namespace ckpt

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <vector>
+
+#include "ckpt/value.h"
+
+namespace ckpt::pickle {
+
+/// How many times each value is used by what `roots` reach: as an operand of a value or effect, or as a root.
+std::vector<std::uint32_t> count_uses(const ValueGraph& graph, const std::vector<ValueId>& roots);
+
+}  // namespace ckpt::pickle

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/dtype.h"
+#include "ckpt/tensor.h"
+
+namespace ckpt::torch {
+
+/// The arguments of a symbolic call that rebuilds a tensor, read as what they should be. Each accessor throws Error
+/// (corrupt), naming the call and the argument, where they are something else.
+class Arguments {
+ public:
+  Arguments(const ValueGraph& values, std::string_view call, std::span<const ValueId> items) : values_(values), call_(call), items_(items) {}
+
+  [[nodiscard]] std::size_t size() const { return items_.size(); }
+  /// Throws where there are fewer than `least`.
+  void expect(std::size_t least) const;
+  [[nodiscard]] ValueId at(std::size_t index) const { return items_[index]; }
+  [[nodiscard]] std::int64_t integer(std::size_t index) const;
+  /// A tuple or torch.Size of integers.
+  [[nodiscard]] std::vector<std::int64_t> integers(std::size_t index) const;
+  /// torch.float32 and its like.
+  [[nodiscard]] DType dtype(std::size_t index) const;
+  [[nodiscard]] std::span<const ValueId> tuple(std::size_t index) const;
+  [[noreturn]] void fail(std::size_t index, std::string_view expected) const;
+
+ private:
+  const ValueGraph& values_;
+  std::string_view call_;
+  std::span<const ValueId> items_;
+};
+
+/// The items of a tuple or of torch.Size(tuple); none for anything else.
+std::optional<std::span<const ValueId>> sequence_items(const ValueGraph& values, ValueId id);
+
+}  // namespace ckpt::torch

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "ckpt/error.h"
+#include "torch_common/storage_ids.h"
+
+namespace ckpt::torch {
+namespace {
+
+/// A key becomes part of a member's name in a zip.
+bool is_plain_key(std::string_view key) {
+  const bool plain = std::none_of(key.begin(), key.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '/' || c == '\\' || c == ':'; });
+  return plain && !key.empty() && key != "." && key != ".." && key.size() <= 200;
+}
+
+class Encoder {
+ public:
+  Encoder(const Checkpoint& checkpoint, ValueGraph& values, IdForm form) : checkpoint_(checkpoint), values_(values), form_(form) {}
+
+  std::vector<WrittenStorage> run() {
+    choose_storages();
+    std::vector<ValueId> persistent;
+    for (const auto& [id, use] : checkpoint_.storage_uses) persistent.push_back(id);
+    std::sort(persistent.begin(), persistent.end());
+    for (const ValueId id : persistent) encode(id, checkpoint_.storage_uses.at(id));
+    if (form_ == IdForm::zip) unwrap_modules();
+    return std::move(written_);
+  }
+
+ private:
+  using View = std::tuple<std::uint32_t, std::string>;  // storage, view key ("" for the whole)
+
+  bool is_whole(const StorageUse& use) const {
+    const Storage& storage = checkpoint_.storages[use.storage];
+    return use.view_key.empty() || (use.view_offset == 0 && use.view_size * dtype_size(storage.dtype) == storage.nbytes);
+  }
+
+  View view_of(const StorageUse& use) const {
+    return {use.storage, form_ == IdForm::legacy || is_whole(use) ? std::string() : use.view_key};
+  }
+
+  /// Which storages are written, in the order of their bytes, and under which keys.
+  void choose_storages() {
+    std::map<View, StorageUse> views;
+    for (const auto& [id, use] : checkpoint_.storage_uses) views.emplace(view_of(use), use);
+    const bool keep_keys = std::all_of(views.begin(), views.end(), [&](const auto& view) {
+      const std::string& view_key = std::get<1>(view.first);
+      return form_ == IdForm::legacy || is_plain_key(view_key.empty() ? checkpoint_.storages[view.second.storage].key : view_key);
+    });
+    for (const auto& [view, use] : views) {
+      Storage storage = checkpoint_.storages[use.storage];
+      if (!std::get<1>(view).empty()) {
+        const std::uint64_t size = dtype_size(storage.dtype);
+        storage.key = use.view_key;
+        storage.nbytes = use.view_size * size;
+        storage.bytes = slice(storage.bytes, use.view_offset * size, storage.nbytes, storage.bytes->name());
+      }
+      std::string source_key = storage.key;
+      if (!keep_keys) storage.key = std::to_string(written_.size());
+      keys_[view] = storage.key;
+      written_.push_back({storage.key, std::move(source_key), std::move(storage)});
+    }
+  }
+
+  ValueId text(const std::string& text) {
+    const auto [found, fresh] = texts_.try_emplace(text, no_value);
+    if (fresh) found->second = values_.make_str(text);
+    return found->second;
+  }
+
+  ValueId integer(std::uint64_t value) { return values_.make_integer(static_cast<std::int64_t>(value)); }
+
+  void encode(ValueId persistent, const StorageUse& use) {
+    const Storage& storage = checkpoint_.storages[use.storage];
+    const View view = view_of(use);
+    const bool own = !std::get<1>(view).empty();
+    const std::uint64_t elements = own ? use.view_size : storage.nbytes / dtype_size(storage.dtype);
+    const ValueId id = values_.items(persistent)[0];
+    const auto old = decode_storage_id(values_, id);
+    const bool same_form = values_.items(id).size() == (form_ == IdForm::zip ? 5u : 6u);
+    if (same_form && old->key == keys_[view] && old->location == storage.location && old->elements == elements) return;
+
+    std::vector<ValueId> items(values_.items(id).begin(), values_.items(id).end());
+    if (old->key != keys_[view]) items[2] = text(keys_[view]);
+    if (old->location != storage.location) items[3] = text(storage.location);
+    if (old->elements != elements) items[4] = integer(elements);
+    if (form_ == IdForm::zip) items.resize(5);
+    else if (items.size() == 5) items.push_back(values_.make_none());
+    const ValueId edited = values_.make_tuple(items);
+    values_.set_form(edited, values_.form(id));
+    if (values_.memoized(id)) values_.set_memoized(edited);
+    values_.set_item(persistent, 0, edited);
+  }
+
+  /// ('module', class, file, source) stands for the class itself.
+  void unwrap_modules() {
+    const auto count = static_cast<ValueId>(values_.size());
+    std::unordered_map<ValueId, ValueId> classes;
+    for (ValueId id = 0; id < count; ++id) {
+      if (values_.kind(id) != ValueKind::persistent || checkpoint_.storage_uses.contains(id)) continue;
+      const auto items = values_.items(values_.items(id)[0]);
+      if (items.size() < 2 || values_.kind(items[1]) != ValueKind::global)
+        throw Error(ErrorCode::unsupported, "a persistent id that is neither a storage nor a module's source")
+            .hint("write with --format torch-legacy");
+      classes[id] = items[1];
+    }
+    if (classes.empty()) return;
+    const auto replaced = [&](ValueId item) { return classes.contains(item); };
+    for (ValueId id = 0; id < count; ++id) {
+      for (std::size_t i = 0; i < values_.items(id).size(); ++i)
+        if (replaced(values_.items(id)[i])) values_.set_item(id, i, classes[values_.items(id)[i]]);
+      for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
+        for (std::size_t i = 0; i < values_.effect(handle).count; ++i)
+          if (const ValueId item = values_.items(values_.effect(handle))[i]; replaced(item)) values_.set_effect_item(handle, i, classes[item]);
+    }
+  }
+
+  const Checkpoint& checkpoint_;
+  ValueGraph& values_;
+  IdForm form_;
+  std::vector<WrittenStorage> written_;
+  std::map<View, std::string> keys_;
+  std::unordered_map<std::string, ValueId> texts_;
+};
+
+}  // namespace
+
+std::vector<WrittenStorage> encode_storage_ids(const Checkpoint& checkpoint, ValueGraph& values, IdForm form) {
+  return Encoder(checkpoint, values, form).run();
+}
+
+}  // namespace ckpt::torch

@@ -1,0 +1,36 @@
+#include "torch_common/read_pickle.h"
+
+#include "ckpt/error.h"
+#include "pickle/machine.h"
+#include "torch_common/storage_ids.h"
+
+namespace ckpt::torch {
+
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, Checkpoint& checkpoint) {
+  pickle::Program program = pickle::run(source, offset, checkpoint.values);
+  checkpoint.root = program.root;
+  checkpoint.protocol = program.protocol;
+  checkpoint.discarded = std::move(program.discarded);
+  checkpoint.globals = std::move(program.globals);
+  collect_storages(checkpoint);
+  return program.end;
+}
+
+void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe) {
+  if (allow_unsafe) return;
+  std::string names;
+  const GlobalUse* first = nullptr;
+  for (const GlobalUse& global : checkpoint.globals) {
+    if (global.verdict != Verdict::dangerous) continue;
+    if (first == nullptr) first = &global;
+    names += (names.empty() ? "" : ", ") + global.module + "." + global.name;
+  }
+  if (first == nullptr) return;
+  throw Error(ErrorCode::unsafe, "the pickle calls for " + names + ", which can run code when it is loaded")
+      .expected("only names that rebuild data")
+      .at(first->offset)
+      .in(checkpoint.file)
+      .hint("ckpt inspect " + checkpoint.file + " shows what it holds; --allow-unsafe writes it all the same");
+}
+
+}  // namespace ckpt::torch

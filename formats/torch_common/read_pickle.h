@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/checkpoint.h"
+
+namespace ckpt::torch {
+
+/// Reads the object's pickle at `offset` into an empty checkpoint: its graph, root, globals, and the storages that it
+/// names (without bytes). Returns where the pickle ends. decode_tensors() comes after the caller has found the bytes.
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, Checkpoint& checkpoint);
+
+/// Refuses (unsafe) a checkpoint that names dangerous globals, unless they are allowed.
+void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe);
+
+}  // namespace ckpt::torch

@@ -1,0 +1,101 @@
+#include "torch_common/storage_ids.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ckpt/error.h"
+#include "io/bytes.h"
+#include "torch_common/text_ids.h"
+
+namespace ckpt::torch {
+namespace {
+
+bool is_text(const ValueGraph& values, ValueId id) {
+  const ValueKind kind = values.kind(id);
+  return kind == ValueKind::str || kind == ValueKind::py2_str || kind == ValueKind::bytes;
+}
+
+[[noreturn]] void broken(const std::string& what, const std::string& expected) {
+  throw Error(ErrorCode::corrupt, "a storage's persistent id has " + what).expected(expected);
+}
+
+std::string text_of(const ValueGraph& values, ValueId id, const char* what) {
+  if (values.kind(id) == ValueKind::integer) return std::to_string(values.integer(id));  // keys of the oldest files
+  if (!is_text(values, id)) broken(std::string("a ") + what + " that is no string", "a string");
+  return std::string(values.text(id));
+}
+
+std::uint64_t count_of(const ValueGraph& values, ValueId id, const char* what) {
+  if (values.kind(id) != ValueKind::integer || values.integer(id) < 0) broken(std::string("a bad ") + what, "a number, 0 or more");
+  return static_cast<std::uint64_t>(values.integer(id));
+}
+
+StorageType type_of(const ValueGraph& values, ValueId id) {
+  if (values.kind(id) != ValueKind::global) broken("a storage class that is no name", "torch.FloatStorage or its like");
+  const auto type = storage_type(values.module(id), values.name(id));
+  if (!type)
+    throw Error(ErrorCode::unsupported, "storage class '" + std::string(values.module(id)) + "." + std::string(values.name(id)) + "'")
+        .expected("a storage class of torch");
+  return *type;
+}
+
+std::string with_bytes(std::uint64_t elements, StorageType type) { return std::to_string(elements) + " elements of " + std::string(dtype_name(type.dtype)); }
+
+}  // namespace
+
+std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id) {
+  const auto items = values.items(id);
+  if (values.kind(id) != ValueKind::tuple || items.empty()) return std::nullopt;
+  if (!is_text(values, items[0]) || values.text(items[0]) != "storage") return std::nullopt;
+  if (items.size() != 5 && items.size() != 6) broken(std::to_string(items.size()) + " parts", "5 or 6");
+  StorageId storage;
+  storage.type = type_of(values, items[1]);
+  storage.key = text_of(values, items[2], "key");
+  storage.location = text_of(values, items[3], "location");
+  storage.elements = count_of(values, items[4], "element count");
+  const auto nbytes = checked_mul<std::uint64_t>(storage.elements, dtype_size(storage.type.dtype));
+  if (!nbytes) broken(with_bytes(storage.elements, storage.type), "a size below 2^64 bytes");
+  storage.nbytes = *nbytes;
+  if (items.size() == 5 || values.kind(items[5]) == ValueKind::none) return storage;
+
+  const auto view = values.items(items[5]);
+  if (values.kind(items[5]) != ValueKind::tuple || view.size() != 3) broken("a view that is no triple", "None or (key, offset, size)");
+  storage.view_key = text_of(values, view[0], "view key");
+  storage.view_offset = count_of(values, view[1], "view offset");
+  storage.view_size = count_of(values, view[2], "view size");
+  if (!in_bounds(storage.view_offset, storage.view_size, storage.elements))
+    broken("a view of [" + std::to_string(storage.view_offset) + ", +" + std::to_string(storage.view_size) + ")",
+           "a range within " + std::to_string(storage.elements) + " elements");
+  return storage;
+}
+
+void collect_storages(Checkpoint& checkpoint) {
+  ValueGraph& values = checkpoint.values;
+  std::unordered_map<std::string, std::uint32_t> by_key;
+  const auto count = static_cast<ValueId>(values.size());
+  for (ValueId id = 0; id < count; ++id) {
+    if (values.kind(id) != ValueKind::persistent) continue;
+    if (is_text(values, values.items(id)[0])) {
+      const std::string text(values.text(values.items(id)[0]));
+      const auto tuple = parse_text_id(values, text);
+      if (!tuple) throw Error(ErrorCode::corrupt, "persistent id '" + text.substr(0, 80) + "'").expected("a tuple that names a storage");
+      values.set_item(id, 0, *tuple);
+    }
+    const auto storage = decode_storage_id(values, values.items(id)[0]);
+    if (!storage) continue;
+    const auto [found, fresh] = by_key.try_emplace(storage->key, static_cast<std::uint32_t>(checkpoint.storages.size()));
+    if (fresh) {
+      checkpoint.storages.push_back({.key = storage->key, .dtype = storage->type.dtype, .typed = storage->type.typed,
+                                     .location = storage->location, .nbytes = storage->nbytes, .byte_order = ByteOrder::little, .bytes = nullptr});
+    } else {
+      const Storage& first = checkpoint.storages[found->second];
+      if (first.dtype != storage->type.dtype || first.typed != storage->type.typed || first.nbytes != storage->nbytes)
+        throw Error(ErrorCode::corrupt, "storage '" + storage->key + "' is named once as " + std::to_string(first.nbytes) + " bytes of " +
+                                            std::string(dtype_name(first.dtype)) + " and once as " + with_bytes(storage->elements, storage->type))
+            .expected("one size and one dtype a storage");
+    }
+    checkpoint.storage_uses[id] = {found->second, storage->view_key, storage->view_offset, storage->view_size};
+  }
+}
+
+}  // namespace ckpt::torch

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ckpt/dtype.h"
+
+namespace ckpt::torch {
+
+struct StorageType {
+  DType dtype{};
+  bool typed = true;  ///< false: torch.storage.UntypedStorage
+};
+
+/// The element type of torch.FloatStorage, torch.cuda.FloatStorage, torch.storage.UntypedStorage … (torch/__init__.py,
+/// torch/storage.py); none for any other name.
+std::optional<StorageType> storage_type(std::string_view module, std::string_view name);
+
+/// "FloatStorage" for float32; empty for a dtype that has no typed storage class (uint16, float8 …).
+std::string_view storage_class(DType dtype);
+
+/// float32 for torch.FloatTensor and torch.cuda.FloatTensor; none for any other name.
+std::optional<DType> tensor_type(std::string_view module, std::string_view name);
+
+}  // namespace ckpt::torch

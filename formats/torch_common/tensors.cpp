@@ -1,0 +1,248 @@
+#include "torch_common/tensors.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "ckpt/error.h"
+#include "io/bytes.h"
+#include "torch_common/arguments.h"
+#include "torch_common/storage_types.h"
+
+namespace ckpt::torch {
+namespace {
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (const std::int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
+/// Throws unless every element of the tensor lies within `elements` of its storage.
+void check_geometry(const TensorInfo& info, std::uint64_t elements, const std::string& where) {
+  const auto fail = [&](const std::string& what, const std::string& expected) {
+    throw Error(ErrorCode::corrupt, "a " + std::string(dtype_name(info.dtype)) + " tensor of shape " + shape_text(info.shape) + ", stride " +
+                                        shape_text(info.stride) + ", offset " + std::to_string(info.offset) + " " + what)
+        .expected(expected + where);
+  };
+  if (info.shape.size() != info.stride.size()) fail("has not one stride a dimension", "as many of both");
+  std::int64_t last = info.offset;
+  std::int64_t count = 1;
+  bool empty = false, overflows = info.offset < 0;
+  for (std::size_t i = 0; i < info.shape.size(); ++i) {
+    if (info.shape[i] < 0 || info.stride[i] < 0) fail("has a negative size or stride", "0 or more");
+    if (info.shape[i] == 0) {
+      empty = true;
+      continue;
+    }
+    overflows |= __builtin_mul_overflow(count, info.shape[i], &count);
+    std::int64_t reach = 0;
+    overflows |= __builtin_mul_overflow(info.shape[i] - 1, info.stride[i], &reach);
+    overflows |= __builtin_add_overflow(last, reach, &last);
+  }
+  if (overflows) fail("overflows 63 bits", "sizes that any machine could hold");
+  if (!empty && static_cast<std::uint64_t>(last) >= elements)
+    fail("reaches element " + std::to_string(last), "below " + std::to_string(elements));
+}
+
+class Decoder {
+ public:
+  explicit Decoder(Checkpoint& checkpoint) : checkpoint_(checkpoint), values_(checkpoint.values) {}
+
+  void run() {
+    // Operands are older than the calls that take them, so one pass in order finds inner tensors first.
+    for (ValueId id = 0; id < values_.size(); ++id) {
+      if (values_.kind(id) != ValueKind::object) continue;
+      const auto items = values_.items(id);
+      if (values_.kind(items[0]) != ValueKind::global) continue;
+      std::optional<Tensor> tensor = decode(id, items);
+      if (!tensor) continue;
+      tensor->value = id;
+      places_[id] = checkpoint_.tensors.size();
+      checkpoint_.tensors.push_back(std::move(*tensor));
+    }
+  }
+
+ private:
+  std::optional<Tensor> decode(ValueId id, std::span<const ValueId> items);
+  std::optional<Tensor> call(std::string_view module, std::string_view name, std::span<const ValueId> arguments);
+  std::optional<Tensor> rebuild(std::string_view name, const Arguments& arguments);
+  std::optional<Tensor> legacy_tensor(ValueId id, DType dtype);
+  std::optional<Tensor> wrapped(ValueId id) const;
+
+  Tensor strided(const Arguments& arguments, std::size_t storage, std::optional<DType> dtype);
+  Tensor sparse(const Arguments& arguments);
+  Tensor nested(const Arguments& arguments);
+  Tensor storageless(const Arguments& arguments, std::size_t dtype, std::size_t shape, std::string device);
+  Tensor::Part part(std::string name, const Arguments& arguments, std::size_t index) const;
+  std::string device_name(ValueId id) const;
+
+  Checkpoint& checkpoint_;
+  const ValueGraph& values_;
+  std::unordered_map<ValueId, std::size_t> places_;
+};
+
+std::optional<Tensor> Decoder::wrapped(ValueId id) const {
+  const auto found = places_.find(id);
+  if (found == places_.end()) return std::nullopt;
+  return checkpoint_.tensors[found->second];
+}
+
+/// (storage, offset, size, stride, …) at arguments[storage …]; the dtype is the storage's unless one is given.
+Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::optional<DType> dtype) {
+  const auto use = checkpoint_.storage_uses.find(arguments.at(storage));
+  if (use == checkpoint_.storage_uses.end()) arguments.fail(storage, "a storage");
+  const Storage& holds = checkpoint_.storages[use->second.storage];
+  Tensor tensor;
+  tensor.storage = use->second.storage;
+  tensor.info.dtype = dtype.value_or(holds.dtype);
+  tensor.info.offset = arguments.integer(storage + 1);
+  tensor.info.shape = arguments.integers(storage + 2);
+  tensor.info.stride = arguments.integers(storage + 3);
+  const bool viewed = !use->second.view_key.empty();
+  tensor.view_offset = use->second.view_offset;
+  const std::uint64_t bytes = viewed ? use->second.view_size * dtype_size(holds.dtype) : holds.nbytes;
+  check_geometry(tensor.info, bytes / dtype_size(tensor.info.dtype), ", what its storage '" + holds.key + "' holds");
+  return tensor;
+}
+
+Tensor::Part Decoder::part(std::string name, const Arguments& arguments, std::size_t index) const {
+  auto tensor = wrapped(arguments.at(index));
+  if (!tensor) arguments.fail(index, "a tensor");
+  return {std::move(name), std::move(*tensor)};
+}
+
+/// (layout, (parts …, size[, is_coalesced]))
+Tensor Decoder::sparse(const Arguments& arguments) {
+  struct Known {
+    std::string_view name;
+    Layout layout;
+    std::vector<std::string> parts;
+  };
+  static const Known known[] = {{"torch.sparse_coo", Layout::sparse_coo, {"indices", "values"}},
+                                {"torch.sparse_csr", Layout::sparse_csr, {"crow_indices", "col_indices", "values"}},
+                                {"torch.sparse_csc", Layout::sparse_csc, {"ccol_indices", "row_indices", "values"}},
+                                {"torch.sparse_bsr", Layout::sparse_bsr, {"crow_indices", "col_indices", "values"}},
+                                {"torch.sparse_bsc", Layout::sparse_bsc, {"ccol_indices", "row_indices", "values"}}};
+  arguments.expect(2);
+  // torch.serialization._get_layout("torch.sparse_coo")
+  std::string_view name;
+  if (values_.kind(arguments.at(0)) == ValueKind::object) {
+    const auto call = values_.items(arguments.at(0));
+    const auto named = call.size() > 1 ? values_.items(call[1]) : std::span<const ValueId>();
+    if (named.size() == 1 && values_.kind(named[0]) == ValueKind::str) name = values_.text(named[0]);
+  }
+  const auto* const found = std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });
+  if (found == std::end(known)) arguments.fail(0, "a sparse layout of torch");
+  const Arguments data(values_, "torch._utils._rebuild_sparse_tensor", arguments.tuple(1));
+  data.expect(found->parts.size() + 1);
+  Tensor tensor;
+  for (std::size_t i = 0; i < found->parts.size(); ++i) tensor.parts.push_back(part(found->parts[i], data, i));
+  tensor.info.layout = found->layout;
+  tensor.info.dtype = tensor.parts.back().tensor.info.dtype;
+  tensor.info.shape = data.integers(found->parts.size());
+  TensorInfo sizes_only = tensor.info;
+  sizes_only.stride.assign(sizes_only.shape.size(), 0);
+  check_geometry(sizes_only, std::numeric_limits<std::uint64_t>::max(), "");
+  return tensor;
+}
+
+Tensor Decoder::nested(const Arguments& arguments) {
+  arguments.expect(4);
+  static const char* const names[] = {"buffer", "sizes", "strides", "storage_offsets"};
+  Tensor tensor;
+  for (std::size_t i = 0; i < std::size(names); ++i) tensor.parts.push_back(part(names[i], arguments, i));
+  tensor.info.layout = Layout::nested;
+  tensor.info.dtype = tensor.parts.front().tensor.info.dtype;
+  return tensor;
+}
+
+std::string Decoder::device_name(ValueId id) const {
+  if (values_.kind(id) == ValueKind::str) return std::string(values_.text(id));
+  if (values_.kind(id) != ValueKind::object) return {};
+  const auto call = values_.items(id);  // torch.device("cuda", 0)
+  const auto parts = call.size() > 1 ? values_.items(call[1]) : std::span<const ValueId>();
+  if (parts.empty() || values_.kind(parts[0]) != ValueKind::str) return {};
+  std::string name(values_.text(parts[0]));
+  if (parts.size() > 1 && values_.kind(parts[1]) == ValueKind::integer) name += ":" + std::to_string(values_.integer(parts[1]));
+  return name;
+}
+
+/// A tensor with dtype, shape and stride (at shape + 1) and no bytes in any storage.
+Tensor Decoder::storageless(const Arguments& arguments, std::size_t dtype, std::size_t shape, std::string device) {
+  Tensor tensor;
+  tensor.info.dtype = arguments.dtype(dtype);
+  tensor.info.shape = arguments.integers(shape);
+  tensor.info.stride = arguments.integers(shape + 1);
+  check_geometry(tensor.info, std::numeric_limits<std::uint64_t>::max(), "");
+  tensor.device = std::move(device);
+  return tensor;
+}
+
+std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& arguments) {
+  if (name == "_rebuild_tensor" || name == "_rebuild_tensor_v2" || name == "_rebuild_qtensor") {
+    arguments.expect(4);
+    return strided(arguments, 0, std::nullopt);
+  }
+  if (name == "_rebuild_tensor_v3") {
+    arguments.expect(7);
+    return strided(arguments, 0, arguments.dtype(6));
+  }
+  if (name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state" || name == "_rebuild_device_tensor_from_cpu_tensor") {
+    arguments.expect(1);
+    return wrapped(arguments.at(0));
+  }
+  if (name == "_rebuild_sparse_tensor" || name == "_rebuild_sparse_csr_tensor") return sparse(arguments);
+  if (name == "_rebuild_nested_tensor") return nested(arguments);
+  if (name == "_rebuild_meta_tensor_no_storage") {
+    arguments.expect(3);
+    return storageless(arguments, 0, 1, "meta");
+  }
+  if (name == "_rebuild_wrapper_subclass") {
+    arguments.expect(7);
+    return storageless(arguments, 1, 2, device_name(arguments.at(6)));
+  }
+  return std::nullopt;
+}
+
+std::optional<Tensor> Decoder::call(std::string_view module, std::string_view name, std::span<const ValueId> arguments) {
+  const std::string full = std::string(module) + "." + std::string(name);
+  const Arguments given(values_, full, arguments);
+  if (module == "torch._utils") return rebuild(name, given);
+  if (module == "torch._tensor" && name == "_rebuild_from_type_v2") {
+    // (function, type, arguments, state): a subclass of Tensor around one of the calls above.
+    given.expect(3);
+    const ValueId function = given.at(0);
+    if (values_.kind(function) != ValueKind::global || values_.module(function) != "torch._utils") return std::nullopt;
+    return rebuild(values_.name(function), Arguments(values_, full, given.tuple(2)));
+  }
+  const bool wrapper = (module == "torch.nn.parameter" && (name == "Parameter" || name == "Buffer")) ||
+                       (module == "torch.autograd.variable" && name == "Variable");
+  return wrapper && !arguments.empty() ? wrapped(arguments[0]) : std::nullopt;
+}
+
+/// torch.FloatTensor(), then BUILD((storage, offset, size, stride)): torch 0.2 and before.
+std::optional<Tensor> Decoder::legacy_tensor(ValueId id, DType dtype) {
+  const auto handle = values_.first_effect(id);
+  if (handle == 0 || values_.effect(handle).kind != EffectKind::build) return std::nullopt;
+  const ValueId state = values_.items(values_.effect(handle))[0];
+  const auto items = sequence_items(values_, state);
+  if (!items || items->size() < 4) return std::nullopt;
+  return strided(Arguments(values_, "a tensor's __setstate__", *items), 0, dtype);
+}
+
+std::optional<Tensor> Decoder::decode(ValueId id, std::span<const ValueId> items) {
+  const std::string_view module = values_.module(items[0]), name = values_.name(items[0]);
+  if (!module.starts_with("torch")) return std::nullopt;
+  const bool listed = values_.call(id) == CallKind::inst || values_.call(id) == CallKind::obj;
+  if (const auto dtype = tensor_type(module, name)) return legacy_tensor(id, *dtype);
+  if (listed) return call(module, name, items.subspan(1));
+  const auto arguments = sequence_items(values_, items[1]);
+  return arguments ? call(module, name, *arguments) : std::nullopt;
+}
+
+}  // namespace
+
+void decode_tensors(Checkpoint& checkpoint) { Decoder(checkpoint).run(); }
+
+}  // namespace ckpt::torch

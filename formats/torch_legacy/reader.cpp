@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "io/bytes.h"
+#include "pickle/literals.h"
+#include "pickle/machine.h"
+#include "pickle/scanner.h"
+#include "torch_common/read_pickle.h"
+#include "torch_common/tensors.h"
+#include "torch_legacy/torch_legacy.h"
+
+namespace ckpt::torch {
+namespace {
+
+constexpr std::uint64_t count_bytes = 8;  // before each storage
+
+/// A storage's elements; the count before them is compared when they are first read, so that a compressed file is not
+/// inflated to its end just to be opened.
+class CountedStorage final : public ByteSource {
+ public:
+  CountedStorage(ByteSourcePtr file, std::uint64_t offset, const Storage& storage)
+      : ByteSource(file->name() + ": storage '" + storage.key + "'"),
+        file_(std::move(file)),
+        offset_(offset),
+        size_(storage.nbytes),
+        elements_(storage.nbytes / dtype_size(storage.dtype)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    check_count();
+    if (offset >= size_) return 0;
+    return file_->read_at(offset_ + count_bytes + offset, out.first(std::min<std::uint64_t>(out.size(), size_ - offset)));
+  }
+
+  void check_count() const {
+    if (checked_) return;
+    std::array<std::byte, count_bytes> bytes;
+    file_->read_exactly(offset_, bytes);
+    const auto count = load_le<std::uint64_t>(bytes.data());
+    if (count != elements_)
+      throw Error(ErrorCode::corrupt, "the file counts " + std::to_string(count) + " elements")
+          .expected(std::to_string(elements_) + ", as the pickle says")
+          .at(offset_)
+          .in(name());
+    checked_ = true;
+  }
+
+ private:
+  ByteSourcePtr file_;
+  std::uint64_t offset_, size_, elements_;
+  mutable bool checked_ = false;
+};
+
+/// Reads one of the small pickles around the object; its names count as the file's.
+pickle::Program read_small(const ByteSource& source, std::uint64_t offset, ValueGraph& values, Checkpoint& checkpoint) {
+  pickle::Program program = pickle::run(source, offset, values);
+  for (GlobalUse& global : program.globals) checkpoint.globals.push_back(std::move(global));
+  return program;
+}
+
+/// The pickles before the object. Returns where the object begins.
+std::uint64_t read_header(const ByteSource& source, Checkpoint& checkpoint) {
+  ValueGraph values;
+  const auto magic = read_small(source, 0, values, checkpoint);
+  const auto version = read_small(source, magic.end, values, checkpoint);
+  if (values.kind(version.root) != ValueKind::integer || values.integer(version.root) != legacy_version)
+    throw Error(ErrorCode::unsupported, "the file says another protocol version").expected("1001").at(magic.end).in(source.name());
+  const auto system = read_small(source, version.end, values, checkpoint);
+  if (values.kind(system.root) != ValueKind::dict)
+    throw Error(ErrorCode::corrupt, "sys_info is no dict").expected("a dict").at(version.end).in(source.name());
+  auto details = std::make_shared<LegacyDetails>();
+  details->header.resize(system.end);
+  source.read_exactly(0, details->header);
+  checkpoint.details = std::move(details);
+  return system.end;
+}
+
+std::vector<std::string> read_keys(const ByteSource& source, std::uint64_t& offset, Checkpoint& checkpoint) {
+  ValueGraph values;
+  const auto program = read_small(source, offset, values, checkpoint);
+  const auto fail = [&] {
+    throw Error(ErrorCode::corrupt, "the object is not followed by the list of storage keys").expected("a list of strings").at(offset).in(source.name());
+  };
+  if (values.kind(program.root) != ValueKind::list) fail();
+  std::vector<std::string> keys;
+  const auto add = [&](std::span<const ValueId> items) {
+    for (const ValueId item : items) {
+      const ValueKind kind = values.kind(item);
+      if (kind == ValueKind::integer) keys.push_back(std::to_string(values.integer(item)));
+      else if (kind == ValueKind::str || kind == ValueKind::py2_str) keys.emplace_back(values.text(item));
+      else fail();
+    }
+  };
+  add(values.items(program.root));
+  for (auto handle = values.first_effect(program.root); handle != 0; handle = values.effect(handle).next)
+    add(values.items(values.effect(handle)));
+  offset = program.end;
+  return keys;
+}
+
+/// Lays the storages out one after the other in the order of the keys.
+std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& source, const std::vector<std::string>& keys, std::uint64_t offset) {
+  std::unordered_map<std::string_view, std::uint32_t> by_key;
+  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) by_key[checkpoint.storages[i].key] = i;
+  std::vector<std::uint32_t> place(checkpoint.storages.size());
+  std::vector<Storage> ordered;
+  for (const std::string& key : keys) {
+    const auto found = by_key.find(key);
+    if (found == by_key.end())
+      throw Error(ErrorCode::corrupt, "the list of keys names storage '" + key + "'" + (ordered.empty() ? "" : " once more or one") + " that the object does not use")
+          .expected("each storage of the object, once")
+          .in(source->name());
+    place[found->second] = static_cast<std::uint32_t>(ordered.size());
+    Storage storage = checkpoint.storages[found->second];
+    by_key.erase(found);
+    storage.bytes = std::make_shared<CountedStorage>(source, offset, storage);
+    const auto end = checked_add(offset + count_bytes, storage.nbytes);
+    if (!end) throw Error(ErrorCode::corrupt, "storage '" + key + "' reaches past 2^64 bytes").at(offset).in(source->name());
+    offset = *end;
+    ordered.push_back(std::move(storage));
+  }
+  if (!by_key.empty())
+    throw Error(ErrorCode::corrupt, "the object uses storage '" + std::string(by_key.begin()->first) + "', which the list of keys lacks")
+        .expected("every storage in the list")
+        .at(offset)
+        .in(source->name());
+  checkpoint.storages = std::move(ordered);
+  for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
+  return offset;
+}
+
+}  // namespace
+
+bool probe_legacy(const ByteSource& source) {
+  try {
+    pickle::Scanner scanner(source, 0);
+    for (int steps = 0; steps < 6; ++steps) {
+      const pickle::Op op = scanner.next();
+      if (op.code == pickle::PROTO || op.code == pickle::FRAME) continue;
+      if (op.code == pickle::LONG1 || op.code == pickle::LONG4) return op.text == legacy_magic;
+      if (op.code != pickle::LONG && op.code != pickle::INT) return false;
+      std::string_view digits = op.text;
+      if (digits.ends_with('L')) digits.remove_suffix(1);
+      const auto bytes = pickle::decimal_to_bytes(digits);
+      return bytes && std::string_view(*bytes).starts_with(legacy_magic);
+    }
+  } catch (const Error&) {  // not a pickle: not ours
+  }
+  return false;
+}
+
+Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) {
+  Checkpoint checkpoint;
+  checkpoint.file = source->name();
+  checkpoint.format = legacy_format.name;
+  const std::uint64_t object = read_header(*source, checkpoint);
+  const auto header_globals = std::move(checkpoint.globals);
+  std::uint64_t offset = read_object(*source, object, checkpoint);
+  checkpoint.globals.insert(checkpoint.globals.end(), header_globals.begin(), header_globals.end());
+  const auto keys = read_keys(*source, offset, checkpoint);
+  const std::uint64_t end = attach_storages(checkpoint, source, keys, offset);
+  decode_tensors(checkpoint);
+  for (const Storage& storage : checkpoint.storages) context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
+  if (!source->size_is_known()) return checkpoint;  // its end is found when it is read
+  if (source->size() < end)
+    context.report(Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(source->size()))
+                       .expected(std::to_string(end) + " bytes")
+                       .at(source->size())
+                       .in(source->name())
+                       .hint("the copy or download stopped early: fetch the file again"),
+                   "");
+  else if (source->size() > end)
+    checkpoint.warnings.push_back(std::to_string(source->size() - end) + " bytes follow the last storage and are left out");
+  return checkpoint;
+}
+
+}  // namespace ckpt::torch

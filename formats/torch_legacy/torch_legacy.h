@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "format.h"
+
+namespace ckpt::torch {
+
+/// The files that torch.save wrote from 0.2 to 1.5, and still writes with _use_new_zipfile_serialization=False:
+/// pickles of a magic number, a version, sys_info, the object and the list of storage keys, then for each key an element
+/// count of 8 bytes and the elements, all little-endian; docs/formats/torch-legacy.md.
+extern const Format legacy_format;
+
+bool probe_legacy(const ByteSource& source);
+Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context);
+WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+
+/// The number that every legacy file begins with: 0x1950a86a20f9469cfc6c, little-endian.
+inline constexpr std::string_view legacy_magic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+inline constexpr std::int64_t legacy_version = 1001;
+
+/// What a legacy file holds beside its object and storages.
+class LegacyDetails final : public FormatDetails {
+ public:
+  std::vector<std::byte> header;  ///< the pickles before the object, as they stand in the file
+};
+
+}  // namespace ckpt::torch

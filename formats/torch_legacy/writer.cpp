@@ -1,0 +1,91 @@
+#include "ckpt/error.h"
+#include "io/bytes.h"
+#include "io/checksum.h"
+#include "io/swapped_source.h"
+#include "pickle/emitter.h"
+#include "torch_common/read_pickle.h"
+#include "torch_common/storage_ids.h"
+#include "torch_legacy/torch_legacy.h"
+
+namespace ckpt::torch {
+namespace {
+
+std::string emit_value(const ValueGraph& values, ValueId root, int protocol) {
+  return pickle::emit(values, root, {.source_protocol = protocol, .protocol = std::nullopt, .discarded = {}});
+}
+
+/// The pickles before the object, as torch writes them on a little-endian machine.
+std::string make_header(int protocol) {
+  ValueGraph values;
+  const auto str = [&](std::string_view text) {
+    const ValueId id = values.make_str(text);
+    values.set_memoized(id);
+    return id;
+  };
+  const auto dict = [&](std::initializer_list<ValueId> pairs) {
+    const ValueId id = values.make_container(ValueKind::dict);
+    values.add_effect(id, EffectKind::set_items, pairs);
+    return id;
+  };
+  const ValueId magic = values.make_big_integer(legacy_magic);
+  const ValueId version = values.make_integer(legacy_version);
+  const ValueId version_key = str("protocol_version"), endian_key = str("little_endian"), sizes_key = str("type_sizes");
+  const ValueId sizes = dict({str("short"), values.make_integer(2), str("int"), values.make_integer(4), str("long"), values.make_integer(4)});
+  const ValueId system = dict({version_key, version, endian_key, values.make_boolean(true), sizes_key, sizes});
+  return emit_value(values, magic, protocol) + emit_value(values, version, protocol) + emit_value(values, system, protocol);
+}
+
+std::string make_key_list(const std::vector<WrittenStorage>& storages, int protocol) {
+  ValueGraph values;
+  const ValueId list = values.make_container(ValueKind::list);
+  values.set_memoized(list);
+  std::vector<ValueId> keys;
+  for (const WrittenStorage& storage : storages) {
+    keys.push_back(values.make_str(storage.key));
+    values.set_memoized(keys.back());
+  }
+  if (!keys.empty()) values.add_effect(list, EffectKind::append, keys);
+  return emit_value(values, list, protocol);
+}
+
+/// Legacy files know typed storages only; torch itself cannot load what it writes of others.
+void refuse_untyped(const Checkpoint& checkpoint) {
+  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) {
+    if (checkpoint.storages[i].typed) continue;
+    std::string what = "an untyped storage, '" + checkpoint.storages[i].key + "'";
+    for (const NamedTensor& named : tensor_names(checkpoint))
+      if (named.tensor->storage == i) {
+        what = "tensor '" + named.name + "' is " + std::string(dtype_name(named.tensor->info.dtype));
+        break;
+      }
+    throw Error(ErrorCode::unsupported, what).expected("a dtype that torch-legacy files can say").in(checkpoint.file).hint("write with --format torch");
+  }
+}
+
+}  // namespace
+
+WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
+  refuse_dangerous(checkpoint, options.allow_unsafe);
+  refuse_untyped(checkpoint);
+  ValueGraph values = checkpoint.values;
+  const auto storages = encode_storage_ids(checkpoint, values, IdForm::legacy);
+  const int protocol = options.protocol.value_or(checkpoint.protocol);
+  const auto* const own = dynamic_cast<const LegacyDetails*>(checkpoint.details.get());
+  const bool keep_header = own != nullptr && !options.protocol;
+  if (keep_header) sink.write(own->header);
+  else sink.write(as_bytes(make_header(protocol)));
+  sink.write(as_bytes(pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded})));
+  sink.write(as_bytes(make_key_list(storages, protocol)));
+  for (const WrittenStorage& written : storages) {
+    const Storage& storage = written.storage;
+    std::vector<std::byte> count;
+    append_le(count, storage.nbytes / dtype_size(storage.dtype));
+    sink.write(count);
+    const auto append = [&](std::span<const std::byte> bytes) { sink.write(bytes); };
+    const bool swap = storage.byte_order == ByteOrder::big;
+    stream_all(swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes, append);
+  }
+  return {};
+}
+
+}  // namespace ckpt::torch

@@ -1,0 +1,55 @@
+#include "ckpt/error.h"
+#include "ckpt/gzip.h"
+#include "foreign.h"
+#include "format.h"
+#include "io/checksum.h"
+#include "opened.h"
+
+namespace ckpt {
+
+void ReadContext::report(const Error& error, const std::string& where) const {
+  if (findings == nullptr) throw error;
+  findings->push_back({true, error.what(), where});
+}
+
+void ReadContext::remark(std::string what, const std::string& where) const {
+  if (findings != nullptr) findings->push_back({false, std::move(what), where});
+}
+
+void ReadContext::check_bytes(const ByteSource& bytes, const std::string& where) const {
+  if (findings == nullptr) return;
+  try {
+    stream_all(bytes, [](std::span<const std::byte>) {});
+  } catch (const Error& error) {
+    report(error, where);
+  }
+}
+
+std::vector<Finding> verify(const ByteSourcePtr& source) {
+  const Opened opened = open_layers(source);
+  if (opened.format == nullptr) throw foreign_file(*opened.bytes);
+  std::vector<Finding> findings;
+  const ReadContext context{&findings};
+  try {
+    const Checkpoint checkpoint = opened.format->read(opened.bytes, context);
+    static_cast<void>(opened.bytes->size());  // a compressed stream is read to its end and its checksum compared
+    for (const std::string& warning : checkpoint.warnings) context.remark(warning);
+    for (const GlobalUse& global : checkpoint.globals)
+      if (global.verdict == Verdict::dangerous)
+        context.remark("the pickle calls for " + global.module + "." + global.name + " (dangerous), at byte " + std::to_string(global.offset));
+    static_cast<void>(tensor_names(checkpoint));
+  } catch (const Error& error) {
+    // What keeps a file from being recognised at all is the caller's to hear; every other fault is a finding.
+    if (error.code() == ErrorCode::unsupported || error.code() == ErrorCode::io) throw;
+    context.report(error, "");
+  }
+  if (opened.gzip_layers > 0) {
+    if (const auto trailing = gzip_trailing_bytes(*opened.bytes); trailing > 0)
+      context.remark(std::to_string(trailing) + " bytes follow the gzip stream and belong to nothing");
+  } else if (!opened.format->has_checksums) {
+    context.remark("no checksum covers the tensors' bytes (" + std::string(opened.format->name) + " has none): ckpt convert IN OUT --format torch, or --gzip, adds them");
+  }
+  return findings;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ckpt/export.h"
+#include "ckpt/storage.h"
+#include "ckpt/tensor.h"
+#include "ckpt/value.h"
+
+namespace ckpt {
+
+/// What policy says of a global (DESIGN §2).
+enum class Verdict : std::uint8_t { known, unknown, dangerous };
+
+CKPT_API std::string_view verdict_name(Verdict verdict);
+
+/// A name that the pickle would import, and where it stands in the pickle.
+struct GlobalUse {
+  std::string module;
+  std::string name;
+  Verdict verdict = Verdict::unknown;
+  std::uint64_t offset = 0;
+};
+
+/// What a persistent id in the graph stands for: a storage, or a range of it (legacy storage views).
+struct StorageUse {
+  std::uint32_t storage = 0;  ///< index into Checkpoint::storages
+  /// A legacy storage view: its own key, and its range in elements of the storage. An empty key is the whole storage.
+  std::string view_key;
+  std::uint64_t view_offset = 0, view_size = 0;
+};
+
+/// What only the format that read a checkpoint understands (other members of its archive, its sys_info) and what it
+/// needs to write the same file again. Formats derive their own; nobody else looks inside.
+class CKPT_API FormatDetails {
+ public:
+  virtual ~FormatDetails();
+};
+
+/// A checkpoint: one object graph, the storages its tensors live in, and where it all came from.
+///
+///     Checkpoint c = ckpt::load("model.pt.gz");
+///     c = ckpt::remap(std::move(c), DeviceMap::all_to("cpu"));
+///     ckpt::save(c, "model.cpu.pt");
+///
+/// A value type: a copy is independent and shares only the (immutable) bytes of storages. Edits (ckpt/ops.h) take a
+/// checkpoint and return a new one, so the source never changes.
+struct Checkpoint {
+  ValueGraph values;
+  ValueId root = no_value;
+  /// In the order of their bytes in the file, which is the order to read them in.
+  std::vector<Storage> storages;
+  /// One for each object of the graph that builds a tensor; see tensor_names() for their names.
+  std::vector<Tensor> tensors;
+  /// By persistent value.
+  std::unordered_map<ValueId, StorageUse> storage_uses;
+  /// Values made and thrown away by the program (POP), calls among them: kept, in order, so that nothing is lost.
+  std::vector<ValueId> discarded;
+  /// Every name the pickle would import, once each, in order of appearance.
+  std::vector<GlobalUse> globals;
+
+  std::string file;             ///< as the user named it
+  std::string format;           ///< "torch", "torch-legacy" …
+  bool gzip = false;            ///< the file was gzip-compressed
+  int protocol = 2;             ///< of the source's pickle
+  std::shared_ptr<const FormatDetails> details;
+  ByteSourcePtr source;         ///< the file's bytes, inflated where it was compressed
+  /// What a user should know, though the file reads: each a sentence without a full stop.
+  std::vector<std::string> warnings;
+};
+
+/// Reads what is left of a compressed source, so that its checksum is compared and a cut is noticed; free otherwise.
+/// Throws Error (corrupt, truncated).
+CKPT_API void finish_reading(const Checkpoint& checkpoint);
+
+/// A tensor under one of its names. A tensor that the object holds twice has two names.
+struct NamedTensor {
+  std::string name;
+  const Tensor* tensor = nullptr;  ///< owned by the checkpoint
+};
+
+/// All names of all tensors, in the file's order: the path in the object joined by dots, non-string keys by Python's
+/// str(), positions of lists and tuples as numbers, attributes by name; a bare tensor's name is empty. A name that
+/// occurs again gets "#2", "#3" …, and `warnings`, if given, a line.
+/// Throws Error (limit_exceeded) where shared containers multiply past ckpt/limits.h.
+CKPT_API std::vector<NamedTensor> tensor_names(const Checkpoint& checkpoint, std::vector<std::string>* warnings = nullptr);
+
+/// The tag of the tensor's storage, "meta" for meta tensors; of a tensor of parts, that of its values; empty where the
+/// file does not tell.
+CKPT_API std::string device_of(const Checkpoint& checkpoint, const Tensor& tensor);
+
+}  // namespace ckpt

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+/// Element types, with torch's names (torch/csrc/utils/tensor_dtypes.cpp, c10/core/ScalarType.h of 2.11).
+enum class DType : std::uint8_t {
+  float32, float64, float16, bfloat16,
+  int8, int16, int32, int64,
+  uint8, uint16, uint32, uint64,
+  boolean,
+  complex32, complex64, complex128,
+  float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2,
+  qint8, quint8, qint32, quint4x2, quint2x4,
+  bits1x8, bits2x4, bits4x2, bits8, bits16,
+  int1, int2, int3, int4, int5, int6, int7,
+  uint1, uint2, uint3, uint4, uint5, uint6, uint7,
+};
+
+/// "float32", "bool", "float8_e4m3fn" …: torch's name without "torch.".
+CKPT_API std::string_view dtype_name(DType dtype);
+CKPT_API std::optional<DType> dtype_from_name(std::string_view name);
+
+/// Bytes of one element as storages count them (packed types: of one packed byte).
+CKPT_API std::size_t dtype_size(DType dtype);
+
+/// Bytes that change places when byte order changes: a complex number swaps its two halves separately.
+CKPT_API std::size_t dtype_swap_size(DType dtype);
+
+CKPT_API bool is_quantised(DType dtype);
+
+}  // namespace ckpt

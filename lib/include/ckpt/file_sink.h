@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ckpt/byte_sink.h"
+#include "ckpt/byte_source.h"
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+struct FileSinkOptions {
+  /// Refuse where the target already exists (Error io on_output), checked again at the very moment of the rename.
+  bool no_clobber = false;
+};
+
+/// A file that appears whole or not at all. Bytes go to an unnamed file (O_TMPFILE) in the target's folder, or, where
+/// the file system has none, to a named temporary beside it; commit() is fsync, link, rename, fsync of the folder.
+/// An existing target keeps its permission bits, a new one gets 0666 less the umask. A target that is a symbolic link
+/// stays one: the file it points to is replaced.
+class CKPT_API FileSink final : public ByteSink {
+ public:
+  /// Throws Error (io, on_output): no such folder, no permission, target is a folder, exists (no_clobber).
+  explicit FileSink(const std::string& path, FileSinkOptions options = {});
+  ~FileSink() override;
+
+  void commit() override;
+
+  /// What has been written so far, readable while the sink lives: for the check before commit().
+  [[nodiscard]] ByteSourcePtr read_back() const;
+
+ private:
+  void append(std::span<const std::byte> bytes) override;
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A sink for "-", standard output. commit() flushes; a reader that has gone away is an Error (io, on_output).
+CKPT_API std::unique_ptr<ByteSink> standard_output();
+
+/// Removes named temporaries of this process. Async-signal-safe: for a program's SIGINT and SIGTERM handlers.
+CKPT_API void discard_temporaries() noexcept;
+
+}  // namespace ckpt

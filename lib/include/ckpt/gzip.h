@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+
+#include "ckpt/byte_sink.h"
+#include "ckpt/byte_source.h"
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+/// True where the source begins as a gzip member does (RFC 1952: magic 1f 8b, method 8, reserved flags zero).
+/// Never throws for content; a read error counts as "no".
+CKPT_API bool is_gzip(const ByteSource& source);
+
+/// The bytes inside a gzip file of one or many members. CRC-32 and length of each member are checked when reading
+/// reaches its end. Zero padding after the last member is skipped; other bytes there end the stream, as
+/// gzip_trailing_bytes() then says. Going back re-inflates from the nearest of at most 64 checkpoints (≈ 100 KiB each).
+/// Throws Error (corrupt, truncated) from read_at and size.
+CKPT_API ByteSourcePtr gunzip(ByteSourcePtr compressed);
+
+/// Bytes after the last member that are neither a member nor zero padding; 0 where none were met (yet).
+/// `source` must come from gunzip().
+CKPT_API std::uint64_t gzip_trailing_bytes(const ByteSource& source);
+
+inline constexpr int gzip_default_level = 1;
+
+/// Compresses what is written into one gzip member, mtime 0, no name, to `target`, which must outlive it.
+/// Levels 1 to 3 are ISA-L's, 4 to 9 zlib's. commit() ends the member; it does not commit `target`.
+/// Throws Error: invalid_argument (level), io from the target.
+CKPT_API std::unique_ptr<ByteSink> gzip_sink(ByteSink& target, int level = gzip_default_level);
+
+}  // namespace ckpt

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Every cap in one place. A file past one of them is refused with ErrorCode::limit_exceeded, by name.
+/// Each is far above what real files hold (docs/formats/ gives the figures) and low enough that a small hostile
+/// file cannot take the machine's memory or time.
+namespace ckpt::limits {
+
+inline constexpr std::uint64_t kib = 1024;
+inline constexpr std::uint64_t mib = 1024 * kib;
+inline constexpr std::uint64_t gib = 1024 * mib;
+
+/// Bytes of one chunk when tensor data is copied, hashed or inflated. Fits the second-level cache.
+inline constexpr std::size_t copy_chunk = 256 * kib;
+
+/// gzip inside gzip: this many layers are opened, no more.
+inline constexpr int gzip_depth = 2;
+
+/// Bytes that one pickle may span.
+inline constexpr std::uint64_t pickle_bytes = 2 * gib;
+/// Values (nodes) one pickle may make.
+inline constexpr std::uint64_t pickle_values = 256 * mib;
+/// Entries of a pickle's memo; indices at or past it are refused before anything is allocated.
+inline constexpr std::uint64_t pickle_memo = 128 * mib;
+/// Bytes of one line of a text opcode (protocol 0).
+inline constexpr std::uint64_t pickle_line = 64 * mib;
+/// Decimal digits of an integer literal that has to be converted (CPython's own default cap).
+inline constexpr std::size_t integer_digits = 4300;
+
+/// Members of one zip archive.
+inline constexpr std::uint64_t zip_members = 16 * mib;
+/// Bytes of a zip's central directory.
+inline constexpr std::uint64_t zip_directory_bytes = gib;
+/// A deflated member may grow to this many times its compressed size (deflate's own ceiling is 1032).
+inline constexpr std::uint64_t zip_ratio = 1032;
+/// Bytes of a small member (version, byteorder, serialization_id …) that is held in memory.
+inline constexpr std::uint64_t zip_small_member = 64 * mib;
+
+/// Dimensions of one tensor.
+inline constexpr std::size_t tensor_dimensions = 1024;
+/// Tensor names that one file may give rise to (shared containers are walked once a path).
+inline constexpr std::uint64_t tensor_names = 16 * mib;
+/// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
+inline constexpr std::uint64_t walk_steps = 64 * mib;
+/// Logical bytes of a tensor, as a multiple of its storage's bytes, and the size below which that is not asked.
+inline constexpr std::uint64_t expansion_ratio = 64;
+inline constexpr std::uint64_t expansion_floor = gib;
+
+}  // namespace ckpt::limits

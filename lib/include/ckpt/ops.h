@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/device.h"
+#include "ckpt/export.h"
+
+/// Pure operations: each takes a checkpoint by value and returns the edited one. Move in what is no longer needed,
+/// copy what is; storages are shared either way.
+namespace ckpt {
+
+/// Rewrites the location tags of storages (all of them, an optimizer's too) as `map` says. Moves no bytes and touches
+/// no other string.
+CKPT_API Checkpoint remap(Checkpoint checkpoint, const DeviceMap& map);
+
+/// What a prefix operation did, for the line that says so.
+struct PrefixReport {
+  std::size_t state_dicts = 0;
+  std::size_t changed = 0;    ///< keys that were renamed
+  std::size_t unchanged = 0;  ///< keys that were not
+  std::vector<std::string> left;  ///< the first few of those that were not
+  /// Another prefix that every key of the state dict with most keys shares ("_orig_mod."), if nothing was renamed.
+  std::string shared_prefix;
+};
+
+inline constexpr std::string_view data_parallel_prefix = "module.";
+
+/// Takes `prefix` once from the keys that start with it, in every state dict and its _metadata, as
+/// torch.nn.modules.utils.consume_prefix_in_state_dict_if_present does: there the name of the wrapped module itself
+/// ("module") becomes the empty name and replaces the old one. Order stays.
+/// Throws Error (invalid_argument) where two keys would become one, naming both.
+CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint, std::string_view prefix = data_parallel_prefix);
+
+/// Puts `prefix` before every key of every state dict, and in _metadata before every name but the empty one, which
+/// stays and is followed by the wrapped module's own entry.
+CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::string_view prefix = data_parallel_prefix);
+
+/// SHA-256 of one tensor's contiguous little-endian bytes.
+struct TensorDigest {
+  std::string name;
+  std::string sha256;  ///< 64 hexadecimal digits
+};
+
+struct CheckpointDigest {
+  std::string total;  ///< over the lines "sha256 dtype [d0,d1,…] name\n", sorted bytewise
+  std::vector<TensorDigest> tensors;  ///< in file order; parts of sparse tensors as NAME.indices, NAME.values …
+};
+
+/// The same for the same weights, whatever container, compression or device holds them. `root`: names below this path
+/// only, relative to it; "auto" finds the one state dict that DESIGN §2 would. Meta tensors have no bytes and are left
+/// out. Throws Error: limit_exceeded (a view that expands past ckpt/limits.h), invalid_argument (root), and what
+/// reading throws.
+CKPT_API CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root = {});
+
+}  // namespace ckpt

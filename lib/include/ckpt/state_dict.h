@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+/// One key and value of a mapping, and where the pair stands in the graph.
+struct MappingEntry {
+  ValueId key = no_value;
+  ValueId value = no_value;
+  std::uint32_t effect = 0;  ///< handle of the SETITEM(S) effect that sets it; 0: an operand of `holder`
+  ValueId holder = no_value; ///< the value whose items() hold key and value where `effect` is 0
+  std::uint32_t index = 0;   ///< of the key in those items; the value stands one further
+};
+
+/// True for a dict and for a call that makes a mapping of the standard library (collections.OrderedDict, defaultdict,
+/// Counter, whichever module name a protocol gives it).
+CKPT_API bool is_mapping(const ValueGraph& values, ValueId id);
+
+/// The mapping's entries in the order Python would iterate them, later assignments to an equal string key or integer
+/// having replaced earlier ones.
+CKPT_API std::vector<MappingEntry> mapping_entries(const ValueGraph& values, ValueId mapping);
+
+/// Every pair the mapping is given, keys that a later pair sets again included: what an edit of keys has to touch.
+CKPT_API std::vector<MappingEntry> mapping_pairs(const ValueGraph& values, ValueId mapping);
+
+/// A model's weights by name: a mapping with string keys, at least one tensor, and all values tensors, None, or
+/// anything under a key that ends in "_extra_state".
+struct StateDict {
+  std::string path;           ///< from the root, joined by dots; empty for the root itself
+  ValueId value = no_value;
+};
+
+/// Every state dict of the checkpoint in file order: mappings reached from the root through mappings, lists and tuples,
+/// each once. Not searched: objects' attributes, and what lies in an optimizer's state (a mapping with the keys
+/// "state" and "param_groups").
+CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
+
+/// The mapping under `_metadata` of a state dict (an attribute, set by BUILD), or no_value.
+CKPT_API ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict);
+
+}  // namespace ckpt

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+/// The index of a value in its ValueGraph. Two places that hold the same id hold the same Python object.
+using ValueId = std::uint32_t;
+inline constexpr ValueId no_value = 0xFFFFFFFF;
+
+/// What a value is. Calls are symbolic: an `object` says what would be called with what, and nothing calls it.
+enum class ValueKind : std::uint8_t {
+  none, boolean,
+  integer,      ///< fits 64 bits
+  big_integer,  ///< any size: see ValueGraph::text
+  real,
+  str,          ///< UTF-8, lone surrogates allowed (as Python's "surrogatepass")
+  bytes, bytearray,
+  py2_str,      ///< Python 2's str: bytes that torch decodes as it is told to
+  list, tuple, dict, set, frozenset,
+  global,       ///< module and name
+  extension,    ///< a code of copyreg's extension registry
+  persistent,   ///< an id that the file's container gives meaning to; items()[0] is the id
+  object,       ///< a call; items() are the callable, its positional arguments (see CallKind) and keyword arguments
+};
+
+/// How an object is made, and what items() holds after the callable (or class) at 0.
+enum class CallKind : std::uint8_t {
+  reduce,     ///< items()[1]: a tuple of arguments
+  newobj,     ///< items()[1]: a tuple, passed to cls.__new__
+  newobj_ex,  ///< items()[1]: a tuple, items()[2]: a dict
+  inst,       ///< items()[1…]: the arguments themselves (protocol 0's INST)
+  obj,        ///< items()[1…]: the arguments themselves (protocol 1's OBJ)
+};
+
+/// A change made to a value after it was made, in the order of the program that made it.
+enum class EffectKind : std::uint8_t {
+  append,     ///< items: what is appended (or passed to extend)
+  set_items,  ///< items: key, value, key, value …
+  add_items,  ///< items: members of a set
+  build,      ///< items: one state, for __setstate__ or __dict__
+};
+
+/// When something happened: a step of the program that made the graph. 0 for what an edit made.
+using Time = std::uint32_t;
+
+struct Effect {
+  EffectKind kind{};
+  std::uint8_t form = 0;  ///< how the source spelt it; 0 leaves that to the writer
+  ValueId target = no_value;
+  Time time = 0;
+  std::uint32_t first = 0, count = 0;  ///< its span in the graph's list of children
+  std::uint32_t next = 0;              ///< the target's next effect + 1; 0 ends the list
+};
+
+/// A Python object graph, kept exactly, run never: identity (sharing, cycles), order, and what changed an object after
+/// it was made. Values live in the graph by index, so that nothing recurses and copying the graph is copying arrays.
+///
+///     ValueGraph g;
+///     ValueId d = g.make_dict();
+///     g.add_effect(d, EffectKind::set_items, {g.make_str("lr"), g.make_real(0.1)});
+///
+/// Accessors expect a value of the right kind and an id of this graph; readers check with kind() first.
+class CKPT_API ValueGraph {
+ public:
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  [[nodiscard]] ValueKind kind(ValueId id) const { return nodes_[id].kind; }
+
+  [[nodiscard]] bool boolean(ValueId id) const { return nodes_[id].integer != 0; }
+  [[nodiscard]] std::int64_t integer(ValueId id) const { return nodes_[id].integer; }
+  [[nodiscard]] double real(ValueId id) const { return nodes_[id].real; }
+  /// Of str, bytes, bytearray, py2_str: the bytes. Of big_integer: two's complement, little-endian.
+  [[nodiscard]] std::string_view text(ValueId id) const;
+  [[nodiscard]] std::string_view module(ValueId id) const;
+  [[nodiscard]] std::string_view name(ValueId id) const;
+  /// Of list, tuple, dict (key, value …), frozenset: what it was made with; effects come on top. Of object and
+  /// persistent: see there. Empty for other kinds.
+  [[nodiscard]] std::span<const ValueId> items(ValueId id) const;
+  [[nodiscard]] CallKind call(ValueId id) const { return static_cast<CallKind>(nodes_[id].detail); }
+
+  /// A value's effects in order: `for (auto e = g.first_effect(id); e; e = g.effect(e).next)`; 0 ends.
+  [[nodiscard]] std::uint32_t first_effect(ValueId id) const { return nodes_[id].first_effect; }
+  [[nodiscard]] const Effect& effect(std::uint32_t handle) const { return effects_[handle - 1]; }
+  [[nodiscard]] std::span<const ValueId> items(const Effect& effect) const { return {&children_[effect.first], effect.count}; }
+
+  /// How the source spelt the value (a pickle opcode); 0 leaves that to the writer.
+  [[nodiscard]] std::uint8_t form(ValueId id) const { return nodes_[id].form; }
+  /// Whether the source gave it a place in the memo.
+  [[nodiscard]] bool memoized(ValueId id) const { return nodes_[id].memoized; }
+  /// The first step of the program that led to this value, and the step that made it.
+  [[nodiscard]] Time begin(ValueId id) const { return nodes_[id].begin; }
+  [[nodiscard]] Time made(ValueId id) const { return nodes_[id].made; }
+
+  ValueId make_none();
+  ValueId make_boolean(bool value);
+  ValueId make_integer(std::int64_t value);
+  ValueId make_big_integer(std::string_view little_endian_twos_complement);
+  ValueId make_real(double value);
+  /// str, bytes, bytearray or py2_str.
+  ValueId make_text(ValueKind kind, std::string_view text);
+  ValueId make_str(std::string_view text) { return make_text(ValueKind::str, text); }
+  /// list, tuple, dict (key, value …), set or frozenset.
+  ValueId make_container(ValueKind kind, std::span<const ValueId> items = {});
+  ValueId make_tuple(std::span<const ValueId> items) { return make_container(ValueKind::tuple, items); }
+  ValueId make_global(std::string_view module, std::string_view name);
+  ValueId make_extension(std::int64_t code);
+  ValueId make_persistent(ValueId id);
+  /// `items`: see CallKind.
+  ValueId make_object(CallKind call, std::span<const ValueId> items);
+
+  std::uint32_t add_effect(ValueId target, EffectKind kind, std::span<const ValueId> items, std::uint8_t form = 0,
+                           Time time = 0);
+  void set_form(ValueId id, std::uint8_t form) { nodes_[id].form = form; }
+  void set_memoized(ValueId id) { nodes_[id].memoized = true; }
+  void set_times(ValueId id, Time begin, Time made) { nodes_[id].begin = begin, nodes_[id].made = made; }
+
+  /// Replaces one operand of a value, or of an effect, where it stands.
+  void set_item(ValueId id, std::size_t index, ValueId item);
+  void set_effect_item(std::uint32_t handle, std::size_t index, ValueId item);
+  /// Replaces all operands; they may be more or fewer than before.
+  void set_items(ValueId id, std::span<const ValueId> items);
+  void set_effect_items(std::uint32_t handle, std::span<const ValueId> items);
+
+ private:
+  struct Node {
+    explicit Node(ValueKind k) : kind(k) {}
+    ValueKind kind;
+    std::uint8_t form = 0;
+    std::uint8_t detail = 0;
+    bool memoized = false;
+    Time begin = 0, made = 0;
+    std::uint32_t first_effect = 0, last_effect = 0;
+    std::uint32_t first = 0, count = 0;  // a span of children_, or lengths of module and name
+    union {
+      std::int64_t integer = 0;
+      double real;
+      std::uint64_t text;  // where in text_ it starts
+    };
+    std::uint64_t length = 0;
+  };
+
+  ValueId add(const Node& node);
+  std::uint32_t add_children(std::span<const ValueId> items);
+  std::uint64_t add_text(std::string_view text);
+
+  std::vector<Node> nodes_;
+  std::vector<ValueId> children_;
+  std::vector<Effect> effects_;
+  std::string text_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ckpt/byte_source.h"
+
+namespace ckpt {
+
+/// Reads a source forward through a window, a piece at a time. Memory grows only as bytes arrive, so a length that a
+/// file merely claims costs nothing.
+class ByteCursor {
+ public:
+  /// `limit`: bytes that may be read from `offset` on; past it limit_exceeded is thrown, which calls them `what`.
+  ByteCursor(const ByteSource& source, std::uint64_t offset, std::uint64_t limit, std::string what);
+
+  /// Where the next byte comes from.
+  [[nodiscard]] std::uint64_t offset() const { return base_ + next_; }
+
+  /// The next `count` bytes; valid until the next call. Throws truncated (saying that `count` bytes were expected).
+  std::span<const std::byte> take(std::uint64_t count);
+  /// Up to and without the next newline, which is skipped. Throws truncated, limit_exceeded past `longest`.
+  std::string_view take_line(std::uint64_t longest);
+
+ private:
+  /// Makes at least `count` bytes available; false where the source ends before.
+  bool fill(std::uint64_t count);
+
+  const ByteSource& source_;
+  std::uint64_t base_;  ///< offset of window_[0]
+  std::uint64_t end_;
+  std::string what_;
+  std::vector<std::byte> window_;
+  std::size_t next_ = 0;
+  std::size_t filled_ = 0;
+};
+
+}  // namespace ckpt

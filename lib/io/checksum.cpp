@@ -1,0 +1,103 @@
+#include "io/checksum.h"
+
+#include <isa-l.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+
+namespace ckpt {
+namespace {
+
+std::string hexadecimal(std::span<const unsigned char> bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (unsigned char byte : bytes) {
+    text += digits[byte >> 4];
+    text += digits[byte & 0xf];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string hexadecimal(std::uint32_t value) {
+  const std::array<unsigned char, 4> bytes{static_cast<unsigned char>(value >> 24),
+                                           static_cast<unsigned char>(value >> 16),
+                                           static_cast<unsigned char>(value >> 8), static_cast<unsigned char>(value)};
+  return hexadecimal(bytes);
+}
+
+std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return crc;
+  return crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
+struct Sha256::State {
+  struct Free {
+    void operator()(EVP_MD_CTX* ended) const { EVP_MD_CTX_free(ended); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
+};
+
+namespace {
+
+void require(int result) {
+  if (result != 1) throw Error(ErrorCode::unavailable, "OpenSSL refused to compute SHA-256");
+}
+
+}  // namespace
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  require(state_->context == nullptr ? 0 : EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr));
+}
+
+Sha256::~Sha256() = default;
+
+void Sha256::update(std::span<const std::byte> bytes) {
+  require(EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()));
+}
+
+std::string Sha256::hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  require(EVP_DigestFinal_ex(state_->context.get(), digest.data(), &length));
+  return hexadecimal(std::span(digest).first(length));
+}
+
+void check_recorded_crc32(const ByteSource& source, std::uint32_t computed) {
+  const std::optional<std::uint32_t> recorded = source.recorded_crc32();
+  if (!recorded || *recorded == computed) return;
+  throw Error(ErrorCode::corrupt, "the bytes have CRC-32 " + hexadecimal(computed))
+      .expected(hexadecimal(*recorded) + " as recorded")
+      .in(source.name())
+      .hint("the file is damaged: fetch or copy it again");
+}
+
+std::uint32_t stream_all(const ByteSource& source, const std::function<void(std::span<const std::byte>)>& consume) {
+  const bool known = source.size_is_known();
+  const std::uint64_t size = known ? source.size() : UINT64_MAX;
+  // Tens of thousands of tiny tensors are common: no more room than the source can fill, and none of it cleared.
+  const std::size_t room = std::min<std::uint64_t>(size, limits::copy_chunk);
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(room);
+  std::uint32_t crc = 0;
+  std::uint64_t offset = 0;
+  while (offset < size) {
+    const std::span<std::byte> chunk(buffer.get(), std::min<std::uint64_t>(room, size - offset));
+    if (known) source.read_exactly(offset, chunk);
+    const std::size_t got = known ? chunk.size() : source.read_at(offset, chunk);
+    if (got == 0) break;
+    crc = crc32(crc, chunk.first(got));
+    consume(chunk.first(got));
+    offset += got;
+  }
+  check_recorded_crc32(source, crc);
+  return crc;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+/// CRC-32 as zip and gzip use it, continued from `crc` (0 to begin).
+CKPT_API std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes);
+
+/// Eight lower-case hexadecimal digits.
+CKPT_API std::string hexadecimal(std::uint32_t value);
+
+/// SHA-256, fed piece by piece.
+class CKPT_API Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+  void update(std::span<const std::byte> bytes);
+  /// 64 lower-case hexadecimal digits; call once.
+  std::string hex();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Throws Error (corrupt, naming the source and both values) where the source records another CRC-32 than `computed`.
+CKPT_API void check_recorded_crc32(const ByteSource& source, std::uint32_t computed);
+
+/// Reads all of `source` forward in chunks of limits::copy_chunk, hands each to `consume`, and returns the CRC-32.
+/// Throws Error (corrupt, naming the source and both values) where the source records another one, after everything
+/// has been consumed.
+CKPT_API std::uint32_t stream_all(const ByteSource& source,
+                                  const std::function<void(std::span<const std::byte>)>& consume);
+
+}  // namespace ckpt

@@ -1,0 +1,59 @@
+#include "ckpt/error.h"
+
+#include <system_error>
+#include <utility>
+
+#include "io/printable.h"
+
+namespace ckpt {
+
+Error::Error(ErrorCode code, std::string found) : code_(code), found_(std::move(found)) { compose(); }
+
+Error& Error::expected(std::string what) {
+  expected_ = std::move(what);
+  compose();
+  return *this;
+}
+
+Error& Error::at(std::uint64_t offset) {
+  if (!offset_) offset_ = offset;
+  compose();
+  return *this;
+}
+
+Error& Error::in(const std::string& file) {
+  if (file_.empty()) file_ = file;
+  compose();
+  return *this;
+}
+
+Error& Error::within(const std::string& part) {
+  found_ = part + ": " + found_;
+  compose();
+  return *this;
+}
+
+Error& Error::hint(std::string what) {
+  hint_ = std::move(what);
+  return *this;
+}
+
+Error& Error::on_output() {
+  output_ = true;
+  return *this;
+}
+
+void Error::compose() {
+  std::string message;
+  if (!file_.empty()) message += file_ + ": ";
+  message += found_;
+  if (!expected_.empty()) message += ", expected " + expected_;
+  if (offset_) message += " (at byte " + std::to_string(*offset_) + ")";
+  message_ = printable(message);
+}
+
+void throw_system_error(const std::string& doing, const std::string& file, int errno_value) {
+  throw Error(ErrorCode::io, doing + ": " + std::generic_category().message(errno_value)).in(file);
+}
+
+}  // namespace ckpt

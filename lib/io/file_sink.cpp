@@ -1,0 +1,165 @@
+#include "ckpt/file_sink.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <optional>
+
+#include "io/file_source.h"
+#include "io/output.h"
+#include "io/output_target.h"
+#include "io/temporaries.h"
+
+namespace ckpt {
+namespace {
+
+constexpr mode_t permission_bits = 0777;
+
+Error exists_already(const std::string& path) {
+  return output_error("cannot create", path, EEXIST).hint("leave out --no-clobber, or name another file");
+}
+
+std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+}  // namespace
+
+struct FileSink::State {
+  OutputTarget target;
+  FileSinkOptions options;
+  UniqueFd file;
+  std::optional<TemporaryName> temporary;  // where the file system has no unnamed files, or while commit() renames
+  std::optional<BufferedOutput> output;
+
+  ~State() { remove_temporary(); }
+
+  void create();
+  void remove_temporary();
+  void take_over_permissions();
+  void give_name();
+  void name_unnamed();
+  void rename_temporary();
+  void sync_folder();
+  [[noreturn]] void fail(const char* doing) const { throw output_error(doing, target.shown, errno); }
+};
+
+void FileSink::State::create() {
+  // Until commit() sets the old file's mode, nobody else shall read what replaces it.
+  const mode_t mode = target.existing ? 0600 : 0666;
+  // An unnamed file gets its name through /proc: without that it is no use.
+  if (::access("/proc/self/fd", X_OK) == 0) {
+    file = UniqueFd(
+        uninterrupted([&] { return ::openat(target.folder.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode); }));
+  }
+  if (!file) {
+    const SignalsBlocked blocked;
+    temporary.emplace(target.folder.get());
+    file = UniqueFd(uninterrupted(
+        [&] { return ::openat(target.folder.get(), temporary->name(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode); }));
+    if (!file) {
+      const int errno_value = errno;
+      temporary.reset();
+      throw output_error("cannot create", target.shown, errno_value);
+    }
+  }
+  output.emplace(file.get(), target.shown);
+}
+
+void FileSink::State::remove_temporary() {
+  if (!temporary) return;
+  const SignalsBlocked blocked;
+  ::unlinkat(target.folder.get(), temporary->name(), 0);
+  temporary.reset();
+}
+
+void FileSink::State::take_over_permissions() {
+  if (!target.existing) return;
+  const struct stat& old = *target.existing;
+  struct stat mine {};
+  if (::fstat(file.get(), &mine) != 0) fail("cannot create");
+  // Only root may give a file away; where that is refused, the file is ours as any new one is.
+  const bool differs = mine.st_uid != old.st_uid || mine.st_gid != old.st_gid;
+  const bool given = !differs || ::fchown(file.get(), old.st_uid, old.st_gid) == 0;
+  mode_t mode = old.st_mode & permission_bits;
+  // The group's rights were meant for the old group.
+  if (!given && mine.st_gid != old.st_gid) mode &= static_cast<mode_t>(~S_IRWXG);
+  if (::fchmod(file.get(), mode) != 0) fail("cannot set the permissions");
+}
+
+void FileSink::State::give_name() {
+  const SignalsBlocked blocked;
+  if (!temporary) name_unnamed();
+  if (temporary) rename_temporary();
+}
+
+void FileSink::State::name_unnamed() {
+  const std::string self = descriptor_path(file.get());
+  const auto link_as = [&](const char* name) {
+    return ::linkat(AT_FDCWD, self.c_str(), target.folder.get(), name, AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (link_as(target.name.c_str())) return;
+  if (errno != EEXIST) fail("cannot create");
+  if (options.no_clobber) throw exists_already(target.shown);
+  temporary.emplace(target.folder.get());
+  if (!link_as(temporary->name())) {
+    const int errno_value = errno;
+    temporary.reset();
+    throw output_error("cannot create", target.shown, errno_value);
+  }
+}
+
+void FileSink::State::rename_temporary() {
+  const int folder = target.folder.get();
+  const char* from = temporary->name();
+  const char* to = target.name.c_str();
+  bool done = false;
+  if (options.no_clobber) {
+    done = ::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0;
+    if (!done && (errno == EINVAL || errno == ENOSYS)) {
+      done = ::linkat(folder, from, folder, to, 0) == 0;
+      if (done) ::unlinkat(folder, from, 0);
+    }
+    if (!done && errno == EEXIST) throw exists_already(target.shown);
+  } else {
+    done = ::renameat(folder, from, folder, to) == 0;
+  }
+  if (!done) fail("cannot create");
+  temporary.reset();
+}
+
+void FileSink::State::sync_folder() {
+  if (uninterrupted([&] { return ::fsync(target.folder.get()); }) == 0) return;
+  // Not every file system can sync a folder, and not every folder may be opened for it.
+  if (errno == EINVAL || errno == ENOTSUP || errno == EBADF || errno == EROFS) return;
+  fail("was written, but its folder cannot be synced");
+}
+
+FileSink::FileSink(const std::string& path, FileSinkOptions options)
+    : ByteSink(path), state_(std::make_unique<State>()) {
+  state_->options = options;
+  state_->target = open_target(path);
+  if (options.no_clobber && state_->target.existing) throw exists_already(path);
+  state_->create();
+}
+
+FileSink::~FileSink() = default;
+
+void FileSink::append(std::span<const std::byte> bytes) { state_->output->write(bytes); }
+
+void FileSink::commit() {
+  State& state = *state_;
+  state.output->flush();
+  state.take_over_permissions();
+  if (uninterrupted([&] { return ::fsync(state.file.get()); }) != 0) state.fail("cannot write");
+  state.give_name();
+  state.sync_folder();
+}
+
+ByteSourcePtr FileSink::read_back() const {
+  state_->output->flush();
+  UniqueFd file(::fcntl(state_->file.get(), F_DUPFD_CLOEXEC, 3));
+  if (!file) throw_system_error("cannot read back", name(), errno);
+  return file_source(std::move(file), 0, offset(), name());
+}
+
+}  // namespace ckpt

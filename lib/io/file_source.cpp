@@ -1,0 +1,82 @@
+#include "io/file_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "ckpt/error.h"
+
+namespace ckpt {
+namespace {
+
+class FileSource final : public ByteSource {
+ public:
+  FileSource(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name)
+      : ByteSource(std::move(name)), fd_(std::move(fd)), begin_(begin), size_(size) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset >= size_) return 0;
+    const std::size_t wanted = std::min<std::uint64_t>(out.size(), size_ - offset);
+    std::size_t have = 0;
+    while (have < wanted) {
+      const ssize_t got = uninterrupted([&] {
+        return ::pread(fd_.get(), out.data() + have, wanted - have, static_cast<off_t>(begin_ + offset + have));
+      });
+      if (got < 0) throw_system_error("cannot read", name(), errno);
+      if (got == 0) break;  // the file has shrunk since it was opened
+      have += static_cast<std::size_t>(got);
+    }
+    return have;
+  }
+
+ private:
+  UniqueFd fd_;
+  std::uint64_t begin_;
+  std::uint64_t size_;
+};
+
+ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw_system_error("cannot read", name, errno);
+  if (S_ISDIR(status.st_mode)) {
+    throw Error(ErrorCode::io, "is a folder").expected("a file").in(name).hint("name one file in it");
+  }
+  std::uint64_t begin = 0;
+  std::uint64_t size = 0;
+  if (S_ISREG(status.st_mode)) {
+    // Standard input may have been read from before it came here: what is left of it is the file.
+    const off_t here = ::lseek(fd.get(), 0, SEEK_CUR);
+    if (here > 0) begin = static_cast<std::uint64_t>(std::min<off_t>(here, status.st_size));
+    size = static_cast<std::uint64_t>(status.st_size) - begin;
+  } else if (S_ISBLK(status.st_mode)) {
+    const off_t end = ::lseek(fd.get(), 0, SEEK_END);
+    if (end < 0) throw_system_error("cannot read", name, errno);
+    size = static_cast<std::uint64_t>(end);
+  } else {
+    fd = spool(fd.get(), name, size);
+  }
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  return file_source(std::move(fd), begin, size, name);
+}
+
+}  // namespace
+
+ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name) {
+  return std::make_shared<FileSource>(std::move(fd), begin, size, std::move(name));
+}
+
+ByteSourcePtr open_file(const std::string& path) {
+  if (path == "-") {
+    UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (!input) throw_system_error("cannot read", "standard input", errno);
+    return open_descriptor(std::move(input), "standard input");
+  }
+  UniqueFd file(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
+  if (!file) throw_system_error("cannot open", path, errno);
+  return open_descriptor(std::move(file), path);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,83 @@
+#include "io/inflate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "io/inflating_source.h"
+
+namespace ckpt {
+namespace {
+
+class RawDecoder final : public Decoder {
+ public:
+  RawDecoder(ByteSourcePtr compressed, std::uint64_t size) : Decoder(std::move(compressed)), size_(size) {
+    at_.phase = Phase::body;
+  }
+
+  std::size_t produce(std::span<std::byte> out) override {
+    if (at_.phase == Phase::body) {
+      const std::uint64_t left = size_ - at_.output;
+      const std::size_t count = left == 0 ? 0 : inflate(out.first(std::min<std::uint64_t>(out.size(), left)));
+      if (count != 0) return count;
+      at_.phase = Phase::trailer;
+    }
+    if (at_.phase == Phase::trailer) {
+      check_end();
+      at_.phase = Phase::ended;
+    }
+    return 0;
+  }
+
+ private:
+  std::size_t inflate(std::span<std::byte> out) {
+    const std::size_t count = at_.inflater.finished() ? 0 : at_.inflater.inflate(input_, out);
+    at_.output += count;
+    return count;
+  }
+
+  void check_end() {
+    std::byte more{};
+    const bool exceeds = inflate({&more, 1}) != 0;
+    if (!exceeds && at_.output == size_) return;
+    const std::string found = exceeds ? "more than " + std::to_string(size_) : std::to_string(at_.output);
+    throw Error(ErrorCode::corrupt, "inflates to " + found + " bytes").expected(std::to_string(size_));
+  }
+
+  std::uint64_t size_;
+};
+
+class RawSource final : public InflatingSource {
+ public:
+  RawSource(ByteSourcePtr compressed, std::uint64_t size, std::string name, std::optional<std::uint32_t> crc)
+      : InflatingSource(std::move(name), AtEnd::release), compressed_(std::move(compressed)), size_(size), crc_(crc) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override { return crc_; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    try {
+      return InflatingSource::read_at(offset, out);
+    } catch (Error& error) {
+      throw error.in(name());
+    }
+  }
+
+ private:
+  [[nodiscard]] std::unique_ptr<Decoder> start() const override {
+    return std::make_unique<RawDecoder>(compressed_, size_);
+  }
+
+  ByteSourcePtr compressed_;
+  std::uint64_t size_;
+  std::optional<std::uint32_t> crc_;
+};
+
+}  // namespace
+
+ByteSourcePtr inflate_raw(ByteSourcePtr compressed, std::uint64_t size, std::string name,
+                          std::optional<std::uint32_t> crc) {
+  return std::make_shared<RawSource>(std::move(compressed), size, std::move(name), crc);
+}
+
+}  // namespace ckpt

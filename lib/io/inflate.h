@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+/// A raw deflate stream (RFC 1951; method 8 of a zip) of which the container says that it inflates to `size` bytes.
+/// `crc` is what recorded_crc32() returns: whoever reads all of it compares. Buffers are given back at the end.
+/// Throws Error from read_at: corrupt (also where it inflates to more or fewer bytes than `size`), truncated.
+CKPT_API ByteSourcePtr inflate_raw(ByteSourcePtr compressed, std::uint64_t size, std::string name,
+                                   std::optional<std::uint32_t> crc);
+
+}  // namespace ckpt

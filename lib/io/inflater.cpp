@@ -1,0 +1,62 @@
+#include "io/inflater.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ckpt/error.h"
+
+namespace ckpt {
+namespace {
+
+std::string words(int code) {
+  switch (code) {
+    case ISAL_INVALID_BLOCK:
+      return "a deflate block has an invalid header";
+    case ISAL_INVALID_SYMBOL:
+      return "a deflate block holds an invalid symbol";
+    case ISAL_INVALID_LOOKBACK:
+      return "a deflate block refers to bytes before the stream";
+    default:
+      return "the deflate stream is damaged";
+  }
+}
+
+}  // namespace
+
+void Inflater::begin() {
+  isal_inflate_init(&engine_);
+  engine_.crc_flag = ISAL_DEFLATE;
+  fault_ = 0;
+}
+
+std::size_t Inflater::inflate(CompressedInput& input, std::span<std::byte> out) {
+  engine_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+  engine_.avail_out = static_cast<std::uint32_t>(out.size());
+  while (fault_ == 0) {
+    const std::span<const std::byte> bytes = input.available();
+    const std::uint32_t out_before = engine_.avail_out;
+    // ISA-L's pointer is not const, but it does not write there.
+    engine_.next_in = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()));
+    engine_.avail_in = static_cast<std::uint32_t>(bytes.size());
+    fault_ = std::min(isal_inflate(&engine_), 0);
+    const std::size_t taken = bytes.size() - engine_.avail_in;
+    input.consume(taken);
+    if (fault_ == 0 && finished()) {
+      // Whole bytes that the bit buffer took and the stream did not need belong to what follows it.
+      input.seek(input.position() - static_cast<std::uint64_t>(engine_.read_in_length / 8));
+      engine_.read_in = 0;
+      engine_.read_in_length = 0;
+      break;
+    }
+    if (engine_.avail_out == 0) break;
+    if (engine_.avail_out != out_before || taken != 0) continue;
+    if (engine_.avail_out < out.size()) break;
+    if (bytes.empty()) throw Error(ErrorCode::truncated, "the deflate stream is cut off").at(input.position());
+    fault_ = ISAL_INVALID_BLOCK;
+  }
+  const std::size_t count = out.size() - engine_.avail_out;
+  if (fault_ != 0 && count == 0) throw Error(ErrorCode::corrupt, words(fault_)).at(input.position());
+  return count;
+}
+
+}  // namespace ckpt

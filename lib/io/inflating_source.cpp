@@ -1,0 +1,157 @@
+#include "io/inflating_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+
+namespace ckpt {
+
+struct InflatingSource::Work {
+  std::unique_ptr<Decoder> decoder;
+  bool broken = false;  // the decoder threw, and stands nowhere until it is restored
+
+  // window[0, held) are the bytes that end where the decoder stands.
+  static constexpr std::size_t capacity = history_bytes + window_bytes;
+  std::unique_ptr<std::byte[]> window = std::make_unique_for_overwrite<std::byte[]>(capacity);
+  std::size_t held = 0;
+
+  void drop_old() {
+    if (held <= history_bytes) return;
+    std::memmove(window.get(), window.get() + (held - history_bytes), history_bytes);
+    held = history_bytes;
+  }
+  void remember(std::span<const std::byte> given_out) {
+    held = std::min(given_out.size(), history_bytes);
+    std::memcpy(window.get(), given_out.data() + (given_out.size() - held), held);
+  }
+
+  std::vector<std::unique_ptr<const DecoderPosition>> kept;  // by output offset; the beginning needs none
+  std::uint64_t spacing = first_spacing;
+
+  [[nodiscard]] std::uint64_t window_begin() const { return decoder->output() - held; }
+
+  /// The latest position kept at or before `offset`; null for the beginning.
+  [[nodiscard]] const DecoderPosition* nearest(std::uint64_t offset) const {
+    const auto after = std::upper_bound(kept.begin(), kept.end(), offset,
+                                        [](std::uint64_t o, const auto& position) { return o < position->output; });
+    return after == kept.begin() ? nullptr : std::prev(after)->get();
+  }
+
+  void keep_position() {
+    const std::uint64_t latest = kept.empty() ? 0 : kept.back()->output;
+    if (decoder->output() < latest + spacing) return;
+    kept.push_back(std::make_unique<const DecoderPosition>(decoder->position()));
+    if (kept.size() <= most_positions) return;
+    spacing *= 2;
+    for (std::size_t i = 0; 2 * i + 1 < kept.size(); ++i) kept[i] = std::move(kept[2 * i + 1]);
+    kept.resize(kept.size() / 2);
+  }
+};
+
+InflatingSource::InflatingSource(std::string name, AtEnd at_end) : ByteSource(std::move(name)), at_end_(at_end) {}
+InflatingSource::~InflatingSource() = default;
+
+void InflatingSource::ended(std::uint64_t) const {}
+
+InflatingSource::Work& InflatingSource::work() const {
+  if (!work_) {
+    auto work = std::make_unique<Work>();
+    work->decoder = start();
+    work_ = std::move(work);
+  }
+  return *work_;
+}
+
+std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const {
+  // What is checked and copied in one go should still be in the cache when its CRC is taken.
+  const std::size_t most = std::min(out.size(), limits::copy_chunk);
+  work.broken = true;
+  const std::size_t count = work.decoder->produce(out.first(most));
+  work.broken = false;
+  if (count == 0) {
+    measured_ = work.decoder->output();
+    ended(work.decoder->position().input);
+  }
+  work.keep_position();
+  return count;
+}
+
+bool InflatingSource::fill_window(Work& work) const {
+  work.drop_old();
+  const std::size_t count = produce(work, {work.window.get() + work.held, window_bytes});
+  work.held += count;
+  return count != 0;
+}
+
+// A reader that takes exactly what there is must meet the checks at the end all the same, so one byte more is tried.
+// What is wrong with bytes that nobody has asked for yet is for the next read to say.
+void InflatingSource::look_ahead(Work& work) const {
+  try {
+    if (work.held == Work::capacity) work.drop_old();
+    work.held += produce(work, {work.window.get() + work.held, 1});
+  } catch (const Error&) {
+    work.held = 0;
+    if (work.decoder->phase() == Decoder::Phase::trailer) throw;
+  }
+}
+
+void InflatingSource::go_to(Work& work, std::uint64_t offset) const {
+  const bool behind = work.broken || offset < work.window_begin();
+  const DecoderPosition* near = work.nearest(offset);
+  const bool ahead = near != nullptr && near->output > work.decoder->output();
+  if (behind || ahead) {
+    if (near != nullptr)
+      work.decoder->restore(*near);
+    else
+      work.decoder = start();
+    work.broken = false;
+    work.held = 0;
+  }
+  while (offset > work.decoder->output()) {
+    if (!fill_window(work)) return;
+  }
+}
+
+std::size_t InflatingSource::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+  if (out.empty() || (measured_ && offset >= *measured_)) return 0;
+  Work& work = this->work();
+  go_to(work, offset);
+  std::size_t have = 0;
+  while (have < out.size() && offset + have <= work.decoder->output()) {
+    const std::uint64_t position = offset + have;
+    const std::size_t ready = work.decoder->output() - position;
+    if (ready != 0) {
+      const std::size_t count = std::min(ready, out.size() - have);
+      std::memcpy(out.data() + have, work.window.get() + (position - work.window_begin()), count);
+      have += count;
+      continue;
+    }
+    if (out.size() - have >= window_bytes / 2) {
+      const std::size_t count = produce(work, out.subspan(have));
+      if (count == 0) break;
+      work.remember(out.subspan(have, count));
+      have += count;
+    } else if (!fill_window(work)) {
+      break;
+    }
+  }
+  if (have == out.size() && offset + have == work.decoder->output()) look_ahead(work);
+  if (at_end_ == AtEnd::release && work.decoder->phase() == Decoder::Phase::ended && !work.broken &&
+      offset + have == work.decoder->output()) {
+    work_.reset();
+  }
+  return have;
+}
+
+std::uint64_t InflatingSource::measure() const {
+  if (!measured_) {
+    Work& work = this->work();
+    go_to(work, UINT64_MAX);
+  }
+  return *measured_;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ckpt/byte_source.h"
+#include "io/decoder.h"
+
+namespace ckpt {
+
+/// Random access over a Decoder. Forward is a matter of inflating; back is to the nearest of a few positions that were
+/// kept on the way, a fixed number of them at a spacing that doubles as the stream goes on, and inflating from there.
+/// A small window of the latest bytes makes many small reads cheap; large reads go straight to the caller.
+class InflatingSource : public ByteSource {
+ public:
+  /// Inflated at a time for small reads, and kept behind that: a reader that took more than it needed may step back.
+  static constexpr std::size_t window_bytes = 128 * 1024;
+  static constexpr std::size_t history_bytes = 64 * 1024;
+  static constexpr std::uint64_t first_spacing = std::uint64_t{4} << 20;
+  static constexpr std::size_t most_positions = 64;
+
+  ~InflatingSource() override;
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override;
+
+ protected:
+  /// Whether buffers and positions are given back when the end is met (they cost some 500 KiB, and more with positions
+  /// kept): right for the members of an archive, of which there may be tens of thousands.
+  enum class AtEnd { keep, release };
+
+  InflatingSource(std::string name, AtEnd at_end);
+
+  [[nodiscard]] virtual std::unique_ptr<Decoder> start() const = 0;
+  /// Told each time the end is met, with the position in the compressed bytes that the decoder stopped at.
+  virtual void ended(std::uint64_t position) const;
+  /// Inflates to the end and returns the size.
+  std::uint64_t measure() const;
+  [[nodiscard]] std::optional<std::uint64_t> measured() const { return measured_; }
+
+ private:
+  struct Work;
+
+  void go_to(Work& work, std::uint64_t offset) const;
+  std::size_t produce(Work& work, std::span<std::byte> out) const;
+  bool fill_window(Work& work) const;
+  void look_ahead(Work& work) const;
+  Work& work() const;
+
+  AtEnd at_end_;
+  mutable std::unique_ptr<Work> work_;
+  mutable std::optional<std::uint64_t> measured_;
+};
+
+}  // namespace ckpt

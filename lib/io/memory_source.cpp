@@ -1,0 +1,34 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ckpt/byte_source.h"
+
+namespace ckpt {
+namespace {
+
+class MemorySource final : public ByteSource {
+ public:
+  MemorySource(std::vector<std::byte> bytes, std::string name)
+      : ByteSource(std::move(name)), bytes_(std::move(bytes)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset >= bytes_.size()) return 0;
+    const std::size_t count = std::min<std::size_t>(out.size(), bytes_.size() - offset);
+    if (count != 0) std::memcpy(out.data(), bytes_.data() + offset, count);
+    return count;
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+ByteSourcePtr memory_source(std::vector<std::byte> bytes, std::string name) {
+  return std::make_shared<MemorySource>(std::move(bytes), std::move(name));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,73 @@
+#include "io/output_target.h"
+
+#include <fcntl.h>
+
+#include <climits>
+#include <vector>
+
+#include "io/output.h"
+
+namespace ckpt {
+namespace {
+
+// The kernel's own bound on links that lead to links.
+constexpr int most_links = 40;
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// What the link at `path` leads to; nothing where it is no link (or nothing is there).
+std::optional<std::string> link_target(const std::string& path) {
+  std::vector<char> text(PATH_MAX);
+  const ssize_t length = ::readlink(path.c_str(), text.data(), text.size());
+  if (length < 0) return std::nullopt;
+  std::string target(text.data(), static_cast<std::size_t>(length));
+  return target.starts_with('/') ? target : folder_of(path) + "/" + target;
+}
+
+std::string follow_links(const std::string& path) {
+  std::string at = path;
+  for (int links = 0; links <= most_links; ++links) {
+    std::optional<std::string> next = link_target(at);
+    if (!next) return at;
+    at = std::move(*next);
+  }
+  throw output_error("cannot create", path, ELOOP);
+}
+
+UniqueFd open_folder(const std::string& path) {
+  UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A folder may be written to without being readable; it can then not be synced, which is no reason to refuse.
+  if (!folder && errno == EACCES) folder = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return folder;
+}
+
+}  // namespace
+
+OutputTarget open_target(const std::string& path) {
+  OutputTarget target;
+  target.shown = path;
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) throw output_error("cannot create", path, EISDIR);
+  if (exists && !S_ISREG(status.st_mode)) {
+    throw Error(ErrorCode::io, "is a device, a pipe or a socket")
+        .expected("a file")
+        .in(path)
+        .on_output()
+        .hint("write to standard output (-) and redirect it there");
+  }
+  if (exists) target.existing = status;
+  const std::string resolved = follow_links(path);
+  target.folder_path = folder_of(resolved);
+  target.name = resolved.substr(resolved.rfind('/') + 1);
+  if (target.name.empty()) throw output_error("cannot create", path, path.empty() ? ENOENT : EISDIR);
+  target.folder = open_folder(target.folder_path);
+  if (!target.folder) throw output_error("cannot create", path, errno);
+  return target;
+}
+
+}  // namespace ckpt

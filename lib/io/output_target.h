@@ -1,0 +1,24 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <string>
+
+#include "io/posix.h"
+
+namespace ckpt {
+
+/// Where an output is to appear: an open folder and a name in it, with symbolic links at the end followed.
+struct OutputTarget {
+  std::string shown;  ///< as the user gave it
+  UniqueFd folder;
+  std::string folder_path;
+  std::string name;
+  std::optional<struct stat> existing;  ///< what stands there now
+};
+
+/// Throws Error (io, on_output): no such folder, a folder or a device in the target's place.
+OutputTarget open_target(const std::string& path);
+
+}  // namespace ckpt

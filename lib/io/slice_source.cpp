@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <utility>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/error.h"
+#include "io/bytes.h"
+
+namespace ckpt {
+namespace {
+
+class SliceSource final : public ByteSource {
+ public:
+  SliceSource(ByteSourcePtr whole, std::uint64_t begin, std::uint64_t size, std::string name,
+              std::optional<std::uint32_t> crc)
+      : ByteSource(std::move(name)), whole_(std::move(whole)), begin_(begin), size_(size), crc_(crc) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset >= size_) return 0;
+    const std::size_t count = std::min<std::uint64_t>(out.size(), size_ - offset);
+    return whole_->read_at(begin_ + offset, out.first(count));
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override { return crc_; }
+
+  [[nodiscard]] const ByteSourcePtr& whole() const { return whole_; }
+  [[nodiscard]] std::uint64_t begin() const { return begin_; }
+
+ private:
+  ByteSourcePtr whole_;
+  std::uint64_t begin_;
+  std::uint64_t size_;
+  std::optional<std::uint32_t> crc_;
+};
+
+}  // namespace
+
+ByteSourcePtr slice(ByteSourcePtr whole, std::uint64_t offset, std::uint64_t size, std::string name,
+                    std::optional<std::uint32_t> recorded_crc32) {
+  const std::uint64_t total = whole->size_is_known() ? whole->size() : UINT64_MAX;
+  if (!in_bounds(offset, size, total)) {
+    throw Error(ErrorCode::truncated, "the bytes end at " + std::to_string(total))
+        .expected(std::to_string(size) + " bytes from here")
+        .at(offset)
+        .in(name);
+  }
+  std::uint64_t begin = offset;
+  // A slice of a slice stands on the whole itself, so that a chain of them costs one step.
+  if (const auto* inner = dynamic_cast<const SliceSource*>(whole.get())) {
+    begin += inner->begin();
+    whole = ByteSourcePtr(inner->whole());
+  }
+  return std::make_shared<SliceSource>(std::move(whole), begin, size, std::move(name), recorded_crc32);
+}
+
+}  // namespace ckpt

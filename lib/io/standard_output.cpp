@@ -1,0 +1,26 @@
+#include <unistd.h>
+
+#include "ckpt/file_sink.h"
+#include "io/output.h"
+
+namespace ckpt {
+namespace {
+
+constexpr auto shown_name = "standard output";
+
+class StandardOutput final : public ByteSink {
+ public:
+  StandardOutput() : ByteSink(shown_name), output_(STDOUT_FILENO, shown_name) {}
+  void commit() override { output_.flush(); }
+
+ private:
+  void append(std::span<const std::byte> bytes) override { output_.write(bytes); }
+
+  BufferedOutput output_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSink> standard_output() { return std::make_unique<StandardOutput>(); }
+
+}  // namespace ckpt

@@ -1,0 +1,79 @@
+#include "io/temporaries.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+
+#include "ckpt/error.h"
+#include "ckpt/file_sink.h"
+
+namespace ckpt {
+namespace {
+
+// A signal handler can neither lock nor allocate: the table is fixed, and a slot's state says what may be touched.
+enum class SlotState : int { free, taken, registered };
+
+struct Slot {
+  std::atomic<SlotState> state = SlotState::free;
+  int folder = -1;
+  std::array<char, 64> name{};
+};
+
+static_assert(std::atomic<SlotState>::is_always_lock_free);
+
+std::array<Slot, 64> slots;
+std::atomic<std::uint64_t> names_made{0};
+
+Slot& slot_at(int index) { return slots[static_cast<std::size_t>(index)]; }
+
+int take_slot() {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    SlotState expected = SlotState::free;
+    if (slots[i].state.compare_exchange_strong(expected, SlotState::taken)) return static_cast<int>(i);
+  }
+  throw Error(ErrorCode::limit_exceeded,
+              "more than " + std::to_string(slots.size()) + " files are being written at once")
+      .on_output();
+}
+
+}  // namespace
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+TemporaryName::TemporaryName(int folder) : slot_(take_slot()) {
+  Slot& slot = slot_at(slot_);
+  slot.folder = folder;
+  do {
+    std::snprintf(slot.name.data(), slot.name.size(), ".ckpt-%ld-%llu.tmp", static_cast<long>(::getpid()),
+                  static_cast<unsigned long long>(names_made++));
+  } while (::faccessat(folder, slot.name.data(), F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+  slot.state = SlotState::registered;
+}
+
+TemporaryName::~TemporaryName() { release(); }
+
+const char* TemporaryName::name() const { return slot_at(slot_).name.data(); }
+
+void TemporaryName::release() {
+  if (slot_ >= 0) slot_at(slot_).state = SlotState::free;
+  slot_ = -1;
+}
+
+void discard_temporaries() noexcept {
+  for (Slot& slot : slots) {
+    SlotState expected = SlotState::registered;
+    if (slot.state.compare_exchange_strong(expected, SlotState::taken)) ::unlinkat(slot.folder, slot.name.data(), 0);
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <csignal>
+#include <string>
+
+namespace ckpt {
+
+/// Blocks every signal for this thread while it lives: between a name's appearance and its removal nothing may kill.
+class SignalsBlocked {
+ public:
+  SignalsBlocked();
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+/// A file name in an open folder that discard_temporaries() removes for as long as this object lives. The name is made
+/// here and is free to be created; removing or renaming the file is the owner's part.
+/// Throws Error (limit_exceeded) where more than 64 live at once.
+class TemporaryName {
+ public:
+  explicit TemporaryName(int folder);
+  ~TemporaryName();
+  TemporaryName(const TemporaryName&) = delete;
+  TemporaryName& operator=(const TemporaryName&) = delete;
+
+  [[nodiscard]] const char* name() const;
+  /// The file is gone or has its final name: nothing is left to remove.
+  void release();
+
+ private:
+  int slot_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,129 @@
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "model/walk.h"
+
+namespace ckpt {
+namespace {
+
+/// For each value, whether a tensor can be reached from it: a search backward from the tensors, linear in the graph.
+std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  std::vector<std::uint32_t> first(values.size() + 1, 0);
+  const auto each_edge = [&](auto&& use) {
+    for (ValueId id = 0; id < values.size(); ++id) {
+      for (const ValueId item : values.items(id)) use(id, item);
+      for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
+        for (const ValueId item : values.items(values.effect(handle))) use(id, item);
+    }
+  };
+  each_edge([&](ValueId, ValueId item) { ++first[item + 1]; });
+  for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
+  std::vector<ValueId> holders(first.back());
+  std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+  each_edge([&](ValueId id, ValueId item) { holders[next[item]++] = id; });
+
+  std::vector<bool> holds(values.size(), false);
+  std::vector<ValueId> open;
+  const auto mark = [&](ValueId id) {
+    if (!holds[id]) open.push_back(id);
+    holds[id] = true;
+  };
+  for (const Tensor& tensor : checkpoint.tensors) mark(tensor.value);
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    for (std::uint32_t i = first[id]; i < first[id + 1]; ++i) mark(holders[i]);
+  }
+  return holds;
+}
+
+class NameWalk {
+ public:
+  NameWalk(const Checkpoint& checkpoint, std::vector<std::string>* warnings)
+      : checkpoint_(checkpoint),
+        warnings_(warnings),
+        holds_(values_holding_tensors(checkpoint)),
+        on_path_(checkpoint.values.size(), false),
+        tensor_of_(checkpoint.values.size(), nullptr) {
+    for (const Tensor& tensor : checkpoint.tensors) tensor_of_[tensor.value] = &tensor;
+  }
+
+  std::vector<NamedTensor> walk();
+
+ private:
+  struct Open {
+    ValueId id;
+    std::size_t path_size;
+    std::vector<std::pair<std::string, ValueId>> children;
+    std::size_t next = 0;
+  };
+
+  void visit(ValueId id);
+  void add_name(const Tensor& tensor);
+
+  const Checkpoint& checkpoint_;
+  std::vector<std::string>* warnings_;
+  std::vector<bool> holds_, on_path_;
+  std::vector<const Tensor*> tensor_of_;
+  std::vector<Open> open_;
+  std::string path_;
+  std::vector<NamedTensor> names_;
+  std::unordered_map<std::string, std::uint32_t> seen_;
+  std::uint64_t steps_ = 0;
+};
+
+void NameWalk::add_name(const Tensor& tensor) {
+  const std::uint32_t count = ++seen_[path_];
+  if (count == 1) {
+    names_.push_back({path_, &tensor});
+  } else {
+    names_.push_back({path_ + "#" + std::to_string(count), &tensor});
+    if (warnings_ != nullptr) warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
+  }
+  if (names_.size() > limits::tensor_names)
+    throw Error(ErrorCode::limit_exceeded, "the file gives more than " + std::to_string(limits::tensor_names) + " tensor names")
+        .in(checkpoint_.file);
+}
+
+void NameWalk::visit(ValueId id) {
+  if (++steps_ > limits::walk_steps)
+    throw Error(ErrorCode::limit_exceeded, "containers of the file hold each other more than " +
+                                               std::to_string(limits::walk_steps) + " times over")
+        .in(checkpoint_.file);
+  if (tensor_of_[id] != nullptr) return add_name(*tensor_of_[id]);
+  if (!holds_[id] || on_path_[id]) return;
+  on_path_[id] = true;
+  open_.push_back({id, path_.size(), named_children(checkpoint_.values, id)});
+}
+
+std::vector<NamedTensor> NameWalk::walk() {
+  if (checkpoint_.root == no_value) return {};
+  visit(checkpoint_.root);
+  while (!open_.empty()) {
+    Open& open = open_.back();
+    path_.resize(open.path_size);
+    if (open.next == open.children.size()) {
+      on_path_[open.id] = false;
+      open_.pop_back();
+      continue;
+    }
+    const auto& [part, child] = open.children[open.next++];
+    if (!path_.empty() || open_.size() > 1) path_ += '.';
+    path_ += part;
+    visit(child);
+  }
+  return std::move(names_);
+}
+
+}  // namespace
+
+std::vector<NamedTensor> tensor_names(const Checkpoint& checkpoint, std::vector<std::string>* warnings) {
+  return NameWalk(checkpoint, warnings).walk();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,86 @@
+#include "model/python_str.h"
+
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+namespace ckpt {
+namespace {
+
+std::string real_repr(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  char digits[40];
+  const double magnitude = std::fabs(value);
+  // Python changes to an exponent below 1e-4 and from 1e16 on.
+  const bool plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
+  const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value, format);
+  std::string text(digits, end);
+  if (plain && text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  const char quote = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::string out(1, quote);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') out += "\\n";
+    else if (c == '\t') out += "\\t";
+    else if (c == '\r') out += "\\r";
+    else if (c == '\\' || c == quote) out += {'\\', c};
+    else if (byte < 0x20 || byte == 0x7F) out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+    else out.push_back(c);
+  }
+  return out + quote;
+}
+
+std::string atom_repr(const ValueGraph& values, ValueId id) {
+  switch (values.kind(id)) {
+    case ValueKind::none: return "None";
+    case ValueKind::boolean: return values.boolean(id) ? "True" : "False";
+    case ValueKind::integer: return std::to_string(values.integer(id));
+    case ValueKind::real: return real_repr(values.real(id));
+    case ValueKind::str:
+    case ValueKind::py2_str: return quoted(values.text(id));
+    case ValueKind::bytes: return "b" + quoted(values.text(id));
+    case ValueKind::global: return std::string(values.module(id)) + "." + std::string(values.name(id));
+    default: return "<object>";
+  }
+}
+
+}  // namespace
+
+std::string python_str(const ValueGraph& values, ValueId id) {
+  if (values.kind(id) == ValueKind::str || values.kind(id) == ValueKind::py2_str) return std::string(values.text(id));
+  if (values.kind(id) != ValueKind::tuple) return atom_repr(values, id);
+  struct Open {
+    ValueId tuple;
+    std::size_t next;
+  };
+  constexpr std::size_t longest = 4096;  // of a name that only a hostile file would give
+  std::vector<Open> open{{id, 0}};
+  std::string out = "(";
+  while (!open.empty() && out.size() < longest) {
+    auto& [tuple, next] = open.back();
+    const auto items = values.items(tuple);
+    if (next == items.size()) {
+      out += items.size() == 1 ? ",)" : ")";
+      open.pop_back();
+      continue;
+    }
+    if (next > 0) out += ", ";
+    const ValueId item = items[next++];
+    if (values.kind(item) == ValueKind::tuple) {
+      out += "(";
+      open.push_back({item, 0});
+    } else {
+      out += atom_repr(values, item);
+    }
+  }
+  return out;
+}
+
+}  // namespace ckpt

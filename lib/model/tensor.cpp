@@ -1,0 +1,44 @@
+#include "ckpt/tensor.h"
+
+namespace ckpt {
+
+std::string_view layout_name(Layout layout) {
+  switch (layout) {
+    case Layout::strided:
+      return "strided";
+    case Layout::sparse_coo:
+      return "sparse_coo";
+    case Layout::sparse_csr:
+      return "sparse_csr";
+    case Layout::sparse_csc:
+      return "sparse_csc";
+    case Layout::sparse_bsr:
+      return "sparse_bsr";
+    case Layout::sparse_bsc:
+      return "sparse_bsc";
+    case Layout::nested:
+      return "nested";
+  }
+  return "unknown";
+}
+
+std::uint64_t element_count(const TensorInfo& info) {
+  std::uint64_t count = 1;
+  for (std::int64_t size : info.shape) count *= static_cast<std::uint64_t>(size);
+  return count;
+}
+
+bool is_contiguous(const TensorInfo& info) {
+  if (info.layout != Layout::strided || info.stride.size() != info.shape.size()) return false;
+  if (element_count(info) == 0) return true;
+  // A dimension of one element may have any stride: it is never stepped along.
+  std::int64_t expected = 1;
+  for (std::size_t i = info.shape.size(); i-- > 0;) {
+    if (info.shape[i] == 1) continue;
+    if (info.stride[i] != expected) return false;
+    expected *= info.shape[i];
+  }
+  return true;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,67 @@
+#include "model/walk.h"
+
+#include "ckpt/state_dict.h"
+#include "model/python_str.h"
+
+namespace ckpt {
+namespace {
+
+using Children = std::vector<std::pair<std::string, ValueId>>;
+
+void add_entries(const ValueGraph& values, ValueId mapping, Children& children) {
+  for (const MappingEntry& entry : mapping_entries(values, mapping))
+    children.emplace_back(python_str(values, entry.key), entry.value);
+}
+
+void add_positions(std::span<const ValueId> items, std::size_t& position, Children& children) {
+  for (const ValueId item : items) children.emplace_back(std::to_string(position++), item);
+}
+
+/// The state given to BUILD: a dict of attributes, or (dict or None, dict of slots), as copyreg's protocol has it.
+void add_state(const ValueGraph& values, ValueId state, Children& children) {
+  if (is_mapping(values, state)) return add_entries(values, state, children);
+  const auto items = values.items(state);
+  if (values.kind(state) == ValueKind::tuple && items.size() == 2 && is_mapping(values, items[1])) {
+    if (is_mapping(values, items[0])) add_entries(values, items[0], children);
+    return add_entries(values, items[1], children);
+  }
+  children.emplace_back("state", state);
+}
+
+void add_arguments(const ValueGraph& values, ValueId object, std::size_t& position, Children& children) {
+  const auto items = values.items(object).subspan(1);
+  const bool listed = values.call(object) == CallKind::inst || values.call(object) == CallKind::obj;
+  for (const ValueId item : items) {
+    if (!listed && values.kind(item) == ValueKind::tuple) add_positions(values.items(item), position, children);
+    else if (!listed && values.kind(item) == ValueKind::dict) add_entries(values, item, children);
+    else children.emplace_back(std::to_string(position++), item);
+  }
+}
+
+}  // namespace
+
+Children named_children(const ValueGraph& values, ValueId id) {
+  Children children;
+  std::size_t position = 0;
+  const ValueKind kind = values.kind(id);
+  if (is_mapping(values, id)) add_entries(values, id, children);
+  else if (kind == ValueKind::object) add_arguments(values, id, position, children);
+  else if (kind != ValueKind::persistent && kind != ValueKind::global) add_positions(values.items(id), position, children);
+  const bool entries_are_in = is_mapping(values, id);
+  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
+    const Effect& effect = values.effect(handle);
+    const auto items = values.items(effect);
+    switch (effect.kind) {
+      case EffectKind::append:
+      case EffectKind::add_items: add_positions(items, position, children); break;
+      case EffectKind::set_items:
+        for (std::size_t i = 0; !entries_are_in && i + 1 < items.size(); i += 2)
+          children.emplace_back(python_str(values, items[i]), items[i + 1]);
+        break;
+      case EffectKind::build: add_state(values, items[0], children); break;
+    }
+  }
+  return children;
+}
+
+}  // namespace ckpt

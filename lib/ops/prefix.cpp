@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "ckpt/error.h"
+#include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
+
+namespace ckpt {
+namespace {
+
+/// What wrappers put before every key (torch.compile, DeepSpeed, FSDP, Lightning and plain trainers).
+constexpr std::array<std::string_view, 7> wrapper_prefixes{
+    "_orig_mod.", "_forward_module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "module.", "model.", "net."};
+
+constexpr std::size_t shown_keys = 3;
+
+/// The new name of a key; none where it stays.
+using Rename = std::function<std::optional<std::string>(std::string_view)>;
+
+bool is_string(const ValueGraph& values, ValueId id) {
+  return values.kind(id) == ValueKind::str || values.kind(id) == ValueKind::py2_str;
+}
+
+void set_key(ValueGraph& values, const MappingEntry& entry, std::string_view name) {
+  const ValueId key = values.make_text(values.kind(entry.key), name);  // a Python 2 str stays one
+  if (entry.effect != 0) values.set_effect_item(entry.effect, entry.index, key);
+  else values.set_item(entry.holder, entry.index, key);
+}
+
+void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
+  if (entry.effect != 0) values.set_effect_item(entry.effect, entry.index + 1, value);
+  else values.set_item(entry.holder, entry.index + 1, value);
+}
+
+/// Replaces the pair where `entry` stands by `pairs` (key, value …; none removes it).
+void replace_pair(ValueGraph& values, const MappingEntry& entry, const std::vector<ValueId>& pairs) {
+  const auto items = entry.effect != 0 ? values.items(values.effect(entry.effect)) : values.items(entry.holder);
+  std::vector<ValueId> edited(items.begin(), items.end());
+  const auto at = edited.erase(edited.begin() + entry.index, edited.begin() + entry.index + 2);
+  edited.insert(at, pairs.begin(), pairs.end());
+  if (entry.effect != 0) values.set_effect_items(entry.effect, edited);
+  else values.set_items(entry.holder, edited);
+}
+
+/// Renames the keys of one state dict. Throws where two become one.
+void rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Rename& rename, PrefixReport& report) {
+  ValueGraph& values = checkpoint.values;
+  std::unordered_map<std::string, std::string> taken;  // new name -> old name
+  for (const MappingEntry& entry : mapping_pairs(values, dict.value)) {
+    const std::string key(values.text(entry.key));
+    const auto renamed = rename(key);
+    const auto [other, fresh] = taken.emplace(renamed.value_or(key), key);
+    if (!fresh && other->second != key)
+      throw Error(ErrorCode::invalid_argument, "the keys '" + other->second + "' and '" + key + "' would both be named '" +
+                                                   other->first + "'")
+          .in(checkpoint.file)
+          .hint("ckpt inspect " + checkpoint.file + " shows both; another --prefix may keep them apart");
+    if (renamed) {
+      set_key(values, entry, *renamed);
+      ++report.changed;
+    } else {
+      ++report.unchanged;
+      if (report.left.size() < shown_keys) report.left.push_back(key);
+    }
+  }
+}
+
+const MappingEntry* find_key(const ValueGraph& values, const std::vector<MappingEntry>& entries, std::string_view name) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
+    return is_string(values, entry.key) && values.text(entry.key) == name;
+  });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+/// The module that a prefix names: "module" for "module.".
+std::string_view module_name(std::string_view prefix) {
+  return prefix.ends_with('.') ? prefix.substr(0, prefix.size() - 1) : std::string_view();
+}
+
+void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix) {
+  for (const MappingEntry& entry : mapping_entries(values, metadata)) {
+    if (!is_string(values, entry.key)) continue;
+    const std::string name(values.text(entry.key));
+    if (name.starts_with(prefix)) set_key(values, entry, std::string_view(name).substr(prefix.size()));
+  }
+  const auto entries = mapping_entries(values, metadata);
+  const std::string_view wrapped = module_name(prefix);
+  const MappingEntry* const module = wrapped.empty() ? nullptr : find_key(values, entries, wrapped);
+  if (module == nullptr) return;
+  // The wrapper's own entry, under the empty name, gives way to the module's.
+  if (const MappingEntry* const wrapper = find_key(values, entries, "")) {
+    set_value(values, *wrapper, module->value);
+    replace_pair(values, *module, {});
+  } else {
+    set_key(values, *module, "");
+  }
+}
+
+/// A dict with the same entries: two names of _metadata never share one.
+ValueId copy_entry(ValueGraph& values, ValueId value) {
+  if (values.kind(value) != ValueKind::dict) return value;
+  std::vector<ValueId> pairs;
+  for (const MappingEntry& entry : mapping_entries(values, value)) pairs.insert(pairs.end(), {entry.key, entry.value});
+  const ValueId copy = values.make_container(ValueKind::dict);
+  values.add_effect(copy, EffectKind::set_items, pairs);
+  return copy;
+}
+
+void add_to_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix) {
+  for (const MappingEntry& entry : mapping_entries(values, metadata)) {
+    if (!is_string(values, entry.key) || values.text(entry.key).empty()) continue;
+    set_key(values, entry, std::string(prefix) + std::string(values.text(entry.key)));
+  }
+  const auto entries = mapping_entries(values, metadata);
+  const MappingEntry* const wrapper = find_key(values, entries, "");
+  const std::string_view wrapped = module_name(prefix);
+  if (wrapper == nullptr || wrapped.empty()) return;
+  const ValueId module = values.make_text(values.kind(wrapper->key), wrapped);
+  replace_pair(values, *wrapper, {wrapper->key, wrapper->value, module, copy_entry(values, wrapper->value)});
+}
+
+std::string find_shared_prefix(const Checkpoint& checkpoint, const std::vector<StateDict>& dicts) {
+  std::vector<MappingEntry> largest;
+  for (const StateDict& dict : dicts) {
+    auto entries = mapping_entries(checkpoint.values, dict.value);
+    if (entries.size() > largest.size()) largest = std::move(entries);
+  }
+  for (const std::string_view prefix : wrapper_prefixes) {
+    const bool shared = std::all_of(largest.begin(), largest.end(), [&](const MappingEntry& entry) {
+      return checkpoint.values.text(entry.key).starts_with(prefix);
+    });
+    if (shared && !largest.empty()) return std::string(prefix);
+  }
+  return {};
+}
+
+using EditMetadata = void (*)(ValueGraph& values, ValueId metadata, std::string_view prefix);
+
+std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view prefix, const Rename& rename,
+                                         EditMetadata edit_metadata) {
+  if (prefix.empty()) throw Error(ErrorCode::invalid_argument, "the prefix is empty").expected("a name such as module.");
+  PrefixReport report;
+  const auto dicts = find_state_dicts(checkpoint);
+  report.state_dicts = dicts.size();
+  for (const StateDict& dict : dicts) {
+    const std::size_t before = report.changed;
+    rename_keys(checkpoint, dict, rename, report);
+    const ValueId metadata = state_dict_metadata(checkpoint.values, dict.value);
+    if (metadata != no_value && report.changed > before) edit_metadata(checkpoint.values, metadata, prefix);
+  }
+  if (report.changed == 0) report.shared_prefix = find_shared_prefix(checkpoint, dicts);
+  return {std::move(checkpoint), std::move(report)};
+}
+
+}  // namespace
+
+std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint, std::string_view prefix) {
+  const auto rename = [&](std::string_view key) -> std::optional<std::string> {
+    if (!key.starts_with(prefix)) return std::nullopt;
+    return std::string(key.substr(prefix.size()));
+  };
+  return edit(std::move(checkpoint), prefix, rename, strip_metadata);
+}
+
+std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::string_view prefix) {
+  const auto rename = [&](std::string_view key) -> std::optional<std::string> {
+    return std::string(prefix) + std::string(key);
+  };
+  return edit(std::move(checkpoint), prefix, rename, add_to_metadata);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,10 @@
+#include "ckpt/ops.h"
+
+namespace ckpt {
+
+Checkpoint remap(Checkpoint checkpoint, const DeviceMap& map) {
+  for (Storage& storage : checkpoint.storages) storage.location = map.map(storage.location);
+  return checkpoint;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,56 @@
+#include "ops/root.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "ckpt/error.h"
+#include "ckpt/state_dict.h"
+
+namespace ckpt {
+namespace {
+
+/// Paths that trainers keep the weights under, the likeliest first; the empty one is the root.
+constexpr std::array<std::string_view, 5> usual_paths{"", "state_dict", "model_state_dict", "model", "net"};
+constexpr std::size_t paths_shown = 8;
+
+[[noreturn]] void refuse_choice(const Checkpoint& checkpoint, const std::vector<StateDict>& found) {
+  if (found.empty()) {
+    throw Error(ErrorCode::invalid_argument, "no state dict was found")
+        .expected("a mapping of names to tensors")
+        .in(checkpoint.file)
+        .hint("ckpt inspect " + checkpoint.file);
+  }
+  std::string list;
+  for (std::size_t i = 0; i < std::min(found.size(), paths_shown); ++i) list += (i == 0 ? "" : ", ") + found[i].path;
+  if (found.size() > paths_shown) list += ", …";
+  throw Error(ErrorCode::invalid_argument, std::to_string(found.size()) + " state dicts were found: " + list)
+      .expected("one, or one to be named")
+      .in(checkpoint.file)
+      .hint("--root " + found.front().path);
+}
+
+}  // namespace
+
+std::string resolve_root(const Checkpoint& checkpoint, std::string_view root) {
+  if (root != "auto") return std::string(root);
+  const std::vector<StateDict> found = find_state_dicts(checkpoint);
+  for (std::string_view path : usual_paths) {
+    if (std::any_of(found.begin(), found.end(), [&](const StateDict& dict) { return dict.path == path; })) {
+      return std::string(path);
+    }
+  }
+  if (found.size() != 1) refuse_choice(checkpoint, found);
+  return found.front().path;
+}
+
+std::optional<std::string_view> name_below(std::string_view root, std::string_view name) {
+  if (root.empty()) return name;
+  if (!name.starts_with(root)) return std::nullopt;
+  name.remove_prefix(root.size());
+  if (name.empty()) return name;
+  if (name.front() != '.') return std::nullopt;
+  return name.substr(1);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+/// The path that `--root` means: itself, or for "auto" the path of the state dict that a user would mean without
+/// saying so: the root, "state_dict", "model_state_dict", "model", "net", else the only one there is.
+/// Throws Error (invalid_argument) where "auto" finds none, or several and none of these.
+CKPT_API std::string resolve_root(const Checkpoint& checkpoint, std::string_view root);
+
+/// `name` relative to `root`, a path; none where it does not lie below it. The empty root holds every name.
+CKPT_API std::optional<std::string_view> name_below(std::string_view root, std::string_view name);
+
+}  // namespace ckpt

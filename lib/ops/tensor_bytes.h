@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "ckpt/export.h"
+#include "ckpt/storage.h"
+#include "ckpt/tensor.h"
+
+namespace ckpt {
+
+/// Bytes of the tensor's elements were they laid out one after the other. Throws Error (corrupt) where they do not fit
+/// 64 bits.
+CKPT_API std::uint64_t logical_bytes(const TensorInfo& info);
+
+/// Refuses a view that stands for far more bytes than its storage has (limits::expansion_ratio and expansion_floor).
+/// Throws Error (limit_exceeded), naming the tensor.
+CKPT_API void check_expansion(std::string_view name, const TensorInfo& info, const Storage& storage);
+
+/// Hands the tensor's elements to `consume` in the order of their indices, contiguous and little-endian, in pieces of
+/// any size; conjugate and negative views resolved. Whatever strides it has, no more than a few MiB are held: what is
+/// not contiguous is gathered block by block, each block reading its part of the storage forward.
+/// Throws Error: corrupt (a shape, stride or offset that is negative or leaves the storage), and what reading throws.
+CKPT_API void stream_tensor(const Storage& storage, const TensorInfo& info,
+                            const std::function<void(std::span<const std::byte>)>& consume);
+
+}  // namespace ckpt

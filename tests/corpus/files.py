@@ -1,0 +1,173 @@
+"""What is asked of one file of the corpus: read it, digest it, convert it in every direction, read it back."""
+
+import shutil
+
+import truth
+
+UNREADABLE, UNSAFE = 3, 4
+
+
+class Outcome:
+    """What came of a file, for the page."""
+
+    def __init__(self, row):
+        self.row = row
+        self.read = self.equal = False
+        self.refused = []  # (what was asked, the reason)
+        self.verdicts = {}
+
+    @property
+    def group(self):
+        return self.row.kind
+
+
+def reason(result, row):
+    """The program's own words for a refusal, without the folder's name."""
+    lines = result.err.strip().split("\n")
+    line = next((line for line in lines if line.startswith("ckpt: ")), lines[0])
+    return line.removeprefix("ckpt: ").replace(str(row.path), "").removeprefix(": ").replace(str(row.path.parent), "")
+
+
+def tensors(report, device=None):
+    """The tensors of a report; with `device`, as they must be after `--to device`."""
+    return [dict(t, device=t["device"] if device is None or t["device"] in (None, "meta") else device)
+            for t in report["tensors"]]
+
+
+def plain(report):
+    """What must not change: all that inspect says but for the file's own name, size and container."""
+    kept = {k: v for k, v in report.items() if k not in ("file", "bytes", "format", "compression", "metadata", "warnings")}
+    return {**kept, "globals": sorted((g["name"], g["verdict"]) for g in report["globals"])}
+
+
+class FileTest:
+    def __init__(self, suite, ckpt, row, folder):
+        self.suite, self.ckpt, self.row, self.folder = suite, ckpt, row, folder
+        self.outcome = Outcome(row)
+        self.good = True
+
+    def check(self, what, good, detail=""):
+        self.good &= self.suite.check(f"{self.row.name}: {what}", good, detail)
+        return good
+
+    def run(self):
+        self.folder.mkdir()
+        try:
+            if self.row.format:
+                self.readable()
+            else:
+                self.named()
+        finally:
+            shutil.rmtree(self.folder)
+        return self.outcome
+
+    def named(self):
+        done = self.ckpt("inspect", self.row.path)
+        self.check("refused", done.code == UNREADABLE and done.err.startswith("ckpt: "), done)
+        if self.row.names_as:
+            self.check(f"the message names {self.row.names_as}", self.row.names_as in done.err.lower(), done)
+        out = self.folder / "out"
+        done = self.ckpt("convert", self.row.path, out)
+        self.check("convert refuses, too", done.code == UNREADABLE and not list(self.folder.iterdir()), done)
+        self.outcome.refused.append(("read", reason(done, self.row)))
+
+    def readable(self):
+        done = self.ckpt("inspect", "--json", self.row.path)
+        if not self.check("inspect", done.code == 0, done):
+            self.outcome.refused.append(("read", reason(done, self.row)))
+            return
+        report = done.json
+        self.outcome.read = True
+        self.outcome.verdicts = {g["name"]: g["verdict"] for g in report["globals"]}
+        wrong = list(truth.differences(self.row, report))
+        self.check("inspect says what PyTorch sees", not wrong, "\n".join(wrong[:10]))
+        done = self.ckpt("digest", "--json", self.row.path)
+        if not self.check("digest", done.code == 0, done):
+            return
+        digest = done.json
+        wrong = list(truth.digest_differences(self.row, digest))
+        self.check("digests are PyTorch's", not wrong, "\n".join(wrong[:10]))
+        done = self.ckpt("verify", self.row.path)
+        self.check("verify", done.code == 0, done)
+        allow = self.policy()
+        if allow is not None:
+            for what, options, format_, device in (
+                    ("convert --to cpu", ["--to", "cpu"], self.row.format, "cpu"),
+                    ("convert", [], self.row.format, None),
+                    ("convert to the other format", None, None, None)):
+                if options is None:
+                    format_ = "torch" if self.row.format == "torch-legacy" else "torch-legacy"
+                    options = ["--format", format_]
+                self.convert(what, [*options, *allow], format_, device, report, digest)
+        self.outcome.equal = self.good
+
+    def policy(self):
+        """The option it takes to write this file; None where nothing writes it."""
+        out = self.folder / "policy.pt"
+        dangerous = [name for name, verdict in self.outcome.verdicts.items() if verdict == "dangerous"]
+        done = self.ckpt("convert", self.row.path, out)
+        if not dangerous:
+            self.check("policy lets it pass", done.code != UNSAFE, done)
+            return []
+        self.check("policy refuses it", done.code == UNSAFE and not out.exists(), done)
+        self.check("the refusal names what it refuses", any(name in done.err for name in dangerous), done)
+        self.outcome.refused.append(("write", reason(done, self.row)))
+        return ["--allow-unsafe"]
+
+    def convert(self, what, options, format_, device, report, digest):
+        out = self.folder / f"{what.replace(' ', '-')}.{'pt.gz' if self.row.gzip else 'pt'}"
+        done = self.ckpt("convert", self.row.path, out, *options)
+        unsayable = self.row.not_in_legacy()
+        if format_ == "torch-legacy" and unsayable:
+            named = done.code == UNREADABLE and any(name in done.err for name in unsayable) and not out.exists()
+            self.check(f"{what}: refused with the tensor's name", named, done)
+            if self.row.format != format_:
+                self.outcome.refused.append(("torch-legacy", reason(done, self.row)))
+            return
+        if not self.check(what, done.code == 0, done):
+            self.outcome.refused.append((what, reason(done, self.row)))
+            return
+        back = self.ckpt("inspect", "--json", out)
+        if not self.check(f"{what}: reads back", back.code == 0, back):
+            return
+        again = back.json
+        self.check(f"{what}: format", (again["format"], again["compression"]) == (format_, report["compression"]),
+                   f"{again['format']}, {again['compression']}")
+        expected = dict(plain(report), tensors=tensors(report, device))
+        got = plain(again)
+        wrong = [f"{k}: {got.get(k)!r}\n  expected {v!r}"[:3000] for k, v in expected.items() if got.get(k) != v]
+        self.check(f"{what}: the same but for what was asked", not wrong, "\n".join(wrong))
+        sums = self.ckpt("digest", "--json", out)
+        self.check(f"{what}: the same digests", sums.code == 0 and sums.json == digest, sums)
+
+
+class HostileTest:
+    """A file that someone made to harm its reader: it is read or refused, in bounded time and memory."""
+
+    def __init__(self, suite, ckpt, row, folder):
+        self.suite, self.ckpt, self.row, self.folder = suite, ckpt, row, folder
+
+    def run(self):
+        self.folder.mkdir()
+        try:
+            return self.judge()
+        finally:
+            shutil.rmtree(self.folder)
+
+    def judge(self):
+        row, out = self.row, self.folder / "out.pt"
+        seen = self.ckpt("inspect", "--json", row.path, timeout=20)
+        self.suite.check(f"{row.name}: inspect ends well", seen.code in (0, 2, 3) and not seen.timed_out, seen)
+        done = self.ckpt("convert", row.path, out, timeout=20)
+        self.suite.check(f"{row.name}: convert ends well", done.code in (0, 2, 3, 4) and not done.timed_out, done)
+        left = [p.name for p in self.folder.iterdir()]
+        self.suite.check(f"{row.name}: output all or nothing", left == (["out.pt"] if done.code == 0 else []), f"{left}\n{done}")
+        known = seen.json["globals"] if seen.code == 0 else []
+        dangerous = sorted(g["name"] for g in known if g["verdict"] == "dangerous")
+        unsafe = row.row["verdict"] == "unsafe"
+        third_party = all(name.split(".")[0] in ("sklearn",) for name in row.row["disallowed_globals"])
+        if unsafe and not third_party:
+            self.suite.check(f"{row.name}: not written", done.code != 0, done)
+            if seen.code == 0:
+                self.suite.check(f"{row.name}: shown as dangerous", dangerous and done.code == 4, seen)
+        return {0: "converted", 2: "usage", 3: "unreadable", 4: "unsafe"}.get(done.code, "failed"), reason(done, row), dangerous

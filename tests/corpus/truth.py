@@ -1,0 +1,80 @@
+"""What truth.json says of each file of the shared corpus, and how what ckpt says compares with it. No tolerance."""
+
+import json
+
+FORMATS = {"zip": "torch", "legacy": "torch-legacy"}
+# What the message must say where the file is of a format that ckpt only names; None: any message will do.
+NAMED = {"torchscript": "torchscript", "torchscript-mobile": "torchscript", "torchscript-model.json": None, "pickle": "pickle",
+         "tar": "tar", "tar-other": "tar", "safetensors": "safetensors", "gguf": "gguf", "ggml": None, "npy-object": "npy",
+         "json": None, "unknown": None, "gzip-bad": "gzip"}
+# Legacy files name a storage's class, and these dtypes have none.
+NOT_IN_LEGACY = {"uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+                 "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"}
+# truth.json lists this many tensors of a file and no more; what comes after is not compared with it.
+LISTED = 6001
+
+
+class Row:
+    def __init__(self, row, folder):
+        self.row = row
+        self.name = row["file"]
+        self.path = folder / row["file"]
+        self.kind = row.get("format") or "malicious"
+        self.tensors = row.get("tensors") or []
+        container = self.kind.removeprefix("gzip:")
+        self.gzip = self.kind.startswith("gzip:")
+        self.format = FORMATS.get(container)
+        self.names_as = NAMED.get(container)
+        self.known_kind = self.format or container in NAMED
+
+    def not_in_legacy(self):
+        return [t["name"] for t in self.tensors if t.get("dtype") in NOT_IN_LEGACY]
+
+
+def load(folder):
+    rows = [Row(r, folder) for r in json.loads((folder / "truth.json").read_text())]
+    ours = [r for r in rows if r.name.startswith(("good/", "made/"))]
+    hostile = [r for r in rows if r.name.startswith("malicious/")]
+    return ours, hostile
+
+
+def differences(row, report):
+    """Where `inspect --json` says something else than the truth; empty where all agrees."""
+    if report["format"] != row.format:
+        yield f"format {report['format']}, expected {row.format}"
+    if report["compression"] != ("gzip" if row.gzip else "none"):
+        yield f"compression {report['compression']}"
+    got = report["tensors"][:LISTED] if len(row.tensors) == LISTED else report["tensors"]
+    names = [t["name"] for t in got]
+    expected = [t["name"] for t in row.tensors]
+    if names != expected:
+        missing = [n for n in expected if n not in set(names)]
+        more = [n for n in names if n not in set(expected)]
+        yield f"names differ: missing {missing[:5]}, more {more[:5]}" if missing or more else "the order differs"
+        return
+    for mine, true in zip(got, row.tensors):
+        for key, name in (("dtype", "dtype"), ("shape", "shape"), ("stride", "stride"), ("offset", "offset"),
+                          ("device", "device"), ("storage_id", "storage"), ("layout", "layout")):
+            if key not in true or (name == "layout" and name not in mine and true["layout"] == "strided"):
+                continue
+            if mine.get(name) != true[key]:
+                yield f"{mine['name']}: {name} {mine.get(name)}, expected {true[key]}"
+    globals_ = {g["name"] for g in report["globals"]}
+    true = set(row.row.get("globals") or [])
+    if globals_ != true:
+        yield f"globals: missing {sorted(true - globals_)}, more {sorted(globals_ - true)}"
+
+
+def digest_differences(row, report):
+    got = dict(report["tensors"])
+    for true in row.tensors:
+        expected = true.get("sha256") or true.get("int_repr_sha256")
+        name = true["name"]
+        if expected:
+            if got.pop(name, None) != expected:
+                yield f"{name}: digest {report['tensors'].get(name)}, expected {expected}"
+        else:  # sparse, by its parts; meta, not at all
+            for part in [n for n in got if n.startswith(f"{name}.") or not name]:
+                del got[part]
+    if got and len(row.tensors) < LISTED:
+        yield f"digests of what is not in the file: {sorted(got)[:5]}"

@@ -1,0 +1,92 @@
+"""The bytes: gzip as Python reads it, digests as hashlib makes them, and files of big-endian machines."""
+
+import gzip
+import hashlib
+
+import saving
+import specimens
+import torch
+from equal import tensor_parts
+from saving import LEGACY, ZIP
+
+
+def gzip_files(checks):
+    """What we compress, Python's GzipFile reads: by torch.load on the file object itself, too."""
+    for name in ("data parallel", "views", "old dtypes", "many", "empty dict", "large storage small view"):
+        obj = specimens.ALL[name]()
+        for way in (ZIP, LEGACY):
+            source = checks.path()
+            way.save(obj, source)
+            bare = checks.written(f"gzip, {name}, {way.name}, bare", source)
+            for options in ([], ["--gzip"], ["--gzip=3"], ["--gzip=6"], ["--gzip=9"]):
+                label = f"gzip, {name}, {way.name}, {' '.join(options) or 'by suffix'}"
+                out = checks.written(label, source, *options, suffix=".pt.gz" if not options else ".pt")
+                if not out:
+                    continue
+                with gzip.GzipFile(out) as file:
+                    checks.suite.check(f"{label}: the bytes of the bare file", file.read() == bare.read_bytes())
+                with gzip.GzipFile(out) as file:
+                    checks.same_object(label, saving.load(source, weights_only=True), torch.load(file, weights_only=True))
+                back = checks.written(f"{label}, and back", out, "--no-gzip")
+                checks.suite.check(f"{label}: --no-gzip gives the bare file again", back and back.read_bytes() == bare.read_bytes())
+
+
+def tensor_bytes(t):
+    t = t.detach().resolve_conj().resolve_neg().contiguous()
+    return bytes(t.reshape(-1).view(torch.uint8).numpy()) if t.numel() else b""
+
+
+def expected_digests(obj):
+    """By name: (sha256, dtype, shape), of a flat dict of tensors."""
+    found = {}
+    for name, t in obj.items():
+        if not isinstance(t, torch.Tensor) or t.device.type == "meta":
+            continue
+        if t.is_quantized:
+            parts = {name: (t.int_repr(), str(t.dtype))}
+        elif t.layout is not torch.strided:
+            parts = {f"{name}.{part}": (v, str(v.dtype)) for part, v in tensor_parts(t).items()}
+        else:
+            parts = {name: (t, str(t.dtype))}
+        for key, (v, dtype) in parts.items():
+            found[key] = hashlib.sha256(tensor_bytes(v)).hexdigest(), dtype.removeprefix("torch."), list(v.shape)
+    return found
+
+
+def digests(checks):
+    """ckpt digest is hashlib over the contiguous bytes, whatever container holds them."""
+    for name in ("dtypes", "views", "tied", "sparse", "quantised", "retyped", "data parallel", "nans", "meta", "many"):
+        obj = specimens.ALL[name]()
+        found = expected_digests(obj)
+        lines = sorted(f"{sha} {dtype} [{','.join(map(str, shape))}] {key}\n".encode() for key, (sha, dtype, shape) in found.items())
+        expected = {"digest": hashlib.sha256(b"".join(lines)).hexdigest(), "tensors": {key: sha for key, (sha, _, _) in found.items()}}
+        for way in saving.WAYS:
+            source, label = checks.path(way.suffix), f"digest, {name}, {way.name}"
+            if way.save(obj, source):
+                done = checks.run(label, "digest", "--json", source)
+                if done.code == 0:
+                    got = {k: done.json.get(k) for k in expected}
+                    checks.suite.equal(f"{label}: order", list(got["tensors"]), list(expected["tensors"]))
+                    checks.suite.equal(label, got, expected)
+    # a conjugate view is stored as it is, and its digest is of what is stored or of what it means: of what PyTorch sees
+    trainer, bare = checks.path(), checks.path()
+    model = specimens.data_parallel()
+    ZIP.save({"epoch": 1, "model": model}, trainer)
+    ZIP.save(model, bare)
+    for root in ("model", "auto"):
+        done, other = checks.ckpt("digest", "--json", "--root", root, trainer), checks.ckpt("digest", "--json", bare)
+        checks.suite.check(f"digest --root {root}: the bare weights'", done.code == other.code == 0 and done.json == other.json, f"{done}\n{other}")
+
+
+def byte_order(checks):
+    """A big-endian machine's file: unchanged where the target can say so, swapped where it cannot."""
+    obj = specimens.old_dtypes()
+    little, big = checks.path(), checks.path()
+    ZIP.save(obj, little)
+    saving.big_endian(little, big, {str(i): t.dtype for i, t in enumerate(obj.values())})
+    modes = [{"weights_only": True}, {"weights_only": False}]
+    checks.alike("big-endian, as PyTorch reads it", little, big, modes=modes)
+    checks.alike("big-endian, unedited", big, checks.written("big-endian", big), modes=modes)
+    checks.alike("big-endian, to legacy", big, checks.written("big-endian to legacy", big, "--format", "torch-legacy"), modes=modes)
+    done, other = checks.ckpt("digest", "--json", big), checks.ckpt("digest", "--json", little)
+    checks.suite.check("big-endian: the same digests", done.code == other.code == 0 and done.json == other.json, f"{done}\n{other}")

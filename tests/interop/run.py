@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""ckpt against real PyTorch: what it writes is loaded, and compared with what it was made from, to the last bit.
+
+Needs the packages of tests/requirements.txt. Every file that is unpickled here was saved here.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path[1:1] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "data")]
+import harness  # noqa: E402
+
+
+def main():
+    p = harness.parser(__doc__.split("\n")[0])
+    p.add_argument("groups", nargs="*", help="groups to run (all)")
+    options = harness.parse(p)
+    suite = harness.Suite()
+    try:
+        import torch
+    except ImportError as error:
+        suite.skip("interop", f"no PyTorch here ({error}); pip install -r tests/requirements.txt")
+        return suite.finish()
+    torch.set_num_threads(1)
+    import checks
+    import content
+    import devices
+    import hand
+    import prefixes
+    import roundtrip
+    groups = [roundtrip.unedited, roundtrip.between_formats, roundtrip.protocols, devices.to_cpu, devices.tags, devices.words_stay,
+              prefixes.strip, prefixes.trainer, prefixes.modules, prefixes.identity, content.gzip_files, content.digests, content.byte_order,
+              hand.streams, hand.python2_strings, hand.discarded_calls]
+    print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
+    for group in groups:
+        name = f"{group.__module__} {group.__name__}"
+        if options.groups and not any(word in name for word in options.groups):
+            continue
+        with harness.temporary_folder() as folder, suite.group(name.replace("_", " ")):
+            group(checks.Checks(suite, harness.Ckpt(options.ckpt), folder))
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

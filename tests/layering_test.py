@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Who may include whom, read from the #include lines: tools -> formats -> lib, and inside lib ops -> model -> io.
+
+Also how long files are. Each rule is tried first on a line that breaks it, so that a rule which finds nothing means
+something. `tests/layering_test.py [ROOT]`.
+"""
+
+import re
+import statistics
+import sys
+from pathlib import Path
+
+# Which layer of lib a public header belongs to.
+PUBLIC = {
+    "io": "byte_sink byte_source error export file_sink gzip limits version",
+    "model": "checkpoint device dtype state_dict storage tensor value",
+    "ops": "ops",
+}
+LAYER_OF = {f"ckpt/{name}.h": layer for layer, names in PUBLIC.items() for name in names.split()}
+BELOW = {
+    "io": {"io"},
+    "model": {"io", "model"},
+    "ops": {"io", "model", "ops"},
+    "formats": {"io", "model", "ops", "formats"},
+    "tools": {"io", "model", "ops", "formats", "tools"},
+}
+# Folders of formats/ that others may include, and what each of them may include.
+SHARED_FORMATS = {"container": set(), "pickle": set(), "torch_common": {"container", "pickle"}}
+HEAVY = re.compile(r"^((torch|ATen|c10|CLI)/|cuda|cublas|cudnn|nccl)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+LONGEST = 400
+MEDIAN = 150
+
+
+class Tree:
+    """The sources, as a map from path to text, and where an included name leads."""
+
+    def __init__(self, files):
+        self.files = files
+        self.includes = [(path, name) for path, text in files.items() for name in INCLUDE.findall(text)]
+
+    def layer(self, path):
+        """io, model, ops, formats or tools; empty for what is none of these."""
+        parts = path.split("/")
+        if parts[0] == "lib":
+            return LAYER_OF.get("/".join(parts[2:]), "?") if parts[1] == "include" else parts[1]
+        return parts[0] if parts[0] in ("formats", "tools") else ""
+
+    def find(self, path, name):
+        """The file of this repository that `name`, included by `path`, means; None for others' headers."""
+        for folder in (path.rsplit("/", 1)[0], "lib/include", "lib", "formats/include", "formats", "tools"):
+            if f"{folder}/{name}" in self.files:
+                return f"{folder}/{name}"
+        return None
+
+    def inner(self):
+        """Every include of a file of ours, as (path, target)."""
+        for path, name in self.includes:
+            target = self.find(path, name)
+            if target and self.layer(path):
+                yield path, target
+
+
+def public_headers_have_a_layer(tree):
+    for path in tree.files:
+        if tree.layer(path) == "?":
+            yield f"{path}: say in tests/layering_test.py which layer it belongs to"
+
+
+def nothing_includes_upward(tree):
+    for path, target in tree.inner():
+        if tree.layer(target) not in BELOW.get(tree.layer(path), set()):
+            yield f"{path} ({tree.layer(path)}) includes {target} ({tree.layer(target)})"
+
+
+def tools_use_only_public_headers(tree):
+    for path, target in tree.inner():
+        if tree.layer(path) == "tools" and not re.match(r"tools/|(lib|formats)/include/", target):
+            yield f"{path} includes {target}, which is not public"
+
+
+def public_headers_include_only_public_ones(tree):
+    for path, target in tree.inner():
+        if "/include/" in path and "/include/" not in target:
+            yield f"{path} includes {target}, which is not installed"
+
+
+def formats_do_not_include_each_other(tree):
+    for path, target in tree.inner():
+        here, there = (re.match(r"formats/(\w+)/", name) for name in (path, target))
+        if here and there and here[1] != there[1] and "include" not in (here[1], there[1]):
+            if there[1] not in SHARED_FORMATS.get(here[1], SHARED_FORMATS):
+                yield f"{path} includes {target}, another format's"
+
+
+def libraries_know_no_torch_cuda_or_command_line(tree):
+    for path, name in tree.includes:
+        if tree.layer(path) not in ("", "tools") and HEAVY.match(name):
+            yield f"{path} includes {name}"
+
+
+def json_stays_out_of_headers(tree):
+    for path, name in tree.includes:
+        if name.startswith("nlohmann/") and not path.endswith(".cpp"):
+            yield f"{path} includes {name}"
+
+
+def files_are_short(tree):
+    for path, text in tree.files.items():
+        lines = text.splitlines()
+        if len(lines) > LONGEST and not re.search(r"\btable\b", "\n".join(lines[:10]), re.IGNORECASE):
+            yield f"{path} has {len(lines)} lines; at most {LONGEST}, but for a table that says so at its top"
+
+
+def the_median_file_is_short(tree):
+    median = statistics.median(len(text.splitlines()) for text in tree.files.values()) if tree.files else 0
+    if median > MEDIAN:
+        yield f"the median file has {median} lines; {MEDIAN} is the aim"
+
+
+# Each rule, and files that break it.
+RULES = {
+    public_headers_have_a_layer: {"lib/include/ckpt/new.h": ""},
+    nothing_includes_upward: {"lib/io/a.cpp": '#include "ckpt/tensor.h"\n', "lib/include/ckpt/tensor.h": ""},
+    tools_use_only_public_headers: {"tools/a.cpp": '#include "io/bytes.h"\n', "lib/io/bytes.h": ""},
+    public_headers_include_only_public_ones: {"lib/include/ckpt/gzip.h": '#include "io/bytes.h"', "lib/io/bytes.h": ""},
+    formats_do_not_include_each_other: {"formats/npz/a.cpp": '#include "torch_zip/b.h"', "formats/torch_zip/b.h": ""},
+    libraries_know_no_torch_cuda_or_command_line: {"formats/npz/a.cpp": "#include <ATen/ATen.h>\n"},
+    json_stays_out_of_headers: {"tools/a.h": "# include <nlohmann/json.hpp>\n"},
+    files_are_short: {"lib/io/a.cpp": "\n" * (LONGEST + 1)},
+    the_median_file_is_short: {"lib/io/a.cpp": "\n" * (MEDIAN + 1)},
+}
+
+
+def main():
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    files = {str(path.relative_to(root)): path.read_text(encoding="utf-8")
+             for folder in ("lib", "formats", "tools") for path in sorted((root / folder).rglob("*"))
+             if path.suffix in (".h", ".cpp")}
+    passed = failed = 0
+    for rule, broken in RULES.items():
+        findings = list(rule(Tree(files))) if files else [f"no sources in {root}"]
+        if not list(rule(Tree(broken))):
+            findings.append("the rule does not see what breaks it")
+        for finding in findings:
+            print(f"FAIL {rule.__name__}: {finding}")
+        failed += bool(findings)
+        passed += not findings
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

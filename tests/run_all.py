@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Runs every suite, shows what each says, and ends with one line for all: `N passed, N failed[, N skipped]`.
+
+    tests/run_all.py --build build/release [--only unit,cli] [--torch-python PYTHON]
+
+A suite is a program that ends with such a line itself. One that dies, hangs or does not print it has failed.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
+# A sanitizer's finding must not look like one of the program's own exit statuses.
+ENVIRONMENT = {
+    "ASAN_OPTIONS": "exitcode=99:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "exitcode=99:print_stacktrace=1",
+    "TSAN_OPTIONS": "exitcode=99",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+@dataclass
+class Result:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    remark: str = ""
+    seconds: float = 0
+
+
+def run(command, timeout, keep=lambda line: True):
+    """Runs `command`, passing its output on line by line. Returns its exit status, or None after `timeout`, and its lines."""
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, env={**ENVIRONMENT, **os.environ}, text=True, errors="replace")
+    expired = threading.Event()
+    timer = threading.Timer(timeout, lambda: (expired.set(), process.kill()))
+    timer.start()
+    lines = []
+    try:
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            if keep(line):
+                print("  " + line, end="", flush=True)
+        status = process.wait()
+    finally:
+        timer.cancel()
+    return (None if expired.is_set() else status), lines
+
+
+def judge(status, lines):
+    """The result of a suite, from its exit status and closing line."""
+    if status is None:
+        return Result(failed=1, remark="did not end in time")
+    closing = CLOSING.match(lines[-1]) if lines else None
+    if not closing:
+        return Result(failed=1, remark=f"no closing line (exit {status})")
+    result = Result(*(int(number or 0) for number in closing.groups()))
+    if status != 0 and not result.failed:
+        return Result(result.passed, 1, result.skipped, f"exit {status} in spite of its line")
+    if not result.passed and not result.failed and not result.skipped:
+        return Result(failed=1, remark="ran nothing")
+    return result
+
+
+def script(*command):
+    """A suite that is a script; `command` begins with the interpreter and the script."""
+    def suite(options):
+        if not (ROOT / command[1]).exists():
+            return Result(failed=1, remark=f"{command[1]} is missing")
+        return judge(*run([str(part) for part in command], options.timeout))
+    return suite
+
+
+def unit(options):
+    """GoogleTest's binary: counted from the report that it writes at its end."""
+    report = options.build / "unit-tests.json"
+    report.unlink(missing_ok=True)
+    quiet = re.compile(r"^\[( RUN|       OK|-----|=====)|^$|^Running main|^\[  PASSED|^Note: Google")
+    status, lines = run([options.build / "bin/ckpt_unit_tests", f"--gtest_output=json:{report}"], options.timeout,
+                        lambda line: not quiet.match(line))
+    if status not in (0, 1) or not report.exists():
+        begun = [line for line in lines if line.startswith("[ RUN")]
+        return Result(failed=1, remark=f"died in {begun[-1].split()[-1]} (exit {status})" if begun else f"exit {status}")
+    tests = [test for group in json.loads(report.read_text())["testsuites"] for test in group["testsuite"]]
+    failed = sum("failures" in test for test in tests)
+    skipped = sum(test["result"] in ("SKIPPED", "SUPPRESSED") and "failures" not in test for test in tests)
+    return judge(status, [f"{len(tests) - failed - skipped} passed, {failed} failed, {skipped} skipped"])
+
+
+def interop(options):
+    if not options.torch_python:
+        return Result(failed=1, remark="no Python with torch (see above)")
+    return script(options.torch_python, "tests/interop/run.py", "--ckpt", options.ckpt)(options)
+
+
+def package(options):
+    if not options.plain:
+        return Result(skipped=1, remark="only for a build without sanitizers")
+    return script(sys.executable, "tests/package/run.py", "--build", options.build)(options)
+
+
+def suites(options):
+    plain = [sys.executable]
+    return {
+        "unit": unit,
+        "cli": script(*plain, "tests/cli/run.py", "--ckpt", options.ckpt),
+        "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, "--shared", "../shared"),
+        "interop": interop,
+        "layering": script(*plain, "tests/layering_test.py"),
+        "package": package,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", type=Path, required=True, help="a build folder")
+    parser.add_argument("--only", default="", help="suites to run, with commas between")
+    parser.add_argument("--torch-python", default="", help="a Python that has tests/requirements.txt")
+    parser.add_argument("--timeout", type=float, default=1200, help="seconds that one suite may take")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    options.ckpt = options.build / "bin/ckpt"
+    options.plain = "CKPT_SANITIZE:STRING=\n" in (options.build / "CMakeCache.txt").read_text()
+
+    known = suites(options)
+    chosen = options.only.split(",") if options.only else list(known)
+    for name in chosen:
+        if name not in known:
+            parser.error(f"no suite {name!r}; there are: {', '.join(known)}")
+
+    results = {}
+    for name in chosen:
+        print(f"\n== {name}", flush=True)
+        begin = time.monotonic()
+        results[name] = known[name](options)
+        results[name].seconds = time.monotonic() - begin
+        if results[name].remark:
+            print(f"  {results[name].remark}", flush=True)
+
+    print(f"\n{'suite':<10}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    for name, result in results.items():
+        print(f"{name:<10}{result.passed:>8}{result.failed:>8}{result.skipped:>9}{result.seconds:>9.1f}"
+              + (f"  {result.remark}" if result.remark else ""))
+    passed, failed, skipped = (sum(getattr(result, field) for result in results.values())
+                               for field in ("passed", "failed", "skipped"))
+    print(f"\n{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+#include "arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "messages.h"
+#include "text.h"
+
+namespace ckpt::tools {
+
+struct Arguments::State {
+  struct Option {
+    std::string name, left, help;
+  };
+
+  explicit State(std::string name) : command(std::move(name)) {
+    app.set_help_flag("-h,--help");
+    // What is no option is sorted by take_files(): CLI11's own positionals would split "[a,b]" at the comma.
+    app.allow_extras();
+  }
+
+  void note(const std::string& name, const std::string& value, std::string help) {
+    options.push_back({name, name + value, std::move(help)});
+  }
+
+  struct Single {
+    std::string name;
+    std::optional<std::string>* target;
+    std::vector<std::string> given;
+  };
+
+  void refuse_empty_values(const std::vector<std::string>& words) const;
+  void take_single_values() const;
+  void take_files(const std::vector<std::string>& rest) const;
+  [[nodiscard]] Error unknown_option(const std::string& word) const;
+  [[nodiscard]] std::string help_hint() const { return "ckpt " + command + " --help"; }
+
+  std::string command;
+  CLI::App app;
+  std::vector<Option> options;
+  std::deque<Single> singles;  // CLI11 keeps references to them
+  std::vector<std::string>* files = nullptr;
+};
+
+Arguments::Arguments(std::string command) : state_(std::make_unique<State>(std::move(command))) {}
+Arguments::~Arguments() = default;
+
+void Arguments::flag(const std::string& name, bool& target, std::string help) {
+  state_->app.add_flag(name, target);
+  state_->note(name, "", std::move(help));
+}
+
+void Arguments::value(const std::string& name, const std::string& placeholder, std::optional<std::string>& target,
+                      std::string help) {
+  // Taken as a list, so that a second one can be refused in words.
+  auto& given = state_->singles.emplace_back(State::Single{name, &target, {}}).given;
+  state_->app.add_option(name, given)->type_name(placeholder)->allow_extra_args(false);
+  state_->note(name, " " + placeholder, std::move(help));
+}
+
+void Arguments::values(const std::string& name, const std::string& placeholder, std::vector<std::string>& target,
+                       std::string help) {
+  state_->app.add_option(name, target)->type_name(placeholder)->allow_extra_args(false);
+  state_->note(name, " " + placeholder, std::move(help));
+}
+
+void Arguments::optional_value(const std::string& name, const std::string& placeholder, const std::string& otherwise,
+                               std::optional<std::string>& target, std::string help) {
+  // A flag with a default value: unlike an option that expects 0 to 1 values it never takes the next word.
+  state_->app.add_flag(name + "{" + otherwise + "}", target);
+  state_->note(name, "[=" + placeholder + "]", std::move(help));
+}
+
+void Arguments::files(std::vector<std::string>& target) { state_->files = &target; }
+
+bool Arguments::parse(const std::vector<std::string>& words) {
+  state_->refuse_empty_values(words);
+  try {
+    state_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return false;
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string what = error.what();
+    throw usage_error(what.substr(0, what.find(':')) + " needs a value", state_->help_hint());
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error.what(), state_->help_hint());
+  }
+  state_->take_single_values();
+  state_->take_files(state_->app.remaining());
+  return true;
+}
+
+// CLI11 would take the next word for the value of `--to=`.
+void Arguments::State::refuse_empty_values(const std::vector<std::string>& words) const {
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    if (word.size() > 3 && word.compare(0, 2, "--") == 0 && word.find('=') == word.size() - 1) {
+      throw usage_error("'" + word + "' has no value", help_hint());
+    }
+  }
+}
+
+void Arguments::State::take_single_values() const {
+  for (const Single& single : singles) {
+    if (single.given.size() > 1) throw usage_error(single.name + " is given more than once", help_hint());
+    if (!single.given.empty()) *single.target = single.given.front();
+  }
+}
+
+void Arguments::State::take_files(const std::vector<std::string>& rest) const {
+  bool only_files = false;
+  for (const std::string& word : rest) {
+    if (!only_files && word == "--") {
+      only_files = true;
+    } else if (!only_files && word.size() > 1 && word[0] == '-') {
+      throw unknown_option(word);
+    } else if (files == nullptr) {
+      throw usage_error("'" + word + "' is one argument too many", help_hint());
+    } else {
+      files->push_back(word);
+    }
+  }
+}
+
+Error Arguments::State::unknown_option(const std::string& word) const {
+  std::vector<std::string_view> names{"--help"};
+  for (const Option& option : options) names.push_back(option.name);
+  const std::string name = word.substr(0, word.find('='));
+  const auto meant = nearest(name, names);
+  const std::string proposal = meant ? std::string(*meant) + ", perhaps; " : "";
+  return usage_error("unknown option '" + name + "'", proposal + help_hint() + " lists the options");
+}
+
+std::string Arguments::options_help() const {
+  constexpr std::size_t column = 22;
+  std::string out;
+  for (const State::Option& option : state_->options) {
+    std::string line = "  " + option.left;
+    if (line.size() + 2 > column) {
+      out += line + "\n";
+      line.clear();
+    }
+    line.resize(column, ' ');
+    out += line + option.help + "\n";
+  }
+  return out;
+}
+
+}  // namespace ckpt::tools

@@ -1,0 +1,110 @@
+#include "commands.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ckpt/version.h"
+#include "messages.h"
+#include "text.h"
+
+namespace ckpt::tools {
+
+extern const Command inspect_command, convert_command, strip_prefix_command, add_prefix_command, verify_command,
+    digest_command, formats_command;
+
+namespace {
+
+constexpr std::array<const Command*, 7> table{
+    &inspect_command, &convert_command, &strip_prefix_command, &add_prefix_command,
+    &verify_command,  &digest_command,  &formats_command,
+};
+
+constexpr std::string_view version_line = "ckpt " CKPT_VERSION "\n";
+
+std::string help() {
+  std::string out =
+      "ckpt works on PyTorch checkpoints without Python, and without running anything that is in them.\n\n"
+      "usage: ckpt COMMAND [options] FILE...\n\ncommands:\n";
+  for (const Command* command : table) {
+    std::string line = "  " + std::string(command->name);
+    line.resize(16, ' ');
+    out += line + std::string(command->summary) + "\n";
+  }
+  return out +
+         "\noptions of every command:\n"
+         "  --quiet       no summary and no notes: only results, warnings and errors\n"
+         "  --version     print the version\n"
+         "  --help        ckpt COMMAND --help explains the command\n\n"
+         "A FILE may be bare or in gzip; what it is, its content says. '-' is standard input or output.\n\n"
+         "examples:\n"
+         "  ckpt inspect model.pt\n"
+         "  ckpt convert model.pt model.cpu.pt --to cpu --strip-prefix\n";
+}
+
+std::string help(const Command& command, const Arguments& arguments) {
+  std::string out = "usage: ckpt " + std::string(command.name) + " " + std::string(command.usage) + "\n\n";
+  out += std::string(command.about) + "\noptions:\n" + arguments.options_help();
+  out += "  --help              this text\n\nexamples:\n";
+  return out + "  " + std::string(command.first_example) + "\n  " + std::string(command.second_example) + "\n";
+}
+
+Error unknown_command(const std::string& word) {
+  if (word.empty() || word[0] != '-') {
+    if (::access(word.c_str(), F_OK) == 0) return usage_error("no command given", "ckpt inspect " + shell_word(word));
+  }
+  std::vector<std::string_view> names;
+  for (const Command* command : table) names.push_back(command->name);
+  const auto meant = nearest(word, names);
+  return usage_error((word[0] == '-' ? "unknown option '" : "unknown command '") + word + "'",
+                     meant ? "ckpt " + std::string(*meant) : "ckpt --help lists the commands");
+}
+
+int run(const Command& command, const std::vector<std::string>& words) {
+  Arguments arguments{std::string(command.name)};
+  const Runner work = command.define(arguments);
+  bool quiet = false, version = false;
+  arguments.flag("--quiet", quiet, "no summary and no notes: only results, warnings and errors");
+  arguments.flag("--version", version, "print the version");
+  if (!arguments.parse(words)) {
+    print(help(command, arguments));
+    return exit_done;
+  }
+  if (version) {
+    print(version_line);
+    return exit_done;
+  }
+  return work(quiet);
+}
+
+}  // namespace
+
+std::span<const Command* const> commands() { return table; }
+
+int run(const std::vector<std::string>& words) {
+  std::vector<std::string> rest(words);
+  const auto is_quiet = [](const std::string& word) { return word == "--quiet"; };
+  // `--quiet` may stand before the command too.
+  const auto at = std::find_if_not(rest.begin(), rest.end(), is_quiet);
+  if (at == rest.end()) {
+    print(help());
+    return exit_usage;
+  }
+  const std::string word = *at;
+  rest.erase(at);
+  if (word == "--help" || word == "-h") {
+    print(help());
+    return exit_done;
+  }
+  if (word == "--version") {
+    print(version_line);
+    return exit_done;
+  }
+  const auto named = [&](const Command* command) { return command->name == word; };
+  const auto command = std::find_if(table.begin(), table.end(), named);
+  if (command == table.end()) throw unknown_command(word);
+  return run(**command, rest);
+}
+
+}  // namespace ckpt::tools

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "ckpt/device.h"
+#include "ckpt/ops.h"
+#include "commands.h"
+#include "messages.h"
+#include "prefix_edit.h"
+#include "render.h"
+#include "text.h"
+#include "writing.h"
+
+namespace ckpt::tools {
+namespace {
+
+struct ConvertOptions {
+  WritingOptions writing;
+  std::optional<std::string> to, format, protocol, strip_prefix, add_prefix;
+  std::vector<std::string> map;
+};
+
+std::vector<std::string> as_list(const std::optional<std::string>& value) {
+  return value ? std::vector<std::string>{*value} : std::vector<std::string>{};
+}
+
+std::string writable_format(const std::string& name) {
+  std::string known;
+  std::vector<FormatInfo> all = formats();
+  for (const FormatInfo& format : all) {
+    if (format.writes && format.name == name) return name;
+    if (format.writes) known += (known.empty() ? "" : ", ") + format.name;
+  }
+  const bool read_only = std::any_of(all.begin(), all.end(), [&](const FormatInfo& f) { return f.name == name; });
+  throw usage_error(read_only ? "format '" + name + "' is only read, not written" : "unknown format '" + name + "'",
+                    "--format takes " + known);
+}
+
+// --to is the rule for every device that --map does not name.
+DeviceMap device_map(const ConvertOptions& options) {
+  try {
+    if (options.map.empty()) return options.to ? DeviceMap::all_to(*options.to) : DeviceMap();
+    DeviceMap map;
+    for (const std::string& rule : options.map) map.add(rule);
+    const auto takes_rest = [](const std::string& rule) { return rule.compare(0, 2, "*=") == 0; };
+    if (options.to && std::any_of(options.map.begin(), options.map.end(), takes_rest)) {
+      throw usage_error("--to and --map '*=...' contradict each other", "give one of them");
+    }
+    if (options.to) map.add("*=" + *options.to);
+    return map;
+  } catch (Error& error) {
+    if (error.hint().empty()) error.hint("for example --to cpu, --to cuda:1, --map cuda:0=cuda:1");
+    throw;
+  }
+}
+
+std::vector<std::string> locations(const Checkpoint& checkpoint) {
+  std::vector<std::string> all;
+  for (const Storage& storage : checkpoint.storages) {
+    if (std::find(all.begin(), all.end(), storage.location) == all.end()) all.push_back(storage.location);
+  }
+  return all;
+}
+
+void warn_of_unmatched(const DeviceMap& map, const Checkpoint& checkpoint) {
+  const std::vector<std::string> there = locations(checkpoint);
+  std::string names;
+  for (const std::string& name : there) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& source : map.unmatched(there)) {
+    if (source == "*") continue;  // "every other" may well be none
+    print_warning(checkpoint.file + ": --map " + source + "=... matches no storage; the file's devices are " +
+                  (names.empty() ? "none" : names));
+  }
+}
+
+// "57 storages cuda:0 -> cpu", a pair of devices each.
+std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& map) {
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  for (const Storage& storage : checkpoint.storages) {
+    const std::string target = map.map(storage.location);
+    if (target != storage.location) ++counts[{storage.location, target}];
+  }
+  std::vector<std::string> out;
+  for (const auto& [move, count] : counts) {
+    out.push_back(count_text(count, "storage") + " " + move.first + " -> " + move.second);
+  }
+  if (out.empty()) out.push_back("no device changed");
+  return out;
+}
+
+Checkpoint remap_devices(Checkpoint checkpoint, const DeviceMap& map, std::vector<std::string>& done) {
+  if (map.empty()) return checkpoint;
+  warn_of_unmatched(map, checkpoint);
+  const std::vector<std::string> moved = moves(checkpoint, map);
+  done.insert(done.end(), moved.begin(), moved.end());
+  return remap(std::move(checkpoint), map);
+}
+
+int run(const ConvertOptions& options, bool quiet) {
+  Job job = plan(options.writing, "convert");
+  if (options.format) job.save.format = writable_format(*options.format);
+  if (options.protocol) job.save.protocol = number_option("--protocol", *options.protocol, 0, 5);
+  const DeviceMap map = device_map(options);
+  const std::vector<std::string> strip = as_list(options.strip_prefix), add = as_list(options.add_prefix);
+  check_prefixes(strip, "--strip-prefix");
+  check_prefixes(add, "--add-prefix");
+
+  std::vector<std::string> done;
+  Checkpoint checkpoint = load_input(job);
+  checkpoint = remap_devices(std::move(checkpoint), map, done);
+  checkpoint = strip_prefixes(std::move(checkpoint), strip, done, quiet);
+  checkpoint = add_prefixes(std::move(checkpoint), add, done, quiet);
+  write_output(checkpoint, job, done, quiet);
+  return exit_done;
+}
+
+Runner define(Arguments& arguments) {
+  const auto options = std::make_shared<ConvertOptions>();
+  const std::string module(data_parallel_prefix);
+  arguments.value("--to", "DEVICE", options->to, "the device of every storage: cpu, cuda:1, mps, ...");
+  arguments.values("--map", "SRC=DST", options->map, "one device's storages to another; '*=DST' takes every other");
+  arguments.value("--format", "NAME", options->format, "torch or torch-legacy (ckpt formats); else as the input");
+  arguments.value("--protocol", "N", options->protocol, "pickle protocol, 0 to 5; else as the input");
+  arguments.optional_value("--strip-prefix", "P", module, options->strip_prefix, "take module. (or P) from the keys");
+  arguments.optional_value("--add-prefix", "P", module, options->add_prefix,
+                           "put module. (or P) before the keys, after any stripping");
+  define_writing_options(arguments, options->writing);
+  return [options](bool quiet) { return run(*options, quiet); };
+}
+
+}  // namespace
+
+extern const Command convert_command;
+const Command convert_command{
+    "convert",
+    "IN OUT [options]",
+    "device, format, compression and prefix, in one pass",
+    "Writes a checkpoint again with what the options change, and nothing else: other values, their types,\n"
+    "order and sharing stay. OUT appears whole or not at all. Without options OUT is what IN was; a name\n"
+    "that ends in .gz is compressed.\n",
+    "ckpt convert model.pt.gz model.cpu.pt --to cpu --strip-prefix --no-gzip",
+    "ckpt convert --in-place model.pt --map cuda:1=cuda:0",
+    define,
+};
+
+}  // namespace ckpt::tools

@@ -1,0 +1,77 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "ckpt/formats.h"
+#include "ckpt/ops.h"
+#include "commands.h"
+#include "messages.h"
+#include "text.h"
+
+namespace ckpt::tools {
+namespace {
+
+struct DigestOptions {
+  std::vector<std::string> files;
+  std::optional<std::string> root;
+  bool json = false;
+};
+
+std::string digest_json(const CheckpointDigest& digest) {
+  nlohmann::ordered_json out;
+  out["digest"] = digest.total;
+  out["tensors"] = nlohmann::ordered_json::object();
+  // ordered_json looks each key up in a list; names are unique already, so the pairs go straight in.
+  auto& tensors = out["tensors"].get_ref<nlohmann::ordered_json::object_t&>();
+  for (const TensorDigest& tensor : digest.tensors) tensors.emplace_back(valid_utf8(tensor.name), tensor.sha256);
+  return visible_json(out.dump()) + "\n";
+}
+
+std::string digest_text(const CheckpointDigest& digest) {
+  std::string out;
+  for (const TensorDigest& tensor : digest.tensors) out += tensor.sha256 + "  " + printable(tensor.name) + "\n";
+  return out + digest.total + "  total\n";
+}
+
+int run(const DigestOptions& options) {
+  if (options.files.size() != 1) {
+    throw usage_error("digest takes one FILE, and " + std::to_string(options.files.size()) + " were given",
+                      "ckpt digest model.pt");
+  }
+  const std::string& file = options.files.front();
+  try {
+    const CheckpointDigest result = digest(load(file), options.root.value_or(""));
+    print(options.json ? digest_json(result) : digest_text(result));
+    return exit_done;
+  } catch (Error& error) {
+    const bool root_unclear = error.code() == ErrorCode::invalid_argument && error.hint().empty();
+    if (root_unclear) error.hint("ckpt inspect " + shell_word(file) + " lists the state dicts, for --root PATH");
+    error.in(file);
+    throw;
+  }
+}
+
+Runner define(Arguments& arguments) {
+  const auto options = std::make_shared<DigestOptions>();
+  arguments.files(options->files);
+  arguments.flag("--json", options->json, "one JSON object, on one line");
+  arguments.value("--root", "PATH", options->root,
+                  "only what lies below PATH, under names relative to it; 'auto' finds the state dict");
+  return [options](bool) { return run(*options); };
+}
+
+}  // namespace
+
+extern const Command digest_command;
+const Command digest_command{
+    "digest",
+    "FILE [options]",
+    "a SHA-256 a tensor and one for all, whatever the container",
+    "Prints one SHA-256 a tensor and one for all of them. They are the same for the same weights in any\n"
+    "format, compression and byte order, on any device: equal digests prove that a conversion changed no\n"
+    "weight.\n",
+    "ckpt digest model.pt",
+    "ckpt digest trainer.pt.gz --root auto --json",
+    define,
+};
+
+}  // namespace ckpt::tools

@@ -1,0 +1,60 @@
+#include "ckpt/formats.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "messages.h"
+#include "render.h"
+#include "text.h"
+
+namespace ckpt::tools {
+namespace {
+
+std::string formats_json() {
+  nlohmann::ordered_json out;
+  out["formats"] = nlohmann::ordered_json::array();
+  for (const FormatInfo& format : formats()) {
+    out["formats"].push_back({{"name", format.name},
+                              {"description", format.description},
+                              {"suffixes", format.suffixes},
+                              {"reads", format.reads},
+                              {"writes", format.writes}});
+  }
+  return visible_json(out.dump()) + "\n";
+}
+
+std::string formats_text() {
+  Table table({"name", "reads", "writes", "suffixes", "description"}, Table::Last::left);
+  for (const FormatInfo& format : formats()) {
+    std::string suffixes;
+    for (const std::string& suffix : format.suffixes) suffixes += (suffixes.empty() ? "" : " ") + suffix;
+    table.add({format.name, format.reads ? "yes" : "no", format.writes ? "yes" : "no", suffixes, format.description});
+  }
+  return table.text(Colours());
+}
+
+Runner define(Arguments& arguments) {
+  const auto json = std::make_shared<bool>(false);
+  arguments.flag("--json", *json, "one JSON object, on one line");
+  return [json](bool) {
+    print(*json ? formats_json() : formats_text());
+    return int{exit_done};
+  };
+}
+
+}  // namespace
+
+extern const Command formats_command;
+const Command formats_command{
+    "formats",
+    "[options]",
+    "the formats that ckpt reads and writes",
+    "Lists every format: whether it is read, whether it is written, and its usual suffixes. Suffixes\n"
+    "decide nothing when reading: what a file is, its content says. Each may be in gzip.\n",
+    "ckpt formats",
+    "ckpt formats --json",
+    define,
+};
+
+}  // namespace ckpt::tools

@@ -1,0 +1,58 @@
+#include <memory>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/formats.h"
+#include "commands.h"
+#include "inspection.h"
+#include "messages.h"
+
+namespace ckpt::tools {
+namespace {
+
+struct InspectOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> keys;
+  bool json = false;
+};
+
+int inspect(const InspectOptions& options, const std::string& file, bool quiet) {
+  const ByteSourcePtr source = open_file(file);
+  const Checkpoint checkpoint = read(source);
+  const Inspection inspection = inspect_checkpoint(checkpoint, file, source->size(), options.keys);
+  if (options.json) {
+    print(inspection_json(inspection));
+    return exit_done;
+  }
+  if (file != options.files.front()) print("\n");
+  print(inspection_text(inspection));
+  if (!quiet && !options.keys.empty() && inspection.rows.empty())
+    print_note(file + ": no tensor's name matches --keys");
+  return exit_done;
+}
+
+Runner define(Arguments& arguments) {
+  const auto options = std::make_shared<InspectOptions>();
+  arguments.files(options->files);
+  arguments.flag("--json", options->json, "one JSON object a file, on one line");
+  arguments.values("--keys", "GLOB", options->keys, "only tensors whose name matches; * crosses dots; may be repeated");
+  return [options](bool quiet) {
+    if (options->files.empty()) throw usage_error("inspect needs a FILE", "ckpt inspect model.pt");
+    return for_each_file(options->files, [&](const std::string& file) { return inspect(*options, file, quiet); });
+  };
+}
+
+}  // namespace
+
+extern const Command inspect_command;
+const Command inspect_command{
+    "inspect",
+    "FILE... [options]",
+    "what a checkpoint holds: tensors, devices, prefixes, globals",
+    "Lists a checkpoint's tensors (name, dtype, shape, device, bytes), its totals, its state dicts,\n"
+    "and every global that loading it with Python would import. Nothing in the file is run.\n",
+    "ckpt inspect model.pt",
+    "ckpt inspect model.pt.gz --keys '*.weight' --json",
+    define,
+};
+
+}  // namespace ckpt::tools

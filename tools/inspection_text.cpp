@@ -1,0 +1,120 @@
+#include <algorithm>
+
+#include "ckpt/dtype.h"
+#include "inspection.h"
+#include "render.h"
+#include "text.h"
+
+namespace ckpt::tools {
+namespace {
+
+constexpr std::size_t shown_storages = 5;
+
+std::string heading(const Inspection& inspection, const Colours& colours) {
+  const Checkpoint& checkpoint = *inspection.checkpoint;
+  return colours.bold(printable(inspection.file)) + ": " + checkpoint.format + (checkpoint.gzip ? ", gzip, " : ", ") +
+         size_text(inspection.file_bytes) + " on disk, pickle protocol " + std::to_string(checkpoint.protocol) + "\n";
+}
+
+std::string dtype_text(const TensorInfo& info) {
+  const std::string dtype(dtype_name(info.dtype));
+  return info.layout == Layout::strided ? dtype : dtype + " " + std::string(layout_name(info.layout));
+}
+
+std::string tensor_table(const Inspection& inspection, const Colours& colours) {
+  if (inspection.rows.empty()) return "";
+  Table table({"name", "dtype", "shape", "device", "bytes"});
+  for (const TensorRow& row : inspection.rows) {
+    const TensorInfo& info = row.tensor->info;
+    table.add({row.name.empty() ? "(the tensor itself)" : printable(row.name), dtype_text(info), shape_text(info.shape),
+               row.device.empty() ? "-" : printable(row.device), std::to_string(row.nbytes)});
+  }
+  return "\n" + table.text(colours);
+}
+
+std::string totals(const Inspection& inspection) {
+  std::string out = "\n" + count_text(inspection.tensors, "tensor");
+  if (inspection.tensors != inspection.rows.size()) {
+    out += " (under " + count_text(inspection.rows.size(), "name") + ")";
+  }
+  return out + ", " + count_text(inspection.parameters, "parameter") + ", " + size_text(inspection.logical_bytes) +
+         "; " + count_text(inspection.checkpoint->storages.size(), "storage") + " in the file, " +
+         size_text(inspection.storage_bytes) + "\n";
+}
+
+std::string hint(const std::string& text) { return "  hint: " + text + "\n"; }
+
+std::string devices(const Inspection& inspection) {
+  if (inspection.devices.size() < 2) return "";
+  std::string out = "tensors lie on " + count_text(inspection.devices.size(), "device") + ": ";
+  for (std::size_t i = 0; i < inspection.devices.size(); ++i) {
+    const auto& [device, tensors] = inspection.devices[i];
+    out += (i == 0 ? "" : ", ") + printable(device) + " (" + count_text(tensors) + ")";
+  }
+  return out + "\n" + hint("ckpt convert " + printable(shell_word(inspection.file)) + " OUT --to cpu");
+}
+
+std::string wasteful(const Inspection& inspection) {
+  std::string out;
+  const std::size_t shown = std::min(inspection.wasteful.size(), shown_storages);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const WastefulStorage& storage = inspection.wasteful[i];
+    out += "\"" + printable(storage.tensor) + "\" uses " + size_text(storage.used) + " of a storage of " +
+           size_text(storage.held) + ", which the file holds whole\n";
+  }
+  const std::size_t more = inspection.wasteful.size() - shown;
+  return more == 0 ? out : out + "and so do tensors in " + count_text(more, "other storage") + "\n";
+}
+
+std::string prefix_note(const StateDictSummary& state_dict) {
+  if (state_dict.prefix.empty()) return "";
+  const std::string how_many =
+      state_dict.prefixed_keys == state_dict.keys ? "all" : count_text(state_dict.prefixed_keys);
+  return ", " + how_many + " of them start with \"" + state_dict.prefix + "\"";
+}
+
+std::string state_dicts(const Inspection& inspection) {
+  std::string out, prefix;
+  for (const StateDictSummary& state_dict : inspection.state_dicts) {
+    const std::string name = state_dict.path.empty() ? "(root)" : printable(state_dict.path);
+    out += "state dict " + name + ": " + count_text(state_dict.keys, "key") + prefix_note(state_dict) + "\n";
+    if (prefix.empty()) prefix = state_dict.prefix;
+  }
+  if (prefix.empty()) return out;
+  const std::string option = prefix == "module." ? "" : " --prefix " + prefix;
+  return out + hint("ckpt strip-prefix " + printable(shell_word(inspection.file)) + " OUT" + option);
+}
+
+std::string globals(const Inspection& inspection, const Colours& colours) {
+  const auto& all = inspection.checkpoint->globals;
+  const auto count = [&](Verdict verdict) {
+    return std::count_if(all.begin(), all.end(), [&](const GlobalUse& global) { return global.verdict == verdict; });
+  };
+  const auto unknown = count(Verdict::unknown), dangerous = count(Verdict::dangerous);
+  std::string out = "globals: " + std::to_string(count(Verdict::known)) + " known";
+  if (unknown > 0) out += ", " + std::to_string(unknown) + " unknown";
+  if (dangerous > 0) out += ", " + colours.red(std::to_string(dangerous) + " dangerous");
+  out += "\n";
+  for (const GlobalUse& global : all) {
+    if (global.verdict == Verdict::known) continue;
+    const std::string name = printable(global.module + "." + global.name);
+    const std::string line = (global.verdict == Verdict::dangerous ? "dangerous: " : "unknown: ") + name;
+    out += "  " + (global.verdict == Verdict::dangerous ? colours.red(line) : line) + " (at byte " +
+           std::to_string(global.offset) + " of the pickle)\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string inspection_text(const Inspection& inspection) {
+  const Colours colours;
+  std::string out = heading(inspection, colours) + tensor_table(inspection, colours) + totals(inspection) +
+                    devices(inspection) + wasteful(inspection) + state_dicts(inspection) + globals(inspection, colours);
+  for (const std::string& warning : inspection.warnings) {
+    out += colours.yellow("warning: ") + printable(warning) + "\n";
+  }
+  return out;
+}
+
+}  // namespace ckpt::tools

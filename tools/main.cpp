@@ -1,0 +1,48 @@
+// The program ckpt: parse, run, at most one error line.
+#include <fcntl.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "ckpt/file_sink.h"
+#include "commands.h"
+#include "messages.h"
+
+namespace {
+
+// The handler is reset before it runs, so that the signal raised again ends the process the way its sender expects.
+extern "C" void on_signal(int signal_number) {
+  ckpt::discard_temporaries();
+  std::raise(signal_number);
+}
+
+void clean_up_on(int signal_number) {
+  struct sigaction action {};
+  if (sigaction(signal_number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(signal_number, &action, nullptr);
+}
+
+// A file must not be given the number of a standard stream that the caller closed: what is printed would land in it.
+void reserve_standard_streams() {
+  for (int number = 0; number <= 2; ++number) {
+    if (::fcntl(number, F_GETFD) == -1) (void)::open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  reserve_standard_streams();
+  clean_up_on(SIGINT);
+  clean_up_on(SIGTERM);
+  clean_up_on(SIGHUP);
+  // A reader that has gone away is an error of the write, with its own message.
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string> arguments(words + (count > 0 ? 1 : 0), words + count);
+  const int status = ckpt::tools::guarded([&] { return ckpt::tools::run(arguments); });
+  return ckpt::tools::finish_output(status);
+}

@@ -1,0 +1,100 @@
+#include "messages.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "text.h"
+
+namespace ckpt::tools {
+namespace {
+
+// Of the first write to standard output that failed: by the time it is reported, errno is another's.
+int output_error = 0;
+
+void note_output_error(bool failed) {
+  if (failed && output_error == 0) output_error = errno != 0 ? errno : EIO;
+}
+
+void flush_output() {
+  errno = 0;
+  note_output_error(std::fflush(stdout) != 0);
+}
+
+void print_line(std::string_view kind, std::string_view text) {
+  // What was already printed comes first where both streams go to one terminal or file.
+  flush_output();
+  const std::string line = std::string(kind) + printable(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace
+
+int exit_status(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::unsafe:
+      return exit_unsafe;
+    case ErrorCode::invalid_argument:
+      return exit_usage;
+    case ErrorCode::unavailable:
+    case ErrorCode::out_of_memory:
+      return exit_unavailable;
+    case ErrorCode::io:
+    case ErrorCode::corrupt:
+    case ErrorCode::truncated:
+    case ErrorCode::unsupported:
+    case ErrorCode::limit_exceeded:
+      break;
+  }
+  return error.is_output() ? exit_output : exit_input;
+}
+
+Error usage_error(std::string found, std::string hint) {
+  return Error(ErrorCode::invalid_argument, std::move(found)).hint(std::move(hint));
+}
+
+void print(std::string_view text) {
+  errno = 0;
+  note_output_error(std::fwrite(text.data(), 1, text.size(), stdout) != text.size());
+}
+
+void print_warning(std::string_view text) { print_line("ckpt: warning: ", text); }
+void print_note(std::string_view text) { print_line("ckpt: note: ", text); }
+void print_hint(std::string_view text) { print_line("hint: ", text); }
+
+int guarded(const std::function<int()>& work, const std::string& file) {
+  try {
+    return work();
+  } catch (Error& error) {
+    if (!file.empty()) error.in(file);
+    print_line("ckpt: ", error.what());
+    if (!error.hint().empty()) print_hint(error.hint());
+    return exit_status(error);
+  } catch (const std::bad_alloc&) {
+    print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "memory ran out");
+    return exit_unavailable;
+  } catch (const std::exception& error) {
+    print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "this is a bug in ckpt: " + error.what());
+    print_hint("please report it, with the command and, if it may be shared, the file");
+    return exit_input;
+  }
+}
+
+int for_each_file(const std::vector<std::string>& files, const std::function<int(const std::string&)>& work) {
+  int status = exit_done;
+  for (const std::string& file : files) status = std::max(status, guarded([&] { return work(file); }, file));
+  return status;
+}
+
+int finish_output(int status) {
+  flush_output();
+  if (output_error == 0) return status;
+  // Whoever closed the pipe (`| head`) has seen what they wanted; an error line would only disturb.
+  if (output_error != EPIPE) print_line("ckpt: standard output: ", std::strerror(output_error));
+  return std::max<int>(status, exit_output);
+}
+
+}  // namespace ckpt::tools

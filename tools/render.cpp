@@ -1,0 +1,91 @@
+#include "render.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "text.h"
+
+namespace ckpt::tools {
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 1000) return std::to_string(bytes) + " B";
+  constexpr std::array<const char*, 6> units{"kB", "MB", "GB", "TB", "PB", "EB"};
+  double value = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  // 999.95 would round to "1000.0".
+  for (; value >= 999.95 && unit + 1 < units.size(); ++unit) value /= 1000;
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.1f %s", value, units[unit]);
+  return buffer.data();
+}
+
+std::string count_text(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string count_text(std::uint64_t count, std::string_view noun) {
+  return count_text(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) out += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return out + "]";
+}
+
+std::string list_text(const std::vector<std::string>& names, std::size_t total, std::size_t shown) {
+  std::string out;
+  const std::size_t count = std::min(names.size(), shown);
+  for (std::size_t i = 0; i < count; ++i) out += (i == 0 ? "\"" : ", \"") + printable(names[i]) + "\"";
+  return total > count ? out + " and " + count_text(total - count) + " more" : out;
+}
+
+Colours::Colours() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  on_ = (no_colour == nullptr || *no_colour == '\0') && terminal != nullptr && std::string_view(terminal) != "dumb" &&
+        ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::string Colours::wrap(std::string_view code, std::string_view text) const {
+  if (!on_) return std::string(text);
+  return std::string(code) + std::string(text) + "\x1b[0m";
+}
+
+Table::Table(std::vector<std::string> heading, Last last) : widths_(heading.size(), 0), last_(last) {
+  add(std::move(heading));
+}
+
+void Table::add(std::vector<std::string> cells) {
+  constexpr std::size_t widest = 60;
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    const std::size_t width = display_width(cells[i]);
+    if (width <= widest) widths_[i] = std::max(widths_[i], width);
+  }
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::line(const std::vector<std::string>& cells) const {
+  std::string out;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t width = display_width(cells[i]);
+    const std::string padding(widths_[i] > width ? widths_[i] - width : 0, ' ');
+    const bool last = i + 1 == cells.size();
+    out += !last ? cells[i] + padding + "  " : last_ == Last::right ? padding + cells[i] : cells[i];
+  }
+  return out;
+}
+
+std::string Table::text(const Colours& colours) const {
+  std::string out = colours.bold(line(rows_.front())) + "\n";
+  for (std::size_t i = 1; i < rows_.size(); ++i) out += line(rows_[i]) + "\n";
+  return out;
+}
+
+}  // namespace ckpt::tools

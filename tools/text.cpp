@@ -1,0 +1,176 @@
+#include "text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+namespace ckpt::tools {
+namespace {
+
+struct Range {
+  char32_t first, last;
+};
+
+// What a terminal shows as nothing, or lets change the order of its neighbours: Unicode's Default_Ignorable_Code_Point,
+// Bidi_Control, line and paragraph separators, interlinear annotation, and the controls of C1.
+constexpr std::array<Range, 20> hidden{{
+    {0x7F, 0x9F},       {0xAD, 0xAD},       {0x34F, 0x34F},   {0x61C, 0x61C},   {0x115F, 0x1160},
+    {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
+    {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB},
+    {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE000, 0xF8FF}, {0xFFFE, 0xFFFF}, {0xE0000, 0x10FFFF},
+}};
+
+constexpr std::array<Range, 10> wide{{
+    {0x1100, 0x115F},
+    {0x2E80, 0x303E},
+    {0x3041, 0xA4CF},
+    {0xAC00, 0xD7A3},
+    {0xF900, 0xFAFF},
+    {0xFE30, 0xFE6F},
+    {0xFF00, 0xFF60},
+    {0xFFE0, 0xFFE6},
+    {0x1F300, 0x1FAFF},
+    {0x20000, 0x3FFFD},
+}};
+
+template <std::size_t N>
+bool is_in(const std::array<Range, N>& ranges, char32_t c) {
+  return std::any_of(ranges.begin(), ranges.end(), [c](const Range& r) { return r.first <= c && c <= r.last; });
+}
+
+std::string escaped(const char* format, unsigned value) {
+  std::array<char, 16> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), format, value);
+  return buffer.data();
+}
+
+std::string escaped_control(char32_t c) {
+  if (c == '\n') return "\\n";
+  if (c == '\r') return "\\r";
+  if (c == '\t') return "\\t";
+  return escaped("\\x%02x", static_cast<unsigned>(c));
+}
+
+std::string escaped_byte(char byte) { return escaped("\\x%02x", static_cast<unsigned char>(byte)); }
+
+// Levenshtein's distance, with a swap of neighbours counted once.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(above);
+    above.swap(row);
+  }
+  return above[b.size()];
+}
+
+}  // namespace
+
+CodePoint decode_utf8(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() - at < size) return {lead, 1, false};
+  char32_t value = lead & (0x7FU >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {lead, 1, false};
+    value = (value << 6) | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (value < least[size] || value > 0x10FFFF || surrogate) return {lead, 1, false};
+  return {value, size, true};
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    if (!c.valid) {
+      out += escaped_byte(text[at]);
+    } else if (c.value < 0x20 || c.value == 0x7F) {
+      out += escaped_control(c.value);
+    } else if (c.value > 0x7F && is_in(hidden, c.value)) {
+      out += escaped(c.value > 0xFFFF ? "\\U%08x" : "\\u%04x", static_cast<unsigned>(c.value));
+    } else {
+      out += text.substr(at, c.size);
+    }
+    at += c.size;
+  }
+  return out;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    if (c.valid) {
+      out += text.substr(at, c.size);
+    } else {
+      out += escaped_byte(text[at]);
+    }
+    at += c.size;
+  }
+  return out;
+}
+
+std::string visible_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  for (std::size_t at = 0; at < json.size();) {
+    const CodePoint c = decode_utf8(json, at);
+    if (c.value < 0x7F || !is_in(hidden, c.value)) {
+      out += json.substr(at, c.size);
+    } else if (c.value > 0xFFFF) {
+      const unsigned rest = static_cast<unsigned>(c.value) - 0x10000;
+      out += escaped("\\u%04x", 0xD800 + (rest >> 10)) + escaped("\\u%04x", 0xDC00 + (rest & 0x3FF));
+    } else {
+      out += escaped("\\u%04x", static_cast<unsigned>(c.value));
+    }
+    at += c.size;
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    const bool combining = c.value >= 0x300 && c.value <= 0x36F;
+    width += combining ? 0 : c.value > 0x10FF && is_in(wide, c.value) ? 2 : 1;
+    at += c.size;
+  }
+  return width;
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=,";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  if (word.size() > 64) return std::nullopt;
+  std::optional<std::string_view> best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    const bool begun = word.size() >= 3 && candidate.substr(0, word.size()) == word;
+    const std::size_t d = begun ? 1 : distance(word, candidate);
+    if (d < best_distance) best = candidate, best_distance = d;
+  }
+  return best;
+}
+
+}  // namespace ckpt::tools

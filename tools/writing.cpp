@@ -1,0 +1,161 @@
+#include "writing.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "ckpt/gzip.h"
+#include "messages.h"
+#include "render.h"
+#include "text.h"
+
+namespace ckpt::tools {
+namespace {
+
+std::string proposed_name(const std::string& in) {
+  const std::size_t folder = in.rfind('/');
+  const std::size_t start = folder == std::string::npos ? 0 : folder + 1;
+  const std::size_t dot = in.find('.', start + 1);
+  return dot == std::string::npos ? in + ".new" : in.substr(0, dot) + ".new" + in.substr(dot);
+}
+
+Error missing_files(const std::vector<std::string>& files, const std::string& command) {
+  const std::string in = files.empty() ? "model.pt" : shell_word(files.front());
+  const std::string out = files.empty() ? "model.new.pt" : shell_word(proposed_name(files.front()));
+  const std::string begin = "ckpt " + command + " ";
+  return usage_error(
+      command + (files.empty() ? " needs IN and OUT" : " has IN but no OUT"),
+      begin + "IN OUT, such as " + begin + in + " " + out + "; to replace the input: " + begin + "--in-place " + in);
+}
+
+void take_files(Job& job, const WritingOptions& options, const std::string& command) {
+  const std::size_t wanted = options.in_place ? 1 : 2;
+  const std::string usage = "ckpt " + command + (options.in_place ? " --in-place FILE" : " IN OUT");
+  if (options.files.size() > wanted) {
+    throw usage_error("'" + options.files[wanted] + "' is one file too many", usage);
+  }
+  if (options.files.size() < wanted) {
+    throw options.in_place ? usage_error("--in-place needs a FILE", usage) : missing_files(options.files, command);
+  }
+  job.in = options.files.front();
+  job.out = options.files.back();
+  job.in_place = options.in_place;
+  if (job.in.empty() || job.out.empty()) throw usage_error("a file's name is empty", usage);
+  if (job.in_place && job.in == "-") throw usage_error("--in-place cannot replace standard input", usage);
+  if (job.out == "-" && ::isatty(STDOUT_FILENO) == 1) {
+    throw usage_error("a checkpoint is not written to a terminal", "ckpt " + command + " IN - | PROGRAM");
+  }
+}
+
+// Python opens what torch.save wrote, but not what lies in gzip, by its path alone: the one surprise worth a line.
+std::string compression_summary(const SaveReport& report, const Job& job) {
+  if (!report.gzip) return "not compressed (--gzip compresses)";
+  return "gzip level " + std::to_string(job.save.gzip_level.value_or(gzip_default_level)) +
+         " (torch.load needs gzip.open for it; --no-gzip writes a bare file)";
+}
+
+std::string shown_output(const Job& job) { return job.out == "-" ? "standard output" : job.out; }
+
+std::vector<std::string> globals_with(const Checkpoint& checkpoint, Verdict verdict) {
+  std::vector<std::string> names;
+  for (const GlobalUse& global : checkpoint.globals) {
+    if (global.verdict == verdict) names.push_back(global.module + "." + global.name);
+  }
+  return names;
+}
+
+void tell_of_globals(const Checkpoint& checkpoint, const Job& job, bool quiet) {
+  const auto dangerous = globals_with(checkpoint, Verdict::dangerous);
+  if (!dangerous.empty()) {
+    print_warning(shown_output(job) +
+                  ": dangerous globals were written through: " + list_text(dangerous, dangerous.size()));
+  }
+  const auto unknown = globals_with(checkpoint, Verdict::unknown);
+  if (!quiet && !unknown.empty()) {
+    print_note(shown_output(job) +
+               ": globals that ckpt does not know were written through: " + list_text(unknown, unknown.size()));
+  }
+}
+
+void print_summary(const std::string& line, const Job& job) {
+  if (job.out != "-") return print(line + "\n");
+  std::fputs((line + "\n").c_str(), stderr);
+}
+
+SaveReport save_as_planned(const Checkpoint& checkpoint, const Job& job) {
+  SaveOptions options = job.save;
+  // A new file may take its compression from its suffix; one that is replaced keeps what it had.
+  if (job.in_place && !options.gzip && !options.gzip_level) options.gzip = checkpoint.gzip;
+  try {
+    return save(checkpoint, job.out, options);
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::unsafe) {
+      error.in(job.in).hint("ckpt inspect " + shell_word(job.in) + " shows them; --allow-unsafe writes them through");
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+void define_writing_options(Arguments& arguments, WritingOptions& options) {
+  arguments.files(options.files);
+  arguments.flag("--in-place", options.in_place, "replace the input: one FILE instead of IN OUT");
+  arguments.optional_value("--gzip", "LEVEL", std::to_string(gzip_default_level), options.gzip,
+                           "compress; 1 (the default) is fastest, 9 often smaller");
+  arguments.flag("--no-gzip", options.no_gzip, "write a bare file, which torch.load opens by its path");
+  arguments.flag("--no-clobber", options.no_clobber, "refuse where OUT exists");
+  arguments.flag("--allow-unsafe", options.allow_unsafe, "write dangerous globals through instead of refusing");
+}
+
+int number_option(const std::string& option, const std::string& text, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && least <= value && value <= most) return value;
+  const std::string range = std::to_string(least) + " to " + std::to_string(most);
+  throw usage_error(option + " takes a number from " + range + ", not '" + text + "'",
+                    "for example " + option + "=" + std::to_string(least));
+}
+
+Job plan(const WritingOptions& options, const std::string& command) {
+  Job job;
+  if (options.gzip && options.no_gzip) {
+    throw usage_error("--gzip and --no-gzip contradict each other", "give one of them");
+  }
+  if (options.in_place && options.no_clobber) {
+    throw usage_error("--in-place replaces a file, and --no-clobber forbids it",
+                      "ckpt " + command + " IN OUT --no-clobber");
+  }
+  take_files(job, options, command);
+  if (options.gzip) job.save.gzip_level = number_option("--gzip", *options.gzip, 1, 9);
+  if (options.gzip || options.no_gzip) job.save.gzip = !options.no_gzip;
+  job.save.no_clobber = options.no_clobber;
+  job.save.allow_unsafe = options.allow_unsafe;
+  return job;
+}
+
+Checkpoint load_input(const Job& job) {
+  try {
+    Checkpoint checkpoint = load(job.in);
+    for (const std::string& warning : checkpoint.warnings) print_warning(job.in + ": " + warning);
+    return checkpoint;
+  } catch (Error& error) {
+    error.in(job.in);
+    throw;
+  }
+}
+
+void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
+  const SaveReport report = save_as_planned(checkpoint, job);
+  tell_of_globals(checkpoint, job, quiet);
+  if (quiet) return;
+  std::string line = printable(shown_output(job)) + ": " + report.format + ", " +
+                     count_text(checkpoint.tensors.size(), "tensor") + ", " + size_text(report.bytes) + ", " +
+                     compression_summary(report, job);
+  for (const std::string& what : done) line += "; " + printable(what);
+  print_summary(line, job);
+}
+
+}  // namespace ckpt::tools

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arguments.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/formats.h"
+
+/// What the commands that read one checkpoint and write another have in common.
+namespace ckpt::tools {
+
+/// The options as they were given.
+struct WritingOptions {
+  std::vector<std::string> files;  ///< IN and OUT, or FILE with --in-place
+  std::optional<std::string> gzip;
+  bool no_gzip = false;
+  bool in_place = false;
+  bool no_clobber = false;
+  bool allow_unsafe = false;
+};
+
+void define_writing_options(Arguments& arguments, WritingOptions& options);
+
+/// The options made sense of: from where to where, and how.
+struct Job {
+  std::string in, out;
+  bool in_place = false;
+  SaveOptions save;
+};
+
+/// Throws Error (invalid_argument) where the options contradict each other or a file is missing; the hint shows
+/// `command` with its files.
+Job plan(const WritingOptions& options, const std::string& command);
+
+/// The number that `text` is, between `least` and `most`. Throws Error (invalid_argument) that names `option`.
+int number_option(const std::string& option, const std::string& text, int least, int most);
+
+/// Reads the input, and prints what the reader warns of.
+Checkpoint load_input(const Job& job);
+
+/// Writes the output, then prints the summary: one line that says what was written and, after it, what was done.
+void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet);
+
+}  // namespace ckpt::tools
