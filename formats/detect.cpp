@@ -11,7 +11,10 @@ Opened open_layers(const ByteSourcePtr& source) {
   Opened opened{.bytes = source};
   while (is_gzip(*opened.bytes)) {
     if (++opened.gzip_layers > limits::gzip_depth)
-      throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip").expected("at most " + std::to_string(limits::gzip_depth) + " layers").in(source->name()).hint("gzip -d takes the outer layers off");
+      throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip")
+          .expected("at most " + std::to_string(limits::gzip_depth) + " layers")
+          .in(source->name())
+          .hint("gzip -d takes the outer layers off");
     opened.bytes = gunzip(opened.bytes);
   }
   for (const Format* format : format_table()) {

@@ -26,7 +26,10 @@ constexpr Signature signatures[] = {
     {0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "7z x FILE, then give ckpt what was inside"},
     {0, "Rar!\x1a\x07"sv, "a rar archive", "unrar x FILE, then give ckpt what was inside"},
     {0, "\x28\xb5\x2f\xfd"sv, "a zstd file", "zstd -d FILE"},
-    {0, "\xfd" "7zXZ\0"sv, "an xz file", "xz -d FILE"},
+    {0,
+     "\xfd"
+     "7zXZ\0"sv,
+     "an xz file", "xz -d FILE"},
     {0, "BZh"sv, "a bzip2 file", "bzip2 -d FILE"},
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file (Keras)", "in Python: h5py.File(path)"},
     {0, "GGUF"sv, "a GGUF file", "a GGUF reader, such as Python's package gguf"},
@@ -34,14 +37,20 @@ constexpr Signature signatures[] = {
     {0, "lmgg"sv, "a ggml file", "the program that wrote it"},
     {0, "\x93NUMPY"sv, "a numpy array file", "in Python: numpy.load(path)"},
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside"},
-    {0, "\x80\x02"sv, "a pickle, but none that torch.save wrote", "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x03"sv, "a pickle, but none that torch.save wrote", "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x04"sv, "a pickle, but none that torch.save wrote", "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x05"sv, "a pickle, but none that torch.save wrote", "in Python, if you trust it: torch.save(pickle.load(file), path)"},
+    {0, "\x80\x02"sv, "a pickle, but none that torch.save wrote",
+     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
+    {0, "\x80\x03"sv, "a pickle, but none that torch.save wrote",
+     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
+    {0, "\x80\x04"sv, "a pickle, but none that torch.save wrote",
+     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
+    {0, "\x80\x05"sv, "a pickle, but none that torch.save wrote",
+     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
 };
 
 /// A header length of 8 bytes, then JSON.
-bool is_safetensors(std::string_view head) { return head.size() > 9 && head[8] == '{' && load_le<std::uint64_t>(as_bytes(head).data()) < (std::uint64_t{1} << 32); }
+bool is_safetensors(std::string_view head) {
+  return head.size() > 9 && head[8] == '{' && load_le<std::uint64_t>(as_bytes(head).data()) < (std::uint64_t{1} << 32);
+}
 
 }  // namespace
 
@@ -50,13 +59,18 @@ Error foreign_file(const ByteSource& source) {
   const std::size_t got = source.read_at(0, bytes);
   const std::string_view head = as_text(std::span(bytes).first(got));
   const auto error = [&](std::string what, std::string hint) {
-    return Error(ErrorCode::unsupported, std::move(what)).expected("a PyTorch checkpoint").in(source.name()).hint(std::move(hint));
+    return Error(ErrorCode::unsupported, std::move(what))
+        .expected("a PyTorch checkpoint")
+        .in(source.name())
+        .hint(std::move(hint));
   };
-  if (head.empty()) return error("the file is empty", "write it again; a training job that was stopped leaves such files");
+  if (head.empty())
+    return error("the file is empty", "write it again; a training job that was stopped leaves such files");
   for (const Signature& signature : signatures)
     if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes))
       return error("this is " + std::string(signature.what), std::string(signature.hint));
-  if (is_safetensors(head)) return error("this is a safetensors file", "in Python: torch.save(safetensors.torch.load_file(path), out)");
+  if (is_safetensors(head))
+    return error("this is a safetensors file", "in Python: torch.save(safetensors.torch.load_file(path), out)");
   std::string shown;
   constexpr std::string_view hex = "0123456789abcdef";
   for (const unsigned char c : head.substr(0, 8)) shown += {' ', hex[c >> 4], hex[c & 15]};

@@ -11,7 +11,6 @@
 #include "ckpt/byte_source.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
-#include "ckpt/error.h"
 #include "ckpt/formats.h"
 
 namespace ckpt {

@@ -17,15 +17,19 @@ std::span<const Format* const> format_table() {
 
 const Format* find_format(std::string_view name) {
   const auto table = format_table();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Format* format) { return format->name == name; });
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const Format* format) { return format->name == name; });
   return found == table.end() ? nullptr : *found;
 }
 
 std::vector<FormatInfo> formats() {
   std::vector<FormatInfo> infos;
   for (const Format* format : format_table())
-    infos.push_back({std::string(format->name), std::string(format->description),
-                     {format->suffixes.begin(), format->suffixes.end()}, format->read != nullptr, format->write != nullptr});
+    infos.push_back({std::string(format->name),
+                     std::string(format->description),
+                     {format->suffixes.begin(), format->suffixes.end()},
+                     format->read != nullptr,
+                     format->write != nullptr});
   return infos;
 }
 

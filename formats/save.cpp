@@ -15,13 +15,15 @@ const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& 
   for (const Format* each : format_table())
     if (each->write != nullptr) known += (known.empty() ? "" : ", ") + std::string(each->name);
   if (format == nullptr) throw Error(ErrorCode::invalid_argument, "no format is called '" + name + "'").expected(known);
-  if (format->write == nullptr) throw Error(ErrorCode::unsupported, "format '" + name + "' is read only").expected(known);
+  if (format->write == nullptr)
+    throw Error(ErrorCode::unsupported, "format '" + name + "' is read only").expected(known);
   if (options.protocol && (*options.protocol < 0 || *options.protocol > 5))
     throw Error(ErrorCode::invalid_argument, "pickle protocol " + std::to_string(*options.protocol)).expected("0 to 5");
   return *format;
 }
 
-WriteReceipt write_with(const Format& format, const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
+WriteReceipt write_with(const Format& format, const Checkpoint& checkpoint, ByteSink& sink,
+                        const WriteOptions& options) {
   WriteReceipt receipt = format.write(checkpoint, sink, options);
   finish_reading(checkpoint);
   return receipt;
@@ -29,7 +31,8 @@ WriteReceipt write_with(const Format& format, const Checkpoint& checkpoint, Byte
 
 bool ends_in_gz(std::string_view name) { return name.ends_with(".gz"); }
 
-/// Whether OUT is to be compressed: an option says so, else OUT's suffix (or that it lost IN's), else it stays as it was.
+/// Whether OUT is to be compressed: an option says so, else OUT's suffix (or that it lost IN's), else it stays as it
+/// was.
 bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
   if (options.gzip_level) return true;
   if (options.gzip) return *options.gzip;
@@ -39,16 +42,21 @@ bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const Sav
 }
 
 /// Reads the directory and the pickle of what was written, and compares.
-void check_written(const Format& format, const Checkpoint& checkpoint, const ByteSourcePtr& written, const WriteReceipt& receipt) {
+void check_written(const Format& format, const Checkpoint& checkpoint, const ByteSourcePtr& written,
+                   const WriteReceipt& receipt) {
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorCode::io, "what was written does not read back: " + what).in(written->name()).on_output().hint("the target's disk may be failing; nothing was replaced");
+    throw Error(ErrorCode::io, "what was written does not read back: " + what)
+        .in(written->name())
+        .on_output()
+        .hint("the target's disk may be failing; nothing was replaced");
   };
   try {
     const Checkpoint back = format.read(written, {});
     if (back.tensors.size() != checkpoint.tensors.size()) fail("another number of tensors");
     for (const Storage& storage : back.storages) {
       const auto crc = receipt.find(storage.key);
-      if (crc != receipt.end() && storage.bytes->recorded_crc32() != crc->second) fail("storage '" + storage.key + "' has another CRC");
+      if (crc != receipt.end() && storage.bytes->recorded_crc32() != crc->second)
+        fail("storage '" + storage.key + "' has another CRC");
     }
   } catch (const Error& error) {
     if (error.is_output()) throw;

@@ -36,7 +36,8 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
     for (const std::string& warning : checkpoint.warnings) context.remark(warning);
     for (const GlobalUse& global : checkpoint.globals)
       if (global.verdict == Verdict::dangerous)
-        context.remark("the pickle calls for " + global.module + "." + global.name + " (dangerous), at byte " + std::to_string(global.offset));
+        context.remark("the pickle calls for " + global.module + "." + global.name + " (dangerous), at byte " +
+                       std::to_string(global.offset));
     static_cast<void>(tensor_names(checkpoint));
   } catch (const Error& error) {
     // What keeps a file from being recognised at all is the caller's to hear; every other fault is a finding.
@@ -47,7 +48,8 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
     if (const auto trailing = gzip_trailing_bytes(*opened.bytes); trailing > 0)
       context.remark(std::to_string(trailing) + " bytes follow the gzip stream and belong to nothing");
   } else if (!opened.format->has_checksums) {
-    context.remark("no checksum covers the tensors' bytes (" + std::string(opened.format->name) + " has none): ckpt convert IN OUT --format torch, or --gzip, adds them");
+    context.remark("no checksum covers the tensors' bytes (" + std::string(opened.format->name) +
+                   " has none): ckpt convert IN OUT --format torch, or --gzip, adds them");
   }
   return findings;
 }

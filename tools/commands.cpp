@@ -16,6 +16,7 @@ extern const Command inspect_command, convert_command, strip_prefix_command, add
 
 namespace {
 
+// In the order in which help lists them.
 constexpr std::array<const Command*, 7> table{
     &inspect_command, &convert_command, &strip_prefix_command, &add_prefix_command,
     &verify_command,  &digest_command,  &formats_command,
@@ -79,8 +80,6 @@ int run(const Command& command, const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-std::span<const Command* const> commands() { return table; }
 
 int run(const std::vector<std::string>& words) {
   std::vector<std::string> rest(words);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +21,6 @@ struct Command {
   std::string_view first_example, second_example;
   Runner (*define)(Arguments& arguments);  ///< declares the options
 };
-
-/// In the order in which help lists them.
-std::span<const Command* const> commands();
 
 /// `ckpt WORDS…`: finds the command, parses, runs. Returns the exit status; throws what fails.
 int run(const std::vector<std::string>& words);

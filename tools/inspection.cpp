@@ -36,10 +36,10 @@ void count(Inspection& inspection) {
   std::set<const Tensor*> different;
   std::unordered_map<std::string, std::size_t> devices;
   for (const TensorRow& row : inspection.rows) {
-    different.insert(row.tensor);
+    if (!row.device.empty()) ++devices[row.device];
+    if (!different.insert(row.tensor).second) continue;  // the same tensor under another name
     inspection.parameters = capped_add(inspection.parameters, element_count(row.tensor->info));
     inspection.logical_bytes = capped_add(inspection.logical_bytes, row.nbytes);
-    if (!row.device.empty()) ++devices[row.device];
   }
   inspection.tensors = different.size();
   inspection.devices.assign(devices.begin(), devices.end());

@@ -38,8 +38,8 @@ struct Inspection {
   std::uint64_t file_bytes = 0;  ///< on disk
   const Checkpoint* checkpoint = nullptr;
   std::vector<TensorRow> rows;
-  std::size_t tensors = 0;  ///< different ones among the rows
-  std::uint64_t parameters = 0, logical_bytes = 0;
+  std::size_t tensors = 0;                                   ///< different ones among the rows
+  std::uint64_t parameters = 0, logical_bytes = 0;           ///< of the different ones
   std::uint64_t storage_bytes = 0;                           ///< of all storages
   std::vector<std::pair<std::string, std::size_t>> devices;  ///< and how many rows lie there, most first
   std::vector<WastefulStorage> wasteful;

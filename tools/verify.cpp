@@ -24,10 +24,19 @@ struct Result {
   std::size_t faults = 0;
 };
 
+// A finding that was an error says of itself which file and member it is about; a line names each once.
+void drop_prefix(std::string& what, const std::string& prefix) {
+  if (!prefix.empty() && what.compare(0, prefix.size() + 2, prefix + ": ") == 0) what.erase(0, prefix.size() + 2);
+}
+
 Result examine(const std::string& file) {
   const ByteSourcePtr source = open_file(file);
   Result result{file, 0, detect(source), verify(source), 0};
   result.bytes = source->size();
+  for (Finding& finding : result.findings) {
+    drop_prefix(finding.what, source->name());
+    drop_prefix(finding.what, finding.where);
+  }
   const auto& all = result.findings;
   result.faults =
       static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const Finding& f) { return f.fault; }));

@@ -86,9 +86,9 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context) {
     if (!std::is_sorted(entries.begin(), entries.end(), by_offset))
       std::stable_sort(entries.begin(), entries.end(), by_offset);
 
-    passes(context, *source, "", [&] { check_start(entries, end); });
     std::vector<ZipMember>& members = reader.members_;
     members = check_members(*source, entries, end, context);
+    passes(context, *source, "", [&] { check_start(entries, end); });
 
     const auto name_of = [&](std::size_t i) { return std::string_view(members[i].name); };
     reader.names_ = zip::NameIndex(members.size(), name_of);

@@ -9,8 +9,9 @@
 namespace ckpt::pickle {
 
 struct EmitOptions {
-  int source_protocol = 2;      ///< of the pickle the graph was read from
-  std::optional<int> protocol;  ///< none: the source's, each value in the opcode family it had; else that protocol's own
+  int source_protocol = 2;  ///< of the pickle the graph was read from
+  std::optional<int>
+      protocol;  ///< none: the source's, each value in the opcode family it had; else that protocol's own
   /// Values outside the root that the source made and dropped (Program::discarded).
   std::vector<ValueId> discarded;
 };

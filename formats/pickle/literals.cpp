@@ -116,7 +116,8 @@ std::optional<std::string> unescape_unicode(std::string_view escaped) {
     if (!short_escape && !escaped.substr(i).starts_with("\\U")) {
       // An escaped backslash does not begin an escape.
       append_utf8(out, static_cast<unsigned char>(escaped[i]));
-      if (escaped[i] == '\\' && i + 1 < escaped.size() && escaped[i + 1] == '\\') append_utf8(out, static_cast<unsigned char>(escaped[++i]));
+      if (escaped[i] == '\\' && i + 1 < escaped.size() && escaped[i + 1] == '\\')
+        append_utf8(out, static_cast<unsigned char>(escaped[++i]));
       continue;
     }
     const std::size_t digits = short_escape ? 4 : 8;

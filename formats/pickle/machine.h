@@ -18,9 +18,9 @@ struct Program {
   std::vector<GlobalUse> globals;  ///< each name once, judged by policy
 };
 
-/// Runs a pickle symbolically: every opcode of protocols 0 to 5, no name resolved, no call made. Values go into `graph`.
-/// Throws Error: corrupt (stack, memo, operands), unsupported (protocol above 5, out-of-band buffers), truncated,
-/// limit_exceeded.
+/// Runs a pickle symbolically: every opcode of protocols 0 to 5, no name resolved, no call made. Values go into
+/// `graph`. Throws Error: corrupt (stack, memo, operands), unsupported (protocol above 5, out-of-band buffers),
+/// truncated, limit_exceeded.
 Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph);
 
 }  // namespace ckpt::pickle

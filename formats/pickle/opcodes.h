@@ -10,32 +10,96 @@ namespace ckpt::pickle {
 /// What follows the opcode byte.
 enum class Operand : std::uint8_t {
   none,
-  line,        ///< text up to a newline
-  two_lines,   ///< module, newline, name, newline
-  u8, u16, i32, u32, u64, f64,  ///< f64 is big-endian, the rest little-endian
-  bytes_u8, bytes_u32, bytes_u64, bytes_i32,  ///< a length of that type, then so many bytes
+  line,       ///< text up to a newline
+  two_lines,  ///< module, newline, name, newline
+  u8,
+  u16,
+  i32,
+  u32,
+  u64,
+  f64,  ///< f64 is big-endian, the rest little-endian
+  bytes_u8,
+  bytes_u32,
+  bytes_u64,
+  bytes_i32,  ///< a length of that type, then so many bytes
 };
 
 enum Opcode : std::uint8_t {
-  MARK = '(', STOP = '.', POP = '0', POP_MARK = '1', DUP = '2',
-  FLOAT = 'F', INT = 'I', BININT = 'J', BININT1 = 'K', LONG = 'L', BININT2 = 'M', NONE = 'N',
-  PERSID = 'P', BINPERSID = 'Q', REDUCE = 'R', STRING = 'S', BINSTRING = 'T', SHORT_BINSTRING = 'U',
-  UNICODE = 'V', BINUNICODE = 'X', APPEND = 'a', BUILD = 'b', GLOBAL = 'c', DICT = 'd', EMPTY_DICT = '}',
-  APPENDS = 'e', GET = 'g', BINGET = 'h', INST = 'i', LONG_BINGET = 'j', LIST = 'l', EMPTY_LIST = ']',
-  OBJ = 'o', PUT = 'p', BINPUT = 'q', LONG_BINPUT = 'r', SETITEM = 's', TUPLE = 't', EMPTY_TUPLE = ')',
-  SETITEMS = 'u', BINFLOAT = 'G',
-  PROTO = 0x80, NEWOBJ, EXT1, EXT2, EXT4, TUPLE1, TUPLE2, TUPLE3, NEWTRUE, NEWFALSE, LONG1, LONG4,
-  BINBYTES = 'B', SHORT_BINBYTES = 'C',
-  SHORT_BINUNICODE = 0x8c, BINUNICODE8, BINBYTES8, EMPTY_SET, ADDITEMS, FROZENSET, NEWOBJ_EX, STACK_GLOBAL, MEMOIZE,
+  MARK = '(',
+  STOP = '.',
+  POP = '0',
+  POP_MARK = '1',
+  DUP = '2',
+  FLOAT = 'F',
+  INT = 'I',
+  BININT = 'J',
+  BININT1 = 'K',
+  LONG = 'L',
+  BININT2 = 'M',
+  NONE = 'N',
+  PERSID = 'P',
+  BINPERSID = 'Q',
+  REDUCE = 'R',
+  STRING = 'S',
+  BINSTRING = 'T',
+  SHORT_BINSTRING = 'U',
+  UNICODE = 'V',
+  BINUNICODE = 'X',
+  APPEND = 'a',
+  BUILD = 'b',
+  GLOBAL = 'c',
+  DICT = 'd',
+  EMPTY_DICT = '}',
+  APPENDS = 'e',
+  GET = 'g',
+  BINGET = 'h',
+  INST = 'i',
+  LONG_BINGET = 'j',
+  LIST = 'l',
+  EMPTY_LIST = ']',
+  OBJ = 'o',
+  PUT = 'p',
+  BINPUT = 'q',
+  LONG_BINPUT = 'r',
+  SETITEM = 's',
+  TUPLE = 't',
+  EMPTY_TUPLE = ')',
+  SETITEMS = 'u',
+  BINFLOAT = 'G',
+  PROTO = 0x80,
+  NEWOBJ,
+  EXT1,
+  EXT2,
+  EXT4,
+  TUPLE1,
+  TUPLE2,
+  TUPLE3,
+  NEWTRUE,
+  NEWFALSE,
+  LONG1,
+  LONG4,
+  BINBYTES = 'B',
+  SHORT_BINBYTES = 'C',
+  SHORT_BINUNICODE = 0x8c,
+  BINUNICODE8,
+  BINBYTES8,
+  EMPTY_SET,
+  ADDITEMS,
+  FROZENSET,
+  NEWOBJ_EX,
+  STACK_GLOBAL,
+  MEMOIZE,
   FRAME,
-  BYTEARRAY8 = 0x96, NEXT_BUFFER, READONLY_BUFFER,
+  BYTEARRAY8 = 0x96,
+  NEXT_BUFFER,
+  READONLY_BUFFER,
 };
 
 struct OpcodeInfo {
   std::uint8_t code = 0;
   std::string_view name;  ///< empty: no such opcode
   Operand operand = Operand::none;
-  int protocol = 0;       ///< the first that has it
+  int protocol = 0;  ///< the first that has it
 };
 
 inline constexpr OpcodeInfo opcode_list[] = {

@@ -13,10 +13,14 @@ Scanner::Scanner(const ByteSource& source, std::uint64_t offset)
 
 std::uint64_t Scanner::length(Operand operand) {
   switch (operand) {
-    case Operand::bytes_u8: return load_le<std::uint8_t>(cursor_.take(1).data());
-    case Operand::bytes_u32: return load_le<std::uint32_t>(cursor_.take(4).data());
-    case Operand::bytes_u64: return load_le<std::uint64_t>(cursor_.take(8).data());
-    default: break;
+    case Operand::bytes_u8:
+      return load_le<std::uint8_t>(cursor_.take(1).data());
+    case Operand::bytes_u32:
+      return load_le<std::uint32_t>(cursor_.take(4).data());
+    case Operand::bytes_u64:
+      return load_le<std::uint64_t>(cursor_.take(8).data());
+    default:
+      break;
   }
   const std::uint64_t where = cursor_.offset();
   const auto count = load_le<std::int32_t>(cursor_.take(4).data());
@@ -35,26 +39,45 @@ Op Scanner::next() {
   if (info.name.empty()) {
     char code[8];
     std::snprintf(code, sizeof code, "0x%02x", static_cast<unsigned>(op.code));
-    throw Error(ErrorCode::corrupt, std::string("byte ") + code + " is no pickle opcode").at(op.offset).in(source_.name());
+    throw Error(ErrorCode::corrupt, std::string("byte ") + code + " is no pickle opcode")
+        .at(op.offset)
+        .in(source_.name());
   }
   switch (info.operand) {
-    case Operand::none: break;
-    case Operand::line: op.text = cursor_.take_line(limits::pickle_line); break;
+    case Operand::none:
+      break;
+    case Operand::line:
+      op.text = cursor_.take_line(limits::pickle_line);
+      break;
     case Operand::two_lines:
       first_line_ = cursor_.take_line(limits::pickle_line);
       op.text2 = cursor_.take_line(limits::pickle_line);
       op.text = first_line_;
       break;
-    case Operand::u8: op.integer = load_le<std::uint8_t>(cursor_.take(1).data()); break;
-    case Operand::u16: op.integer = load_le<std::uint16_t>(cursor_.take(2).data()); break;
-    case Operand::i32: op.integer = load_le<std::int32_t>(cursor_.take(4).data()); break;
-    case Operand::u32: op.integer = load_le<std::uint32_t>(cursor_.take(4).data()); break;
-    case Operand::u64: op.integer = load_le<std::int64_t>(cursor_.take(8).data()); break;
-    case Operand::f64: op.real = load_be<double>(cursor_.take(8).data()); break;
+    case Operand::u8:
+      op.integer = load_le<std::uint8_t>(cursor_.take(1).data());
+      break;
+    case Operand::u16:
+      op.integer = load_le<std::uint16_t>(cursor_.take(2).data());
+      break;
+    case Operand::i32:
+      op.integer = load_le<std::int32_t>(cursor_.take(4).data());
+      break;
+    case Operand::u32:
+      op.integer = load_le<std::uint32_t>(cursor_.take(4).data());
+      break;
+    case Operand::u64:
+      op.integer = load_le<std::int64_t>(cursor_.take(8).data());
+      break;
+    case Operand::f64:
+      op.real = load_be<double>(cursor_.take(8).data());
+      break;
     case Operand::bytes_u8:
     case Operand::bytes_u32:
     case Operand::bytes_u64:
-    case Operand::bytes_i32: op.text = as_text(cursor_.take(length(info.operand))); break;
+    case Operand::bytes_i32:
+      op.text = as_text(cursor_.take(length(info.operand)));
+      break;
   }
   return op;
 }

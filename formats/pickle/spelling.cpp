@@ -54,16 +54,20 @@ void put_counted(std::string& out, const CountedOps& ops, std::string_view text,
 
 void write_integer(std::string& out, std::int64_t value, std::uint8_t form, int protocol) {
   const auto unsigned_value = static_cast<std::uint64_t>(value);
-  const bool fits_i32 = value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
+  const bool fits_i32 =
+      value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
   const auto put_long = [&](std::uint8_t code) {
     const std::string bytes = integer_bytes(value);
     code == LONG4 ? put_counted<std::uint32_t>(out, code, bytes) : put_counted<std::uint8_t>(out, code, bytes);
   };
   switch (form) {
-    case INT: return put_line(out, INT, std::to_string(value));
-    case LONG: return put_line(out, LONG, std::to_string(value) + "L");
+    case INT:
+      return put_line(out, INT, std::to_string(value));
+    case LONG:
+      return put_line(out, LONG, std::to_string(value) + "L");
     case LONG1:
-    case LONG4: return put_long(form);
+    case LONG4:
+      return put_long(form);
     case BININT:
       if (!fits_i32) break;
       put_op(out, BININT);
@@ -72,7 +76,8 @@ void write_integer(std::string& out, std::int64_t value, std::uint8_t form, int 
       if (unsigned_value > max_u16) break;
       put_op(out, BININT2);
       return append_le(out, static_cast<std::uint16_t>(value));
-    default: break;
+    default:
+      break;
   }
   if (protocol == 0) return put_line(out, fits_i32 ? INT : LONG, std::to_string(value) + (fits_i32 ? "" : "L"));
   if (unsigned_value <= max_u8) {
@@ -126,8 +131,10 @@ void write_bytearray(std::string& out, std::string_view bytes, int protocol) {
   if (protocol >= 5) return put_counted<std::uint64_t>(out, BYTEARRAY8, bytes);
   write_global(out, "builtins", "bytearray", protocol);
   if (protocol < 2) put_op(out, MARK);
-  if (protocol >= 3) put_counted(out, {SHORT_BINBYTES, BINBYTES, static_cast<std::uint8_t>(protocol >= 4 ? BINBYTES8 : 0)}, bytes, 0);
-  else write_encoded(out, bytes, protocol);
+  if (protocol >= 3)
+    put_counted(out, {SHORT_BINBYTES, BINBYTES, static_cast<std::uint8_t>(protocol >= 4 ? BINBYTES8 : 0)}, bytes, 0);
+  else
+    write_encoded(out, bytes, protocol);
   put_op(out, protocol < 2 ? TUPLE : TUPLE1);
   put_op(out, REDUCE);
 }
@@ -159,8 +166,9 @@ std::uint8_t Spelling::form(std::uint8_t source_form) const {
 void write_str(std::string& out, std::string_view utf8, std::uint8_t form, int protocol) {
   if (form == UNICODE || (form == 0 && protocol == 0)) return put_line(out, UNICODE, escape_unicode(utf8));
   const bool has_short = protocol >= 4;
-  put_counted(out, {static_cast<std::uint8_t>(has_short ? SHORT_BINUNICODE : 0), BINUNICODE,
-                    static_cast<std::uint8_t>(has_short ? BINUNICODE8 : 0)},
+  put_counted(out,
+              {static_cast<std::uint8_t>(has_short ? SHORT_BINUNICODE : 0), BINUNICODE,
+               static_cast<std::uint8_t>(has_short ? BINUNICODE8 : 0)},
               utf8, form);
 }
 
@@ -175,19 +183,25 @@ void write_atom(std::string& out, const ValueGraph& graph, ValueId id, const Spe
   const std::uint8_t form = spelling.form(graph.form(id));
   const int protocol = spelling.protocol;
   switch (graph.kind(id)) {
-    case ValueKind::none: return put_op(out, NONE);
+    case ValueKind::none:
+      return put_op(out, NONE);
     case ValueKind::boolean:
       if (form == INT || protocol < 2) return put_line(out, INT, graph.boolean(id) ? "01" : "00");
       return put_op(out, graph.boolean(id) ? NEWTRUE : NEWFALSE);
-    case ValueKind::integer: return write_integer(out, graph.integer(id), form, protocol);
-    case ValueKind::big_integer: return write_big_integer(out, graph.text(id), form, protocol);
-    case ValueKind::real: return write_real(out, graph.real(id), form, protocol);
-    case ValueKind::str: return write_str(out, graph.text(id), form, protocol);
+    case ValueKind::integer:
+      return write_integer(out, graph.integer(id), form, protocol);
+    case ValueKind::big_integer:
+      return write_big_integer(out, graph.text(id), form, protocol);
+    case ValueKind::real:
+      return write_real(out, graph.real(id), form, protocol);
+    case ValueKind::str:
+      return write_str(out, graph.text(id), form, protocol);
     case ValueKind::bytes:
       if (protocol < 3) return write_encoded(out, graph.text(id), protocol);
       return put_counted(out, {SHORT_BINBYTES, BINBYTES, static_cast<std::uint8_t>(protocol >= 4 ? BINBYTES8 : 0)},
                          graph.text(id), form);
-    case ValueKind::bytearray: return write_bytearray(out, graph.text(id), protocol);
+    case ValueKind::bytearray:
+      return write_bytearray(out, graph.text(id), protocol);
     case ValueKind::py2_str:
       if (form == STRING || protocol == 0) return put_line(out, STRING, quote_string(graph.text(id)));
       return put_counted(out, {SHORT_BINSTRING, BINSTRING, 0}, graph.text(id), form);
@@ -198,10 +212,12 @@ void write_atom(std::string& out, const ValueGraph& graph, ValueId id, const Spe
       }
       put_op(out, EXT4);
       return append_le(out, static_cast<std::int32_t>(graph.integer(id)));
-    default: break;
+    default:
+      break;
   }
   const bool same_names = (spelling.source_protocol < 3) == (protocol < 3);
-  if (form == GLOBAL && same_names) return put_line(out, GLOBAL, std::string(graph.module(id)) + "\n" + std::string(graph.name(id)));
+  if (form == GLOBAL && same_names)
+    return put_line(out, GLOBAL, std::string(graph.module(id)) + "\n" + std::string(graph.name(id)));
   write_named_global(out, graph, id, spelling);
 }
 
@@ -209,13 +225,15 @@ void write_put(std::string& out, std::uint64_t index, int protocol) {
   if (protocol >= 4) return put_op(out, MEMOIZE);
   if (protocol == 0) return put_line(out, PUT, std::to_string(index));
   put_op(out, index <= max_u8 ? BINPUT : LONG_BINPUT);
-  index <= max_u8 ? append_le(out, static_cast<std::uint8_t>(index)) : append_le(out, static_cast<std::uint32_t>(index));
+  index <= max_u8 ? append_le(out, static_cast<std::uint8_t>(index))
+                  : append_le(out, static_cast<std::uint32_t>(index));
 }
 
 void write_get(std::string& out, std::uint64_t index, int protocol) {
   if (protocol == 0) return put_line(out, GET, std::to_string(index));
   put_op(out, index <= max_u8 ? BINGET : LONG_BINGET);
-  index <= max_u8 ? append_le(out, static_cast<std::uint8_t>(index)) : append_le(out, static_cast<std::uint32_t>(index));
+  index <= max_u8 ? append_le(out, static_cast<std::uint8_t>(index))
+                  : append_le(out, static_cast<std::uint32_t>(index));
 }
 
 }  // namespace ckpt::pickle

@@ -8,7 +8,9 @@ namespace ckpt::torch {
 std::optional<std::span<const ValueId>> sequence_items(const ValueGraph& values, ValueId id) {
   if (values.kind(id) == ValueKind::object && values.call(id) == CallKind::reduce) {
     const ValueId callable = values.items(id)[0];
-    if (values.kind(callable) != ValueKind::global || values.module(callable) != "torch" || values.name(callable) != "Size") return std::nullopt;
+    if (values.kind(callable) != ValueKind::global || values.module(callable) != "torch" ||
+        values.name(callable) != "Size")
+      return std::nullopt;
     const ValueId arguments = values.items(id)[1];
     if (values.kind(arguments) != ValueKind::tuple || values.items(arguments).size() != 1) return std::nullopt;
     id = values.items(arguments)[0];
@@ -23,12 +25,14 @@ std::optional<std::span<const ValueId>> sequence_items(const ValueGraph& values,
 }
 
 void Arguments::fail(std::size_t index, std::string_view expected) const {
-  throw Error(ErrorCode::corrupt, std::string(call_) + " is called with a bad argument " + std::to_string(index + 1)).expected(std::string(expected));
+  throw Error(ErrorCode::corrupt, std::string(call_) + " is called with a bad argument " + std::to_string(index + 1))
+      .expected(std::string(expected));
 }
 
 void Arguments::expect(std::size_t least) const {
   if (items_.size() < least)
-    throw Error(ErrorCode::corrupt, std::string(call_) + " is called with " + std::to_string(items_.size()) + " arguments")
+    throw Error(ErrorCode::corrupt,
+                std::string(call_) + " is called with " + std::to_string(items_.size()) + " arguments")
         .expected(std::to_string(least) + " or more");
 }
 

@@ -16,7 +16,8 @@ namespace ckpt::torch {
 /// (corrupt), naming the call and the argument, where they are something else.
 class Arguments {
  public:
-  Arguments(const ValueGraph& values, std::string_view call, std::span<const ValueId> items) : values_(values), call_(call), items_(items) {}
+  Arguments(const ValueGraph& values, std::string_view call, std::span<const ValueId> items)
+      : values_(values), call_(call), items_(items) {}
 
   [[nodiscard]] std::size_t size() const { return items_.size(); }
   /// Throws where there are fewer than `least`.

@@ -10,13 +10,16 @@ namespace {
 
 /// A key becomes part of a member's name in a zip.
 bool is_plain_key(std::string_view key) {
-  const bool plain = std::none_of(key.begin(), key.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '/' || c == '\\' || c == ':'; });
+  const bool plain = std::none_of(key.begin(), key.end(), [](unsigned char c) {
+    return c < 0x20 || c == 0x7F || c == '/' || c == '\\' || c == ':';
+  });
   return plain && !key.empty() && key != "." && key != ".." && key.size() <= 200;
 }
 
 class Encoder {
  public:
-  Encoder(const Checkpoint& checkpoint, ValueGraph& values, IdForm form) : checkpoint_(checkpoint), values_(values), form_(form) {}
+  Encoder(const Checkpoint& checkpoint, ValueGraph& values, IdForm form)
+      : checkpoint_(checkpoint), values_(values), form_(form) {}
 
   std::vector<WrittenStorage> run() {
     choose_storages();
@@ -33,7 +36,8 @@ class Encoder {
 
   bool is_whole(const StorageUse& use) const {
     const Storage& storage = checkpoint_.storages[use.storage];
-    return use.view_key.empty() || (use.view_offset == 0 && use.view_size * dtype_size(storage.dtype) == storage.nbytes);
+    return use.view_key.empty() ||
+           (use.view_offset == 0 && use.view_size * dtype_size(storage.dtype) == storage.nbytes);
   }
 
   View view_of(const StorageUse& use) const {
@@ -46,7 +50,8 @@ class Encoder {
     for (const auto& [id, use] : checkpoint_.storage_uses) views.emplace(view_of(use), use);
     const bool keep_keys = std::all_of(views.begin(), views.end(), [&](const auto& view) {
       const std::string& view_key = std::get<1>(view.first);
-      return form_ == IdForm::legacy || is_plain_key(view_key.empty() ? checkpoint_.storages[view.second.storage].key : view_key);
+      return form_ == IdForm::legacy ||
+             is_plain_key(view_key.empty() ? checkpoint_.storages[view.second.storage].key : view_key);
     });
     for (const auto& [view, use] : views) {
       Storage storage = checkpoint_.storages[use.storage];
@@ -85,8 +90,10 @@ class Encoder {
     if (old->key != keys_[view]) items[2] = text(keys_[view]);
     if (old->location != storage.location) items[3] = text(storage.location);
     if (old->elements != elements) items[4] = integer(elements);
-    if (form_ == IdForm::zip) items.resize(5);
-    else if (items.size() == 5) items.push_back(values_.make_none());
+    if (form_ == IdForm::zip)
+      items.resize(5);
+    else if (items.size() == 5)
+      items.push_back(values_.make_none());
     const ValueId edited = values_.make_tuple(items);
     values_.set_form(edited, values_.form(id));
     if (values_.memoized(id)) values_.set_memoized(edited);
@@ -112,7 +119,8 @@ class Encoder {
         if (replaced(values_.items(id)[i])) values_.set_item(id, i, classes[values_.items(id)[i]]);
       for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
         for (std::size_t i = 0; i < values_.effect(handle).count; ++i)
-          if (const ValueId item = values_.items(values_.effect(handle))[i]; replaced(item)) values_.set_effect_item(handle, i, classes[item]);
+          if (const ValueId item = values_.items(values_.effect(handle))[i]; replaced(item))
+            values_.set_effect_item(handle, i, classes[item]);
     }
   }
 

@@ -26,7 +26,8 @@ std::string text_of(const ValueGraph& values, ValueId id, const char* what) {
 }
 
 std::uint64_t count_of(const ValueGraph& values, ValueId id, const char* what) {
-  if (values.kind(id) != ValueKind::integer || values.integer(id) < 0) broken(std::string("a bad ") + what, "a number, 0 or more");
+  if (values.kind(id) != ValueKind::integer || values.integer(id) < 0)
+    broken(std::string("a bad ") + what, "a number, 0 or more");
   return static_cast<std::uint64_t>(values.integer(id));
 }
 
@@ -34,12 +35,15 @@ StorageType type_of(const ValueGraph& values, ValueId id) {
   if (values.kind(id) != ValueKind::global) broken("a storage class that is no name", "torch.FloatStorage or its like");
   const auto type = storage_type(values.module(id), values.name(id));
   if (!type)
-    throw Error(ErrorCode::unsupported, "storage class '" + std::string(values.module(id)) + "." + std::string(values.name(id)) + "'")
+    throw Error(ErrorCode::unsupported,
+                "storage class '" + std::string(values.module(id)) + "." + std::string(values.name(id)) + "'")
         .expected("a storage class of torch");
   return *type;
 }
 
-std::string with_bytes(std::uint64_t elements, StorageType type) { return std::to_string(elements) + " elements of " + std::string(dtype_name(type.dtype)); }
+std::string with_bytes(std::uint64_t elements, StorageType type) {
+  return std::to_string(elements) + " elements of " + std::string(dtype_name(type.dtype));
+}
 
 }  // namespace
 
@@ -59,7 +63,8 @@ std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id)
   if (items.size() == 5 || values.kind(items[5]) == ValueKind::none) return storage;
 
   const auto view = values.items(items[5]);
-  if (values.kind(items[5]) != ValueKind::tuple || view.size() != 3) broken("a view that is no triple", "None or (key, offset, size)");
+  if (values.kind(items[5]) != ValueKind::tuple || view.size() != 3)
+    broken("a view that is no triple", "None or (key, offset, size)");
   storage.view_key = text_of(values, view[0], "view key");
   storage.view_offset = count_of(values, view[1], "view offset");
   storage.view_size = count_of(values, view[2], "view size");
@@ -78,20 +83,30 @@ void collect_storages(Checkpoint& checkpoint) {
     if (is_text(values, values.items(id)[0])) {
       const std::string text(values.text(values.items(id)[0]));
       const auto tuple = parse_text_id(values, text);
-      if (!tuple) throw Error(ErrorCode::corrupt, "persistent id '" + text.substr(0, 80) + "'").expected("a tuple that names a storage");
+      if (!tuple)
+        throw Error(ErrorCode::corrupt, "persistent id '" + text.substr(0, 80) + "'")
+            .expected("a tuple that names a storage");
       values.set_item(id, 0, *tuple);
     }
     const auto storage = decode_storage_id(values, values.items(id)[0]);
     if (!storage) continue;
-    const auto [found, fresh] = by_key.try_emplace(storage->key, static_cast<std::uint32_t>(checkpoint.storages.size()));
+    const auto [found, fresh] =
+        by_key.try_emplace(storage->key, static_cast<std::uint32_t>(checkpoint.storages.size()));
     if (fresh) {
-      checkpoint.storages.push_back({.key = storage->key, .dtype = storage->type.dtype, .typed = storage->type.typed,
-                                     .location = storage->location, .nbytes = storage->nbytes, .byte_order = ByteOrder::little, .bytes = nullptr});
+      checkpoint.storages.push_back({.key = storage->key,
+                                     .dtype = storage->type.dtype,
+                                     .typed = storage->type.typed,
+                                     .location = storage->location,
+                                     .nbytes = storage->nbytes,
+                                     .byte_order = ByteOrder::little,
+                                     .bytes = nullptr});
     } else {
       const Storage& first = checkpoint.storages[found->second];
       if (first.dtype != storage->type.dtype || first.typed != storage->type.typed || first.nbytes != storage->nbytes)
-        throw Error(ErrorCode::corrupt, "storage '" + storage->key + "' is named once as " + std::to_string(first.nbytes) + " bytes of " +
-                                            std::string(dtype_name(first.dtype)) + " and once as " + with_bytes(storage->elements, storage->type))
+        throw Error(ErrorCode::corrupt, "storage '" + storage->key + "' is named once as " +
+                                            std::to_string(first.nbytes) + " bytes of " +
+                                            std::string(dtype_name(first.dtype)) + " and once as " +
+                                            with_bytes(storage->elements, storage->type))
             .expected("one size and one dtype a storage");
     }
     checkpoint.storage_uses[id] = {found->second, storage->view_key, storage->view_offset, storage->view_size};

@@ -10,7 +10,8 @@
 
 /// The persistent ids by which torch's pickles name storages:
 ///   ('storage', torch.FloatStorage, key, location, elements)             in zip files
-///   ('storage', torch.FloatStorage, key, location, elements, view)       in legacy files; view: None or (key, offset, size)
+///   ('storage', torch.FloatStorage, key, location, elements, view)       in legacy files; view: None or (key, offset,
+///   size)
 /// (torch/serialization.py, persistent_id and persistent_load).
 namespace ckpt::torch {
 
@@ -19,9 +20,9 @@ struct StorageId {
   std::string key;
   std::string location;
   std::uint64_t elements = 0;
-  std::string view_key;  ///< empty: the whole storage
+  std::string view_key;                          ///< empty: the whole storage
   std::uint64_t view_offset = 0, view_size = 0;  ///< in elements
-  std::uint64_t nbytes = 0;  ///< elements × element size
+  std::uint64_t nbytes = 0;                      ///< elements × element size
 };
 
 /// None where the id is not a storage's (a module's source, in legacy files). Throws Error (corrupt, unsupported)
@@ -39,7 +40,7 @@ enum class IdForm { zip, legacy };
 struct WrittenStorage {
   std::string key;         ///< in the file to be written
   std::string source_key;  ///< in the checkpoint: a storage's, or a view's that becomes one
-  Storage storage;  ///< for a view that the form cannot say, the slice of it
+  Storage storage;         ///< for a view that the form cannot say, the slice of it
 };
 
 /// Brings every persistent id of `values` (a copy of the checkpoint's graph) into `form`, with the storages' present

@@ -6,14 +6,22 @@ namespace ckpt::torch {
 namespace {
 
 constexpr std::pair<std::string_view, DType> classes[] = {
-    {"Double", DType::float64},     {"Float", DType::float32},
-    {"Half", DType::float16},       {"BFloat16", DType::bfloat16},
-    {"Long", DType::int64},         {"Int", DType::int32},
-    {"Short", DType::int16},        {"Char", DType::int8},
-    {"Byte", DType::uint8},         {"Bool", DType::boolean},
-    {"ComplexDouble", DType::complex128}, {"ComplexFloat", DType::complex64},
-    {"QUInt8", DType::quint8},      {"QInt8", DType::qint8},
-    {"QInt32", DType::qint32},      {"QUInt4x2", DType::quint4x2},
+    {"Double", DType::float64},
+    {"Float", DType::float32},
+    {"Half", DType::float16},
+    {"BFloat16", DType::bfloat16},
+    {"Long", DType::int64},
+    {"Int", DType::int32},
+    {"Short", DType::int16},
+    {"Char", DType::int8},
+    {"Byte", DType::uint8},
+    {"Bool", DType::boolean},
+    {"ComplexDouble", DType::complex128},
+    {"ComplexFloat", DType::complex64},
+    {"QUInt8", DType::quint8},
+    {"QInt8", DType::qint8},
+    {"QInt32", DType::qint32},
+    {"QUInt4x2", DType::quint4x2},
     {"QUInt2x4", DType::quint2x4},
 };
 
@@ -30,7 +38,8 @@ bool is_torch_module(std::string_view module) { return module == "torch" || modu
 }  // namespace
 
 std::optional<StorageType> storage_type(std::string_view module, std::string_view name) {
-  if (name == "UntypedStorage" && (module == "torch.storage" || module == "torch")) return StorageType{DType::uint8, false};
+  if (name == "UntypedStorage" && (module == "torch.storage" || module == "torch"))
+    return StorageType{DType::uint8, false};
   if (!is_torch_module(module)) return std::nullopt;
   const auto dtype = by_class(name, "Storage");
   if (!dtype) return std::nullopt;
@@ -39,9 +48,10 @@ std::optional<StorageType> storage_type(std::string_view module, std::string_vie
 
 std::string_view storage_class(DType dtype) {
   static constexpr std::string_view names[] = {
-      "DoubleStorage", "FloatStorage", "HalfStorage", "BFloat16Storage", "LongStorage", "IntStorage",
-      "ShortStorage", "CharStorage", "ByteStorage", "BoolStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
-      "QUInt8Storage", "QInt8Storage", "QInt32Storage", "QUInt4x2Storage", "QUInt2x4Storage"};
+      "DoubleStorage",        "FloatStorage",        "HalfStorage",   "BFloat16Storage", "LongStorage",
+      "IntStorage",           "ShortStorage",        "CharStorage",   "ByteStorage",     "BoolStorage",
+      "ComplexDoubleStorage", "ComplexFloatStorage", "QUInt8Storage", "QInt8Storage",    "QInt32Storage",
+      "QUInt4x2Storage",      "QUInt2x4Storage"};
   for (std::size_t i = 0; i < std::size(classes); ++i)
     if (classes[i].second == dtype) return names[i];
   return {};

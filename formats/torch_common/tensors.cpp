@@ -21,8 +21,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 /// Throws unless every element of the tensor lies within `elements` of its storage.
 void check_geometry(const TensorInfo& info, std::uint64_t elements, const std::string& where) {
   const auto fail = [&](const std::string& what, const std::string& expected) {
-    throw Error(ErrorCode::corrupt, "a " + std::string(dtype_name(info.dtype)) + " tensor of shape " + shape_text(info.shape) + ", stride " +
-                                        shape_text(info.stride) + ", offset " + std::to_string(info.offset) + " " + what)
+    throw Error(ErrorCode::corrupt, "a " + std::string(dtype_name(info.dtype)) + " tensor of shape " +
+                                        shape_text(info.shape) + ", stride " + shape_text(info.stride) + ", offset " +
+                                        std::to_string(info.offset) + " " + what)
         .expected(expected + where);
   };
   if (info.shape.size() != info.stride.size()) fail("has not one stride a dimension", "as many of both");
@@ -132,7 +133,8 @@ Tensor Decoder::sparse(const Arguments& arguments) {
     const auto named = call.size() > 1 ? values_.items(call[1]) : std::span<const ValueId>();
     if (named.size() == 1 && values_.kind(named[0]) == ValueKind::str) name = values_.text(named[0]);
   }
-  const auto* const found = std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });
+  const auto* const found =
+      std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });
   if (found == std::end(known)) arguments.fail(0, "a sparse layout of torch");
   const Arguments data(values_, "torch._utils._rebuild_sparse_tensor", arguments.tuple(1));
   data.expect(found->parts.size() + 1);
@@ -164,7 +166,8 @@ std::string Decoder::device_name(ValueId id) const {
   const auto parts = call.size() > 1 ? values_.items(call[1]) : std::span<const ValueId>();
   if (parts.empty() || values_.kind(parts[0]) != ValueKind::str) return {};
   std::string name(values_.text(parts[0]));
-  if (parts.size() > 1 && values_.kind(parts[1]) == ValueKind::integer) name += ":" + std::to_string(values_.integer(parts[1]));
+  if (parts.size() > 1 && values_.kind(parts[1]) == ValueKind::integer)
+    name += ":" + std::to_string(values_.integer(parts[1]));
   return name;
 }
 
@@ -188,7 +191,8 @@ std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& a
     arguments.expect(7);
     return strided(arguments, 0, arguments.dtype(6));
   }
-  if (name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state" || name == "_rebuild_device_tensor_from_cpu_tensor") {
+  if (name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state" ||
+      name == "_rebuild_device_tensor_from_cpu_tensor") {
     arguments.expect(1);
     return wrapped(arguments.at(0));
   }
@@ -205,7 +209,8 @@ std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& a
   return std::nullopt;
 }
 
-std::optional<Tensor> Decoder::call(std::string_view module, std::string_view name, std::span<const ValueId> arguments) {
+std::optional<Tensor> Decoder::call(std::string_view module, std::string_view name,
+                                    std::span<const ValueId> arguments) {
   const std::string full = std::string(module) + "." + std::string(name);
   const Arguments given(values_, full, arguments);
   if (module == "torch._utils") return rebuild(name, given);

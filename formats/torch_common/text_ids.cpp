@@ -26,8 +26,10 @@ class Reader {
 
  private:
   void expect(std::string_view token) {
-    if (rest_.starts_with(token)) rest_.remove_prefix(token.size());
-    else failed_ = true;
+    if (rest_.starts_with(token))
+      rest_.remove_prefix(token.size());
+    else
+      failed_ = true;
   }
 
   std::string_view until(std::string_view end) {
@@ -89,8 +91,6 @@ class Reader {
 
 }  // namespace
 
-std::optional<ValueId> parse_text_id(ValueGraph& values, std::string_view text) {
-  return Reader(values, text).id();
-}
+std::optional<ValueId> parse_text_id(ValueGraph& values, std::string_view text) { return Reader(values, text).id(); }
 
 }  // namespace ckpt::torch

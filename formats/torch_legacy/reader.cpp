@@ -32,7 +32,8 @@ class CountedStorage final : public ByteSource {
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     check_count();
     if (offset >= size_) return 0;
-    return file_->read_at(offset_ + count_bytes + offset, out.first(std::min<std::uint64_t>(out.size(), size_ - offset)));
+    return file_->read_at(offset_ + count_bytes + offset,
+                          out.first(std::min<std::uint64_t>(out.size(), size_ - offset)));
   }
 
   void check_count() const {
@@ -67,7 +68,10 @@ std::uint64_t read_header(const ByteSource& source, Checkpoint& checkpoint) {
   const auto magic = read_small(source, 0, values, checkpoint);
   const auto version = read_small(source, magic.end, values, checkpoint);
   if (values.kind(version.root) != ValueKind::integer || values.integer(version.root) != legacy_version)
-    throw Error(ErrorCode::unsupported, "the file says another protocol version").expected("1001").at(magic.end).in(source.name());
+    throw Error(ErrorCode::unsupported, "the file says another protocol version")
+        .expected("1001")
+        .at(magic.end)
+        .in(source.name());
   const auto system = read_small(source, version.end, values, checkpoint);
   if (values.kind(system.root) != ValueKind::dict)
     throw Error(ErrorCode::corrupt, "sys_info is no dict").expected("a dict").at(version.end).in(source.name());
@@ -82,16 +86,22 @@ std::vector<std::string> read_keys(const ByteSource& source, std::uint64_t& offs
   ValueGraph values;
   const auto program = read_small(source, offset, values, checkpoint);
   const auto fail = [&] {
-    throw Error(ErrorCode::corrupt, "the object is not followed by the list of storage keys").expected("a list of strings").at(offset).in(source.name());
+    throw Error(ErrorCode::corrupt, "the object is not followed by the list of storage keys")
+        .expected("a list of strings")
+        .at(offset)
+        .in(source.name());
   };
   if (values.kind(program.root) != ValueKind::list) fail();
   std::vector<std::string> keys;
   const auto add = [&](std::span<const ValueId> items) {
     for (const ValueId item : items) {
       const ValueKind kind = values.kind(item);
-      if (kind == ValueKind::integer) keys.push_back(std::to_string(values.integer(item)));
-      else if (kind == ValueKind::str || kind == ValueKind::py2_str) keys.emplace_back(values.text(item));
-      else fail();
+      if (kind == ValueKind::integer)
+        keys.push_back(std::to_string(values.integer(item)));
+      else if (kind == ValueKind::str || kind == ValueKind::py2_str)
+        keys.emplace_back(values.text(item));
+      else
+        fail();
     }
   };
   add(values.items(program.root));
@@ -102,7 +112,8 @@ std::vector<std::string> read_keys(const ByteSource& source, std::uint64_t& offs
 }
 
 /// Lays the storages out one after the other in the order of the keys.
-std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& source, const std::vector<std::string>& keys, std::uint64_t offset) {
+std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& source, const std::vector<std::string>& keys,
+                              std::uint64_t offset) {
   std::unordered_map<std::string_view, std::uint32_t> by_key;
   for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) by_key[checkpoint.storages[i].key] = i;
   std::vector<std::uint32_t> place(checkpoint.storages.size());
@@ -110,7 +121,9 @@ std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& sourc
   for (const std::string& key : keys) {
     const auto found = by_key.find(key);
     if (found == by_key.end())
-      throw Error(ErrorCode::corrupt, "the list of keys names storage '" + key + "'" + (ordered.empty() ? "" : " once more or one") + " that the object does not use")
+      throw Error(ErrorCode::corrupt, "the list of keys names storage '" + key + "'" +
+                                          (ordered.empty() ? "" : " once more or one") +
+                                          " that the object does not use")
           .expected("each storage of the object, once")
           .in(source->name());
     place[found->second] = static_cast<std::uint32_t>(ordered.size());
@@ -118,12 +131,14 @@ std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& sourc
     by_key.erase(found);
     storage.bytes = std::make_shared<CountedStorage>(source, offset, storage);
     const auto end = checked_add(offset + count_bytes, storage.nbytes);
-    if (!end) throw Error(ErrorCode::corrupt, "storage '" + key + "' reaches past 2^64 bytes").at(offset).in(source->name());
+    if (!end)
+      throw Error(ErrorCode::corrupt, "storage '" + key + "' reaches past 2^64 bytes").at(offset).in(source->name());
     offset = *end;
     ordered.push_back(std::move(storage));
   }
   if (!by_key.empty())
-    throw Error(ErrorCode::corrupt, "the object uses storage '" + std::string(by_key.begin()->first) + "', which the list of keys lacks")
+    throw Error(ErrorCode::corrupt,
+                "the object uses storage '" + std::string(by_key.begin()->first) + "', which the list of keys lacks")
         .expected("every storage in the list")
         .at(offset)
         .in(source->name());
@@ -163,7 +178,8 @@ Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) 
   const auto keys = read_keys(*source, offset, checkpoint);
   const std::uint64_t end = attach_storages(checkpoint, source, keys, offset);
   decode_tensors(checkpoint);
-  for (const Storage& storage : checkpoint.storages) context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
+  for (const Storage& storage : checkpoint.storages)
+    context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
   if (!source->size_is_known()) return checkpoint;  // its end is found when it is read
   if (source->size() < end)
     context.report(Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(source->size()))
@@ -173,7 +189,8 @@ Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) 
                        .hint("the copy or download stopped early: fetch the file again"),
                    "");
   else if (source->size() > end)
-    checkpoint.warnings.push_back(std::to_string(source->size() - end) + " bytes follow the last storage and are left out");
+    checkpoint.warnings.push_back(std::to_string(source->size() - end) +
+                                  " bytes follow the last storage and are left out");
   return checkpoint;
 }
 

@@ -8,8 +8,8 @@
 namespace ckpt::torch {
 
 /// The files that torch.save wrote from 0.2 to 1.5, and still writes with _use_new_zipfile_serialization=False:
-/// pickles of a magic number, a version, sys_info, the object and the list of storage keys, then for each key an element
-/// count of 8 bytes and the elements, all little-endian; docs/formats/torch-legacy.md.
+/// pickles of a magic number, a version, sys_info, the object and the list of storage keys, then for each key an
+/// element count of 8 bytes and the elements, all little-endian; docs/formats/torch-legacy.md.
 extern const Format legacy_format;
 
 bool probe_legacy(const ByteSource& source);

@@ -30,9 +30,11 @@ std::string make_header(int protocol) {
   const ValueId magic = values.make_big_integer(legacy_magic);
   const ValueId version = values.make_integer(legacy_version);
   const ValueId version_key = str("protocol_version"), endian_key = str("little_endian"), sizes_key = str("type_sizes");
-  const ValueId sizes = dict({str("short"), values.make_integer(2), str("int"), values.make_integer(4), str("long"), values.make_integer(4)});
+  const ValueId sizes = dict(
+      {str("short"), values.make_integer(2), str("int"), values.make_integer(4), str("long"), values.make_integer(4)});
   const ValueId system = dict({version_key, version, endian_key, values.make_boolean(true), sizes_key, sizes});
-  return emit_value(values, magic, protocol) + emit_value(values, version, protocol) + emit_value(values, system, protocol);
+  return emit_value(values, magic, protocol) + emit_value(values, version, protocol) +
+         emit_value(values, system, protocol);
 }
 
 std::string make_key_list(const std::vector<WrittenStorage>& storages, int protocol) {
@@ -58,7 +60,10 @@ void refuse_untyped(const Checkpoint& checkpoint) {
         what = "tensor '" + named.name + "' is " + std::string(dtype_name(named.tensor->info.dtype));
         break;
       }
-    throw Error(ErrorCode::unsupported, what).expected("a dtype that torch-legacy files can say").in(checkpoint.file).hint("write with --format torch");
+    throw Error(ErrorCode::unsupported, what)
+        .expected("a dtype that torch-legacy files can say")
+        .in(checkpoint.file)
+        .hint("write with --format torch");
   }
 }
 
@@ -72,9 +77,12 @@ WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const Wr
   const int protocol = options.protocol.value_or(checkpoint.protocol);
   const auto* const own = dynamic_cast<const LegacyDetails*>(checkpoint.details.get());
   const bool keep_header = own != nullptr && !options.protocol;
-  if (keep_header) sink.write(own->header);
-  else sink.write(as_bytes(make_header(protocol)));
-  sink.write(as_bytes(pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded})));
+  if (keep_header)
+    sink.write(own->header);
+  else
+    sink.write(as_bytes(make_header(protocol)));
+  sink.write(
+      as_bytes(pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded})));
   sink.write(as_bytes(make_key_list(storages, protocol)));
   for (const WrittenStorage& written : storages) {
     const Storage& storage = written.storage;

@@ -16,9 +16,9 @@ class ZipDetails final : public FormatDetails {
     std::string name;     ///< within the root folder; of a storage: its key
     ByteSourcePtr bytes;  ///< of a record
   };
-  std::string root;             ///< the folder that all members lie in: "archive"
-  std::uint32_t alignment = 64; ///< of members' data
-  std::vector<Member> members;  ///< in the order of the file
+  std::string root;              ///< the folder that all members lie in: "archive"
+  std::uint32_t alignment = 64;  ///< of members' data
+  std::vector<Member> members;   ///< in the order of the file
 };
 
 }  // namespace ckpt::torch

@@ -29,9 +29,13 @@ std::string find_root(const ZipReader& zip, const ByteSource& source) {
     ++pickles;
   }
   if (pickles == 0)
-    throw Error(ErrorCode::unsupported, "a zip archive without a data.pkl").expected("a PyTorch checkpoint").in(source.name());
+    throw Error(ErrorCode::unsupported, "a zip archive without a data.pkl")
+        .expected("a PyTorch checkpoint")
+        .in(source.name());
   if (pickles > 1)
-    throw Error(ErrorCode::corrupt, "the archive holds " + std::to_string(pickles) + " folders with a data.pkl").expected("one").in(source.name());
+    throw Error(ErrorCode::corrupt, "the archive holds " + std::to_string(pickles) + " folders with a data.pkl")
+        .expected("one")
+        .in(source.name());
   for (const ZipMember& member : zip.members())
     if (!member.name.starts_with(root + "/"))
       throw Error(ErrorCode::corrupt, "member '" + member.name + "' lies outside the folder '" + root + "'")
@@ -62,11 +66,15 @@ ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const B
   const std::string order = read_text(zip, *member);
   if (order == "little") return ByteOrder::little;
   if (order == "big") return ByteOrder::big;
-  throw Error(ErrorCode::corrupt, "member 'byteorder' says '" + order.substr(0, 40) + "'").expected("'little' or 'big'").at(member->data_offset).in(source.name());
+  throw Error(ErrorCode::corrupt, "member 'byteorder' says '" + order.substr(0, 40) + "'")
+      .expected("'little' or 'big'")
+      .at(member->data_offset)
+      .in(source.name());
 }
 
 /// Gives each storage its member, in the order of the file, and renumbers the uses accordingly.
-void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::string& root, ByteOrder order, const ReadContext& context) {
+void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::string& root, ByteOrder order,
+                     const ReadContext& context) {
   const auto count = checkpoint.storages.size();
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_offset;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -75,7 +83,11 @@ void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::st
     const std::string name = root + "/" + std::string(storage_folder) + storage.key;
     const ZipMember* const member = zip.find(name);
     if (member == nullptr) {
-      context.report(Error(ErrorCode::corrupt, "the pickle names storage '" + storage.key + "', which the archive does not hold").expected("member '" + name + "'").in(checkpoint.file), name);
+      context.report(
+          Error(ErrorCode::corrupt, "the pickle names storage '" + storage.key + "', which the archive does not hold")
+              .expected("member '" + name + "'")
+              .in(checkpoint.file),
+          name);
       storage.bytes = memory_source({}, name);
       by_offset.emplace_back(0, i);
       continue;
@@ -107,14 +119,20 @@ std::shared_ptr<ZipDetails> describe(const Checkpoint& checkpoint, const ZipRead
   for (const Storage& storage : checkpoint.storages) keys[storage.key] = true;
   for (const ZipMember& member : zip.members()) {
     const std::string name = member.name.substr(root.size() + 1);
-    const std::string_view key = std::string_view(name).starts_with(storage_folder) ? std::string_view(name).substr(storage_folder.size()) : std::string_view();
-    if (name == pickle_name) details->members.push_back({ZipDetails::Member::Kind::pickle, name, nullptr});
-    else if (!key.empty() && keys.contains(key)) details->members.push_back({ZipDetails::Member::Kind::storage, std::string(key), nullptr});
-    else details->members.push_back({ZipDetails::Member::Kind::record, name, zip.read(member)});
+    const std::string_view key = std::string_view(name).starts_with(storage_folder)
+                                     ? std::string_view(name).substr(storage_folder.size())
+                                     : std::string_view();
+    if (name == pickle_name)
+      details->members.push_back({ZipDetails::Member::Kind::pickle, name, nullptr});
+    else if (!key.empty() && keys.contains(key))
+      details->members.push_back({ZipDetails::Member::Kind::storage, std::string(key), nullptr});
+    else
+      details->members.push_back({ZipDetails::Member::Kind::record, name, zip.read(member)});
     if (name == ".storage_alignment") {
       const std::string text = read_text(zip, member);
       const bool sane = !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
-      if (sane && std::stoul(text) > 0 && std::stoul(text) <= 65536) details->alignment = static_cast<std::uint32_t>(std::stoul(text));
+      if (sane && std::stoul(text) > 0 && std::stoul(text) <= 65536)
+        details->alignment = static_cast<std::uint32_t>(std::stoul(text));
     }
   }
   return details;
@@ -129,20 +147,26 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   const std::string root = find_root(zip, *source);
   refuse_torchscript(zip, root, *source);
   if (zip.find(root + "/version") == nullptr && zip.find(root + "/.data/version") == nullptr)
-    throw Error(ErrorCode::corrupt, "the archive has no member '" + root + "/version'").expected("the version that torch.save writes").in(source->name());
+    throw Error(ErrorCode::corrupt, "the archive has no member '" + root + "/version'")
+        .expected("the version that torch.save writes")
+        .in(source->name());
 
   Checkpoint checkpoint;
   checkpoint.file = source->name();
   checkpoint.format = zip_format.name;
   const ZipMember& pickle = *zip.find(root + "/" + std::string(pickle_name));
-  const ByteSourcePtr pickle_bytes = memory_source(read_all(*zip.read(pickle), limits::pickle_bytes), source->name() + ": " + pickle.name);
+  const ByteSourcePtr pickle_bytes =
+      memory_source(read_all(*zip.read(pickle), limits::pickle_bytes), source->name() + ": " + pickle.name);
   read_object(*pickle_bytes, 0, checkpoint);
   attach_storages(checkpoint, zip, root, read_byte_order(zip, root, *source), context);
   decode_tensors(checkpoint);
   checkpoint.details = describe(checkpoint, zip, root);
   for (const ZipMember& member : zip.members()) context.check_bytes(*zip.read(member), "member '" + member.name + "'");
-  if (!zip.has_checksums()) checkpoint.warnings.push_back("the archive has no checksums (every CRC is 0), so damaged bytes would not be noticed");
-  if (zip.trailing_bytes() > 0) checkpoint.warnings.push_back(std::to_string(zip.trailing_bytes()) + " bytes follow the archive and are left out");
+  if (!zip.has_checksums())
+    checkpoint.warnings.push_back(
+        "the archive has no checksums (every CRC is 0), so damaged bytes would not be noticed");
+  if (zip.trailing_bytes() > 0)
+    checkpoint.warnings.push_back(std::to_string(zip.trailing_bytes()) + " bytes follow the archive and are left out");
   return checkpoint;
 }
 

@@ -27,7 +27,8 @@ ZipDetails default_details(const std::vector<WrittenStorage>& storages, ByteOrde
                      record(".format_version", "1"),
                      record(".storage_alignment", "64"),
                      record("byteorder", order == ByteOrder::big ? "big" : "little")};
-  for (const WrittenStorage& storage : storages) details.members.push_back({Member::Kind::storage, storage.source_key, nullptr});
+  for (const WrittenStorage& storage : storages)
+    details.members.push_back({Member::Kind::storage, storage.source_key, nullptr});
   details.members.push_back(record("version", "3\n"));
   details.members.push_back(record(".data/serialization_id", std::string(40, '0')));
   return details;
@@ -56,13 +57,17 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
   WriteReceipt receipt;
   for (const Member& member : details.members) {
     switch (member.kind) {
-      case Member::Kind::pickle: zip.add(details.root + "/data.pkl", as_bytes(pickle)); break;
+      case Member::Kind::pickle:
+        zip.add(details.root + "/data.pkl", as_bytes(pickle));
+        break;
       case Member::Kind::storage: {
         const WrittenStorage& written = *by_key.at(member.name);
         receipt[written.key] = zip.add(details.root + "/data/" + written.key, *written.storage.bytes);
         break;
       }
-      case Member::Kind::record: zip.add(details.root + "/" + member.name, *member.bytes); break;
+      case Member::Kind::record:
+        zip.add(details.root + "/" + member.name, *member.bytes);
+        break;
     }
   }
   zip.finish();

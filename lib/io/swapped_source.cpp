@@ -24,7 +24,8 @@ class SwappedSource final : public ByteSource {
     const std::size_t got = source_->read_at(offset - lead, elements_);
     check(offset - lead, std::span(elements_).first(got));
     for (std::size_t at = 0; at + element_size_ <= got; at += element_size_)
-      std::reverse(elements_.begin() + static_cast<std::ptrdiff_t>(at), elements_.begin() + static_cast<std::ptrdiff_t>(at + element_size_));
+      std::reverse(elements_.begin() + static_cast<std::ptrdiff_t>(at),
+                   elements_.begin() + static_cast<std::ptrdiff_t>(at + element_size_));
     if (got <= lead) return 0;
     const std::size_t count = std::min(out.size(), got - lead);
     std::copy_n(elements_.begin() + static_cast<std::ptrdiff_t>(lead), count, out.begin());

@@ -6,9 +6,12 @@ FormatDetails::~FormatDetails() = default;
 
 std::string_view verdict_name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::known: return "known";
-    case Verdict::unknown: return "unknown";
-    case Verdict::dangerous: return "dangerous";
+    case Verdict::known:
+      return "known";
+    case Verdict::unknown:
+      return "unknown";
+    case Verdict::dangerous:
+      return "dangerous";
   }
   return "";
 }

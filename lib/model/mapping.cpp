@@ -53,10 +53,16 @@ class Collector {
     buffer_.clear();
     switch (values_.kind(key)) {
       case ValueKind::str:
-      case ValueKind::py2_str: buffer_ = "s"; buffer_ += values_.text(key); break;
+      case ValueKind::py2_str:
+        buffer_ = "s";
+        buffer_ += values_.text(key);
+        break;
       case ValueKind::boolean:
-      case ValueKind::integer: buffer_ = "i" + std::to_string(values_.integer(key)); break;
-      default: break;
+      case ValueKind::integer:
+        buffer_ = "i" + std::to_string(values_.integer(key));
+        break;
+      default:
+        break;
     }
     return buffer_;
   }

@@ -83,10 +83,12 @@ void NameWalk::add_name(const Tensor& tensor) {
     names_.push_back({path_, &tensor});
   } else {
     names_.push_back({path_ + "#" + std::to_string(count), &tensor});
-    if (warnings_ != nullptr) warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
+    if (warnings_ != nullptr)
+      warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
   }
   if (names_.size() > limits::tensor_names)
-    throw Error(ErrorCode::limit_exceeded, "the file gives more than " + std::to_string(limits::tensor_names) + " tensor names")
+    throw Error(ErrorCode::limit_exceeded,
+                "the file gives more than " + std::to_string(limits::tensor_names) + " tensor names")
         .in(checkpoint_.file);
 }
 

@@ -27,27 +27,41 @@ std::string quoted(std::string_view text) {
   std::string out(1, quote);
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\\' || c == quote) out += {'\\', c};
-    else if (byte < 0x20 || byte == 0x7F) out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
-    else out.push_back(c);
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\r')
+      out += "\\r";
+    else if (c == '\\' || c == quote)
+      out += {'\\', c};
+    else if (byte < 0x20 || byte == 0x7F)
+      out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+    else
+      out.push_back(c);
   }
   return out + quote;
 }
 
 std::string atom_repr(const ValueGraph& values, ValueId id) {
   switch (values.kind(id)) {
-    case ValueKind::none: return "None";
-    case ValueKind::boolean: return values.boolean(id) ? "True" : "False";
-    case ValueKind::integer: return std::to_string(values.integer(id));
-    case ValueKind::real: return real_repr(values.real(id));
+    case ValueKind::none:
+      return "None";
+    case ValueKind::boolean:
+      return values.boolean(id) ? "True" : "False";
+    case ValueKind::integer:
+      return std::to_string(values.integer(id));
+    case ValueKind::real:
+      return real_repr(values.real(id));
     case ValueKind::str:
-    case ValueKind::py2_str: return quoted(values.text(id));
-    case ValueKind::bytes: return "b" + quoted(values.text(id));
-    case ValueKind::global: return std::string(values.module(id)) + "." + std::string(values.name(id));
-    default: return "<object>";
+    case ValueKind::py2_str:
+      return quoted(values.text(id));
+    case ValueKind::bytes:
+      return "b" + quoted(values.text(id));
+    case ValueKind::global:
+      return std::string(values.module(id)) + "." + std::string(values.name(id));
+    default:
+      return "<object>";
   }
 }
 

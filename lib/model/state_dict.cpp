@@ -63,8 +63,10 @@ class Search {
     bool any = false;
     for (const MappingEntry& entry : entries) {
       if (!is_string(values_, entry.key)) return false;
-      if (tensors_.contains(entry.value)) any = true;
-      else if (values_.kind(entry.value) != ValueKind::none && !values_.text(entry.key).ends_with("_extra_state")) return false;
+      if (tensors_.contains(entry.value))
+        any = true;
+      else if (values_.kind(entry.value) != ValueKind::none && !values_.text(entry.key).ends_with("_extra_state"))
+        return false;
     }
     return any;
   }

@@ -43,7 +43,8 @@ ValueId ValueGraph::add(const Node& node) {
 }
 
 std::uint32_t ValueGraph::add_children(std::span<const ValueId> items) {
-  const std::uint32_t first = index_for(children_.size() + items.size(), "operands") - static_cast<std::uint32_t>(items.size());
+  const std::uint32_t first =
+      index_for(children_.size() + items.size(), "operands") - static_cast<std::uint32_t>(items.size());
   // The items may be a span of children_ itself, which growing would move.
   if (children_.capacity() - children_.size() < items.size()) {
     const std::vector<ValueId> copy(items.begin(), items.end());
@@ -121,8 +122,8 @@ ValueId ValueGraph::make_object(CallKind call, std::span<const ValueId> items) {
 }
 
 std::uint32_t ValueGraph::add_effect(ValueId target, EffectKind kind, std::span<const ValueId> items, std::uint8_t form,
-                                     Time time) {
-  Effect effect{.kind = kind, .form = form, .target = target, .time = time};
+                                     Time time, bool late) {
+  Effect effect{.kind = kind, .form = form, .late = late, .target = target, .time = time};
   effect.first = add_children(items);
   effect.count = static_cast<std::uint32_t>(items.size());
   effects_.push_back(effect);

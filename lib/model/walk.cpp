@@ -32,9 +32,12 @@ void add_arguments(const ValueGraph& values, ValueId object, std::size_t& positi
   const auto items = values.items(object).subspan(1);
   const bool listed = values.call(object) == CallKind::inst || values.call(object) == CallKind::obj;
   for (const ValueId item : items) {
-    if (!listed && values.kind(item) == ValueKind::tuple) add_positions(values.items(item), position, children);
-    else if (!listed && values.kind(item) == ValueKind::dict) add_entries(values, item, children);
-    else children.emplace_back(std::to_string(position++), item);
+    if (!listed && values.kind(item) == ValueKind::tuple)
+      add_positions(values.items(item), position, children);
+    else if (!listed && values.kind(item) == ValueKind::dict)
+      add_entries(values, item, children);
+    else
+      children.emplace_back(std::to_string(position++), item);
   }
 }
 
@@ -44,21 +47,28 @@ Children named_children(const ValueGraph& values, ValueId id) {
   Children children;
   std::size_t position = 0;
   const ValueKind kind = values.kind(id);
-  if (is_mapping(values, id)) add_entries(values, id, children);
-  else if (kind == ValueKind::object) add_arguments(values, id, position, children);
-  else if (kind != ValueKind::persistent && kind != ValueKind::global) add_positions(values.items(id), position, children);
+  if (is_mapping(values, id))
+    add_entries(values, id, children);
+  else if (kind == ValueKind::object)
+    add_arguments(values, id, position, children);
+  else if (kind != ValueKind::persistent && kind != ValueKind::global)
+    add_positions(values.items(id), position, children);
   const bool entries_are_in = is_mapping(values, id);
   for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
     const Effect& effect = values.effect(handle);
     const auto items = values.items(effect);
     switch (effect.kind) {
       case EffectKind::append:
-      case EffectKind::add_items: add_positions(items, position, children); break;
+      case EffectKind::add_items:
+        add_positions(items, position, children);
+        break;
       case EffectKind::set_items:
         for (std::size_t i = 0; !entries_are_in && i + 1 < items.size(); i += 2)
           children.emplace_back(python_str(values, items[i]), items[i + 1]);
         break;
-      case EffectKind::build: add_state(values, items[0], children); break;
+      case EffectKind::build:
+        add_state(values, items[0], children);
+        break;
     }
   }
   return children;

@@ -14,7 +14,8 @@ namespace {
 
 /// What wrappers put before every key (torch.compile, DeepSpeed, FSDP, Lightning and plain trainers).
 constexpr std::array<std::string_view, 7> wrapper_prefixes{
-    "_orig_mod.", "_forward_module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "module.", "model.", "net."};
+    "_orig_mod.", "_forward_module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "module.", "model.",
+    "net."};
 
 constexpr std::size_t shown_keys = 3;
 
@@ -27,13 +28,17 @@ bool is_string(const ValueGraph& values, ValueId id) {
 
 void set_key(ValueGraph& values, const MappingEntry& entry, std::string_view name) {
   const ValueId key = values.make_text(values.kind(entry.key), name);  // a Python 2 str stays one
-  if (entry.effect != 0) values.set_effect_item(entry.effect, entry.index, key);
-  else values.set_item(entry.holder, entry.index, key);
+  if (entry.effect != 0)
+    values.set_effect_item(entry.effect, entry.index, key);
+  else
+    values.set_item(entry.holder, entry.index, key);
 }
 
 void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
-  if (entry.effect != 0) values.set_effect_item(entry.effect, entry.index + 1, value);
-  else values.set_item(entry.holder, entry.index + 1, value);
+  if (entry.effect != 0)
+    values.set_effect_item(entry.effect, entry.index + 1, value);
+  else
+    values.set_item(entry.holder, entry.index + 1, value);
 }
 
 /// Replaces the pair where `entry` stands by `pairs` (key, value …; none removes it).
@@ -42,8 +47,10 @@ void replace_pair(ValueGraph& values, const MappingEntry& entry, const std::vect
   std::vector<ValueId> edited(items.begin(), items.end());
   const auto at = edited.erase(edited.begin() + entry.index, edited.begin() + entry.index + 2);
   edited.insert(at, pairs.begin(), pairs.end());
-  if (entry.effect != 0) values.set_effect_items(entry.effect, edited);
-  else values.set_items(entry.holder, edited);
+  if (entry.effect != 0)
+    values.set_effect_items(entry.effect, edited);
+  else
+    values.set_items(entry.holder, edited);
 }
 
 /// Renames the keys of one state dict. Throws where two become one.
@@ -55,8 +62,8 @@ void rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Rename& re
     const auto renamed = rename(key);
     const auto [other, fresh] = taken.emplace(renamed.value_or(key), key);
     if (!fresh && other->second != key)
-      throw Error(ErrorCode::invalid_argument, "the keys '" + other->second + "' and '" + key + "' would both be named '" +
-                                                   other->first + "'")
+      throw Error(ErrorCode::invalid_argument,
+                  "the keys '" + other->second + "' and '" + key + "' would both be named '" + other->first + "'")
           .in(checkpoint.file)
           .hint("ckpt inspect " + checkpoint.file + " shows both; another --prefix may keep them apart");
     if (renamed) {
@@ -69,7 +76,8 @@ void rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Rename& re
   }
 }
 
-const MappingEntry* find_key(const ValueGraph& values, const std::vector<MappingEntry>& entries, std::string_view name) {
+const MappingEntry* find_key(const ValueGraph& values, const std::vector<MappingEntry>& entries,
+                             std::string_view name) {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
     return is_string(values, entry.key) && values.text(entry.key) == name;
   });
@@ -142,7 +150,8 @@ using EditMetadata = void (*)(ValueGraph& values, ValueId metadata, std::string_
 
 std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view prefix, const Rename& rename,
                                          EditMetadata edit_metadata) {
-  if (prefix.empty()) throw Error(ErrorCode::invalid_argument, "the prefix is empty").expected("a name such as module.");
+  if (prefix.empty())
+    throw Error(ErrorCode::invalid_argument, "the prefix is empty").expected("a name such as module.");
   PrefixReport report;
   const auto dicts = find_state_dicts(checkpoint);
   report.state_dicts = dicts.size();

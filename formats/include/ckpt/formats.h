@@ -46,9 +46,9 @@ CKPT_API Checkpoint read(const ByteSourcePtr& source);
 CKPT_API Checkpoint load(const std::string& path);
 
 struct WriteOptions {
-  std::string format;             ///< empty: the checkpoint's own
-  std::optional<int> protocol;    ///< of pickles, 0 to 5; none: the checkpoint's own
-  bool allow_unsafe = false;      ///< pass dangerous globals on
+  std::string format;           ///< empty: the checkpoint's own
+  std::optional<int> protocol;  ///< of pickles, 0 to 5; none: the checkpoint's own
+  bool allow_unsafe = false;    ///< pass dangerous globals on
 };
 
 /// Writes a checkpoint to a sink; does not commit it. Throws Error: unsafe, unsupported (by the tensor's name), io, and

@@ -63,12 +63,12 @@ struct Checkpoint {
   /// Every name the pickle would import, once each, in order of appearance.
   std::vector<GlobalUse> globals;
 
-  std::string file;             ///< as the user named it
-  std::string format;           ///< "torch", "torch-legacy" …
-  bool gzip = false;            ///< the file was gzip-compressed
-  int protocol = 2;             ///< of the source's pickle
+  std::string file;    ///< as the user named it
+  std::string format;  ///< "torch", "torch-legacy" …
+  bool gzip = false;   ///< the file was gzip-compressed
+  int protocol = 2;    ///< of the source's pickle
   std::shared_ptr<const FormatDetails> details;
-  ByteSourcePtr source;         ///< the file's bytes, inflated where it was compressed
+  ByteSourcePtr source;  ///< the file's bytes, inflated where it was compressed
   /// What a user should know, though the file reads: each a sentence without a full stop.
   std::vector<std::string> warnings;
 };
@@ -87,7 +87,8 @@ struct NamedTensor {
 /// str(), positions of lists and tuples as numbers, attributes by name; a bare tensor's name is empty. A name that
 /// occurs again gets "#2", "#3" …, and `warnings`, if given, a line.
 /// Throws Error (limit_exceeded) where shared containers multiply past ckpt/limits.h.
-CKPT_API std::vector<NamedTensor> tensor_names(const Checkpoint& checkpoint, std::vector<std::string>* warnings = nullptr);
+CKPT_API std::vector<NamedTensor> tensor_names(const Checkpoint& checkpoint,
+                                               std::vector<std::string>* warnings = nullptr);
 
 /// The tag of the tensor's storage, "meta" for meta tensors; of a tensor of parts, that of its values; empty where the
 /// file does not tell.

@@ -20,8 +20,8 @@ CKPT_API Checkpoint remap(Checkpoint checkpoint, const DeviceMap& map);
 /// What a prefix operation did, for the line that says so.
 struct PrefixReport {
   std::size_t state_dicts = 0;
-  std::size_t changed = 0;    ///< keys that were renamed
-  std::size_t unchanged = 0;  ///< keys that were not
+  std::size_t changed = 0;        ///< keys that were renamed
+  std::size_t unchanged = 0;      ///< keys that were not
   std::vector<std::string> left;  ///< the first few of those that were not
   /// Another prefix that every key of the state dict with most keys shares ("_orig_mod."), if nothing was renamed.
   std::string shared_prefix;
@@ -33,11 +33,13 @@ inline constexpr std::string_view data_parallel_prefix = "module.";
 /// torch.nn.modules.utils.consume_prefix_in_state_dict_if_present does: there the name of the wrapped module itself
 /// ("module") becomes the empty name and replaces the old one. Order stays.
 /// Throws Error (invalid_argument) where two keys would become one, naming both.
-CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint, std::string_view prefix = data_parallel_prefix);
+CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
+                                                          std::string_view prefix = data_parallel_prefix);
 
 /// Puts `prefix` before every key of every state dict, and in _metadata before every name but the empty one, which
 /// stays and is followed by the wrapped module's own entry.
-CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::string_view prefix = data_parallel_prefix);
+CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
+                                                        std::string_view prefix = data_parallel_prefix);
 
 /// SHA-256 of one tensor's contiguous little-endian bytes.
 struct TensorDigest {
@@ -46,7 +48,7 @@ struct TensorDigest {
 };
 
 struct CheckpointDigest {
-  std::string total;  ///< over the lines "sha256 dtype [d0,d1,…] name\n", sorted bytewise
+  std::string total;                  ///< over the lines "sha256 dtype [d0,d1,…] name\n", sorted bytewise
   std::vector<TensorDigest> tensors;  ///< in file order; parts of sparse tensors as NAME.indices, NAME.values …
 };
 

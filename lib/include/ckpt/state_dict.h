@@ -14,9 +14,9 @@ namespace ckpt {
 struct MappingEntry {
   ValueId key = no_value;
   ValueId value = no_value;
-  std::uint32_t effect = 0;  ///< handle of the SETITEM(S) effect that sets it; 0: an operand of `holder`
-  ValueId holder = no_value; ///< the value whose items() hold key and value where `effect` is 0
-  std::uint32_t index = 0;   ///< of the key in those items; the value stands one further
+  std::uint32_t effect = 0;   ///< handle of the SETITEM(S) effect that sets it; 0: an operand of `holder`
+  ValueId holder = no_value;  ///< the value whose items() hold key and value where `effect` is 0
+  std::uint32_t index = 0;    ///< of the key in those items; the value stands one further
 };
 
 /// True for a dict and for a call that makes a mapping of the standard library (collections.OrderedDict, defaultdict,
@@ -33,7 +33,7 @@ CKPT_API std::vector<MappingEntry> mapping_pairs(const ValueGraph& values, Value
 /// A model's weights by name: a mapping with string keys, at least one tensor, and all values tensors, None, or
 /// anything under a key that ends in "_extra_state".
 struct StateDict {
-  std::string path;           ///< from the root, joined by dots; empty for the root itself
+  std::string path;  ///< from the root, joined by dots; empty for the root itself
   ValueId value = no_value;
 };
 

@@ -19,7 +19,7 @@ struct Storage {
   std::string location;  ///< the tag as the file has it: "cuda:0"
   std::uint64_t nbytes = 0;
   ByteOrder byte_order = ByteOrder::little;  ///< of `bytes`
-  ByteSourcePtr bytes;   ///< `nbytes` of them
+  ByteSourcePtr bytes;                       ///< `nbytes` of them
 };
 
 }  // namespace ckpt

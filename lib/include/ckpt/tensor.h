@@ -40,7 +40,8 @@ struct Tensor {
   TensorInfo info;
   /// Index into Checkpoint::storages. None for meta tensors, tensors of parts, and those held as numpy arrays.
   std::optional<std::uint32_t> storage;
-  /// Where in the storage, in its elements, the part begins that info.offset counts from: 0 but for a legacy storage view.
+  /// Where in the storage, in its elements, the part begins that info.offset counts from: 0 but for a legacy storage
+  /// view.
   std::uint64_t view_offset = 0;
   /// The device where the file names it otherwise than by a storage's tag ("meta"); else empty.
   std::string device;

@@ -17,18 +17,24 @@ inline constexpr ValueId no_value = 0xFFFFFFFF;
 
 /// What a value is. Calls are symbolic: an `object` says what would be called with what, and nothing calls it.
 enum class ValueKind : std::uint8_t {
-  none, boolean,
+  none,
+  boolean,
   integer,      ///< fits 64 bits
   big_integer,  ///< any size: see ValueGraph::text
   real,
-  str,          ///< UTF-8, lone surrogates allowed (as Python's "surrogatepass")
-  bytes, bytearray,
-  py2_str,      ///< Python 2's str: bytes that torch decodes as it is told to
-  list, tuple, dict, set, frozenset,
-  global,       ///< module and name
-  extension,    ///< a code of copyreg's extension registry
-  persistent,   ///< an id that the file's container gives meaning to; items()[0] is the id
-  object,       ///< a call; items() are the callable, its positional arguments (see CallKind) and keyword arguments
+  str,  ///< UTF-8, lone surrogates allowed (as Python's "surrogatepass")
+  bytes,
+  bytearray,
+  py2_str,  ///< Python 2's str: bytes that torch decodes as it is told to
+  list,
+  tuple,
+  dict,
+  set,
+  frozenset,
+  global,      ///< module and name
+  extension,   ///< a code of copyreg's extension registry
+  persistent,  ///< an id that the file's container gives meaning to; items()[0] is the id
+  object,      ///< a call; items() are the callable, its positional arguments (see CallKind) and keyword arguments
 };
 
 /// How an object is made, and what items() holds after the callable (or class) at 0.
@@ -54,6 +60,8 @@ using Time = std::uint32_t;
 struct Effect {
   EffectKind kind{};
   std::uint8_t form = 0;  ///< how the source spelt it; 0 leaves that to the writer
+  /// Applied after other values had been begun, to a value fetched again for it; else right where the value was made.
+  bool late = false;
   ValueId target = no_value;
   Time time = 0;
   std::uint32_t first = 0, count = 0;  ///< its span in the graph's list of children
@@ -88,14 +96,15 @@ class CKPT_API ValueGraph {
   /// A value's effects in order: `for (auto e = g.first_effect(id); e; e = g.effect(e).next)`; 0 ends.
   [[nodiscard]] std::uint32_t first_effect(ValueId id) const { return nodes_[id].first_effect; }
   [[nodiscard]] const Effect& effect(std::uint32_t handle) const { return effects_[handle - 1]; }
-  [[nodiscard]] std::span<const ValueId> items(const Effect& effect) const { return {&children_[effect.first], effect.count}; }
+  [[nodiscard]] std::span<const ValueId> items(const Effect& effect) const {
+    return {&children_[effect.first], effect.count};
+  }
 
   /// How the source spelt the value (a pickle opcode); 0 leaves that to the writer.
   [[nodiscard]] std::uint8_t form(ValueId id) const { return nodes_[id].form; }
   /// Whether the source gave it a place in the memo.
   [[nodiscard]] bool memoized(ValueId id) const { return nodes_[id].memoized; }
-  /// The first step of the program that led to this value, and the step that made it.
-  [[nodiscard]] Time begin(ValueId id) const { return nodes_[id].begin; }
+  /// The step of the program that made this value.
   [[nodiscard]] Time made(ValueId id) const { return nodes_[id].made; }
 
   ValueId make_none();
@@ -116,10 +125,10 @@ class CKPT_API ValueGraph {
   ValueId make_object(CallKind call, std::span<const ValueId> items);
 
   std::uint32_t add_effect(ValueId target, EffectKind kind, std::span<const ValueId> items, std::uint8_t form = 0,
-                           Time time = 0);
+                           Time time = 0, bool late = false);
   void set_form(ValueId id, std::uint8_t form) { nodes_[id].form = form; }
   void set_memoized(ValueId id) { nodes_[id].memoized = true; }
-  void set_times(ValueId id, Time begin, Time made) { nodes_[id].begin = begin, nodes_[id].made = made; }
+  void set_made(ValueId id, Time made) { nodes_[id].made = made; }
 
   /// Replaces one operand of a value, or of an effect, where it stands.
   void set_item(ValueId id, std::size_t index, ValueId item);
@@ -135,7 +144,7 @@ class CKPT_API ValueGraph {
     std::uint8_t form = 0;
     std::uint8_t detail = 0;
     bool memoized = false;
-    Time begin = 0, made = 0;
+    Time made = 0;
     std::uint32_t first_effect = 0, last_effect = 0;
     std::uint32_t first = 0, count = 0;  // a span of children_, or lengths of module and name
     union {

@@ -4,7 +4,7 @@
 #include "io/checksum.h"
 #include "zip_builder.h"
 
-namespace ckpt::test {
+namespace ckpt::zip_testing {
 namespace {
 
 template <class T>
@@ -119,4 +119,4 @@ TEST(ZipBuilder, BeginsWithALocalHeaderAndEndsWithAnEndRecord) {
   EXPECT_EQ(zip.substr(zip.size() - 22, 4), "PK\5\6");
 }
 
-}  // namespace ckpt::test
+}  // namespace ckpt::zip_testing

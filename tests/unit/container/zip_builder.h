@@ -11,7 +11,7 @@
 #include "ckpt/byte_source.h"
 
 /// Zip archives made by hand, each field of which can be told to lie.
-namespace ckpt::test {
+namespace ckpt::zip_testing {
 
 struct ZipPart {
   std::string name = {}, data = {};
@@ -51,4 +51,4 @@ std::string deflate_stored(std::string_view data);
 ByteSourcePtr source_of(std::string_view bytes);
 std::string text_of(const ByteSource& source);
 
-}  // namespace ckpt::test
+}  // namespace ckpt::zip_testing

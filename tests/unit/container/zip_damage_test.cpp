@@ -11,10 +11,10 @@
 namespace ckpt {
 namespace {
 
-using test::build_zip;
-using test::source_of;
-using test::text_of;
-using test::ZipPart;
+using zip_testing::build_zip;
+using zip_testing::source_of;
+using zip_testing::text_of;
+using zip_testing::ZipPart;
 
 const std::map<std::string, std::string> contents{
     {"r/data.pkl", "hello"}, {"r/data/0", "worlds"}, {"r/version", "3\n"}};
@@ -27,7 +27,7 @@ std::string small_archive() {
                      .descriptor = true,
                      .local_extra = std::string("FB\x05\0ZZZZZ", 9)},
                     {.name = "r/data/0",
-                     .data = test::deflate_stored(worlds),
+                     .data = zip_testing::deflate_stored(worlds),
                      .method = 8,
                      .inflated_size = worlds.size(),
                      .inflated_crc = crc32(0, as_bytes(worlds))},

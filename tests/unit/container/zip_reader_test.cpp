@@ -10,11 +10,11 @@
 namespace ckpt {
 namespace {
 
-using test::build_zip;
-using test::source_of;
-using test::text_of;
-using test::ZipPart;
-using test::ZipShape;
+using zip_testing::build_zip;
+using zip_testing::source_of;
+using zip_testing::text_of;
+using zip_testing::ZipPart;
+using zip_testing::ZipShape;
 
 ZipReader open(const std::string& bytes) { return ZipReader::open(source_of(bytes)); }
 
@@ -22,7 +22,7 @@ std::string text(const ZipReader& zip, std::string_view name) { return text_of(*
 
 ZipPart deflated(const std::string& name, const std::string& data) {
   return {.name = name,
-          .data = test::deflate_stored(data),
+          .data = zip_testing::deflate_stored(data),
           .method = 8,
           .inflated_size = data.size(),
           .inflated_crc = crc32(0, as_bytes(data))};
@@ -125,7 +125,7 @@ TEST(ZipReader, ReadsZip64FieldsOfTheDirectory) {
   const std::uint64_t values[] = {5, 5, 0};
   const ZipPart part{.name = "a",
                      .data = "hello",
-                     .central_extra = test::zip64_field(values),
+                     .central_extra = zip_testing::zip64_field(values),
                      .size = 0xffffffff,
                      .compressed_size = 0xffffffff,
                      .offset = 0xffffffff};
@@ -135,7 +135,7 @@ TEST(ZipReader, ReadsZip64FieldsOfTheDirectory) {
 TEST(ZipReader, ReadsOnlyThoseZip64FieldsThatAreAllOnes) {
   const std::uint64_t values[] = {5};  // the compressed size alone
   const ZipPart part{
-      .name = "a", .data = "hello", .central_extra = test::zip64_field(values), .compressed_size = 0xffffffff};
+      .name = "a", .data = "hello", .central_extra = zip_testing::zip64_field(values), .compressed_size = 0xffffffff};
   EXPECT_EQ(text(open(build_zip({part})), "a"), "hello");
 }
 
@@ -143,7 +143,7 @@ TEST(ZipReader, ReadsZip64FieldsOfLocalHeaders) {
   const std::uint64_t values[] = {5, 5};
   const ZipPart part{.name = "a",
                      .data = "hello",
-                     .local_extra = test::zip64_field(values),
+                     .local_extra = zip_testing::zip64_field(values),
                      .local_size = 0xffffffff,
                      .local_compressed_size = 0xffffffff};
   EXPECT_EQ(text(open(build_zip({part})), "a"), "hello");

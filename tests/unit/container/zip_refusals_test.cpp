@@ -8,10 +8,10 @@
 namespace ckpt {
 namespace {
 
-using test::build_zip;
-using test::source_of;
-using test::ZipPart;
-using test::ZipShape;
+using zip_testing::build_zip;
+using zip_testing::source_of;
+using zip_testing::ZipPart;
+using zip_testing::ZipShape;
 
 // What opening `bytes` says; the code must be `code`.
 std::string refusal(const std::string& bytes, ErrorCode code) {
@@ -73,7 +73,7 @@ TEST(ZipRefuses, AFolderWithBytes) {
 }
 
 TEST(ZipRefuses, Encryption) {
-  for (std::uint16_t bit : {0, 6, 13}) {
+  for (int bit : {0, 6, 13}) {
     refuses_member({.name = "a", .data = "x", .flags = static_cast<std::uint16_t>(1U << bit)}, ErrorCode::unsupported,
                    "encrypted");
   }
@@ -212,7 +212,7 @@ TEST(ZipRefuses, Zip64FieldsThatAreTooShort) {
   const std::uint64_t one[] = {1};
   refuses_member({.name = "a",
                   .data = "x",
-                  .central_extra = test::zip64_field(one),
+                  .central_extra = zip_testing::zip64_field(one),
                   .size = 0xffffffff,
                   .compressed_size = 0xffffffff},
                  ErrorCode::corrupt, "ZIP64 extra field of 8 bytes");
@@ -220,7 +220,7 @@ TEST(ZipRefuses, Zip64FieldsThatAreTooShort) {
 
 TEST(ZipRefuses, TwoZip64Fields) {
   const std::uint64_t one[] = {1};
-  const std::string field = test::zip64_field(one);
+  const std::string field = zip_testing::zip64_field(one);
   refuses_member({.name = "a", .data = "x", .central_extra = field + field, .size = 0xffffffff}, ErrorCode::corrupt,
                  "second ZIP64");
 }
@@ -229,12 +229,12 @@ TEST(ZipRefuses, Zip64SizesThatOverflow) {
   const std::uint64_t values[] = {UINT64_MAX, UINT64_MAX};
   refuses_member({.name = "a",
                   .data = "x",
-                  .central_extra = test::zip64_field(values),
+                  .central_extra = zip_testing::zip64_field(values),
                   .size = 0xffffffff,
                   .compressed_size = 0xffffffff},
                  ErrorCode::corrupt, "reaches into the directory");
   const std::uint64_t offset[] = {UINT64_MAX};
-  refuses_member({.name = "a", .data = "x", .central_extra = test::zip64_field(offset), .offset = 0xffffffff},
+  refuses_member({.name = "a", .data = "x", .central_extra = zip_testing::zip64_field(offset), .offset = 0xffffffff},
                  ErrorCode::corrupt, "no local header");
 }
 

@@ -14,8 +14,8 @@
 namespace ckpt {
 namespace {
 
-using test::source_of;
-using test::text_of;
+using zip_testing::source_of;
+using zip_testing::text_of;
 
 class MemorySink final : public ByteSink {
  public:
