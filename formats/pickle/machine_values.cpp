@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <charconv>
+
+#include "pickle/literals.h"
+#include "pickle/machine_state.h"
+#include "pickle/policy.h"
+
+namespace ckpt::pickle {
+
+void Machine::push_integer(const Op& op, std::string_view twos_complement) {
+  const auto small = small_integer(twos_complement);
+  made(op, small ? graph_.make_integer(*small) : graph_.make_big_integer(twos_complement));
+}
+
+void Machine::push_int_line(const Op& op) {
+  if (op.code == INT && (op.text == "00" || op.text == "01")) return made(op, graph_.make_boolean(op.text == "01"));
+  std::string_view digits = op.text;
+  if (digits.ends_with('\r')) digits.remove_suffix(1);
+  if (op.code == LONG && digits.ends_with('L')) digits.remove_suffix(1);
+  const auto bytes = decimal_to_bytes(digits);
+  if (!bytes) fail("'" + std::string(op.text.substr(0, 40)) + "' is no integer", "decimal digits");
+  push_integer(op, *bytes);
+}
+
+void Machine::push_text(const Op& op, ValueKind kind, std::string_view text) {
+  if (kind == ValueKind::str && !is_utf8(text)) fail("a string of the pickle is not UTF-8");
+  made(op, graph_.make_text(kind, text));
+}
+
+ValueId Machine::global(std::string_view module, std::string_view name) {
+  if (seen_globals_.emplace(module, name).second)
+    program_.globals.push_back({std::string(module), std::string(name), judge_global(module, name), at_});
+  return graph_.make_global(module, name);
+}
+
+void Machine::push_stack_global(const Op& op) {
+  const auto operands = pop(2);
+  for (const Slot& slot : operands)
+    if (graph_.kind(slot.id) != ValueKind::str && graph_.kind(slot.id) != ValueKind::py2_str)
+      fail("STACK_GLOBAL takes its name from something that is computed", "two strings", ErrorCode::unsupported);
+  const std::string module(graph_.text(operands[0].id)), name(graph_.text(operands[1].id));
+  const ValueId id = global(module, name);
+  graph_.set_items(id, ids(operands));
+  made(op, id);
+}
+
+void Machine::step_literal(const Op& op) {
+  switch (op.code) {
+    case NONE:
+      return made(op, graph_.make_none());
+    case NEWTRUE:
+    case NEWFALSE:
+      return made(op, graph_.make_boolean(op.code == NEWTRUE));
+    case INT:
+    case LONG:
+      return push_int_line(op);
+    case BININT:
+    case BININT1:
+    case BININT2:
+      return made(op, graph_.make_integer(op.integer));
+    case LONG1:
+    case LONG4:
+      return push_integer(op, op.text);
+    case BINFLOAT:
+      return made(op, graph_.make_real(op.real));
+    case FLOAT: {
+      double value = 0;
+      const char* const end = op.text.data() + op.text.size();
+      const char* const start = op.text.data() + (op.text.starts_with('+') ? 1 : 0);
+      const auto [stop, error] = std::from_chars(start, end, value);
+      if (error != std::errc{} || stop != end)
+        fail("'" + std::string(op.text.substr(0, 40)) + "' is no number", "a float");
+      return made(op, graph_.make_real(value));
+    }
+    case STRING: {
+      const bool quoted = op.text.size() >= 2 && op.text.front() == op.text.back() &&
+                          (op.text.front() == '\'' || op.text.front() == '"');
+      const auto text = quoted ? unescape_string(op.text.substr(1, op.text.size() - 2)) : std::nullopt;
+      if (!text) fail("a STRING is not a quoted literal", "'…' or \"…\"");
+      return push_text(op, ValueKind::py2_str, *text);
+    }
+    case UNICODE: {
+      const auto text = unescape_unicode(op.text);
+      if (!text) fail("a UNICODE line has a broken escape", "\\uXXXX");
+      return push_text(op, ValueKind::str, *text);
+    }
+    case BINUNICODE:
+    case SHORT_BINUNICODE:
+    case BINUNICODE8:
+      return push_text(op, ValueKind::str, op.text);
+    case BINSTRING:
+    case SHORT_BINSTRING:
+      return push_text(op, ValueKind::py2_str, op.text);
+    case BYTEARRAY8:
+      return push_text(op, ValueKind::bytearray, op.text);
+    default:
+      return push_text(op, ValueKind::bytes, op.text);  // BINBYTES, SHORT_BINBYTES, BINBYTES8
+  }
+}
+
+void Machine::step_container(const Op& op) {
+  switch (op.code) {
+    case EMPTY_LIST:
+      return made(op, graph_.make_container(ValueKind::list));
+    case EMPTY_DICT:
+      return made(op, graph_.make_container(ValueKind::dict));
+    case EMPTY_SET:
+      return made(op, graph_.make_container(ValueKind::set));
+    case EMPTY_TUPLE:
+      return made(op, graph_.make_container(ValueKind::tuple));
+    case TUPLE1:
+    case TUPLE2:
+    case TUPLE3: {
+      const auto operands = pop(op.code - TUPLE1 + 1u);
+      return made(op, graph_.make_tuple(ids(operands)));
+    }
+    default:
+      break;
+  }
+  const auto operands = pop_to_mark();
+  if (op.code == DICT && operands.size() % 2 != 0) fail("DICT is given a key without a value", "pairs");
+  const ValueKind kind = op.code == LIST    ? ValueKind::list
+                         : op.code == DICT  ? ValueKind::dict
+                         : op.code == TUPLE ? ValueKind::tuple
+                                            : ValueKind::frozenset;
+  made(op, graph_.make_container(kind, ids(operands)));
+}
+
+void Machine::step_call(const Op& op) {
+  const auto expect_tuple = [&](ValueId id, const char* who) {
+    const ValueKind kind = graph_.kind(id);
+    if (kind != ValueKind::tuple && kind != ValueKind::object && kind != ValueKind::persistent)
+      fail(std::string(who) + " is given arguments that are no tuple", "a tuple");
+  };
+  switch (op.code) {
+    case GLOBAL:
+      return made(op, global(op.text, op.text2));
+    case STACK_GLOBAL:
+      return push_stack_global(op);
+    case EXT1:
+    case EXT2:
+    case EXT4:
+      if (op.integer <= 0) fail("extension code " + std::to_string(op.integer), "a code above 0");
+      if (seen_globals_.emplace("copyreg.extension", std::to_string(op.integer)).second)
+        program_.globals.push_back({"copyreg.extension", std::to_string(op.integer), Verdict::dangerous, at_});
+      return made(op, graph_.make_extension(op.integer));
+    case PERSID: {
+      const ValueId text = graph_.make_text(ValueKind::str, op.text);
+      graph_.set_made(text, now_);
+      return made(op, graph_.make_persistent(text));
+    }
+    case BINPERSID: {
+      const auto operands = pop(1);
+      return made(op, graph_.make_persistent(operands[0].id));
+    }
+    case INST: {
+      const auto arguments = pop_to_mark();
+      const ValueId type = global(op.text, op.text2);
+      graph_.set_made(type, now_);
+      std::vector<ValueId> items{type};
+      for (const Slot& slot : arguments) items.push_back(slot.id);
+      return made(op, graph_.make_object(CallKind::inst, items));
+    }
+    case OBJ: {
+      const auto operands = pop_to_mark();
+      if (operands.empty()) fail("OBJ is given no class", "a class after the MARK");
+      return made(op, graph_.make_object(CallKind::obj, ids(operands)));
+    }
+    default:
+      break;
+  }
+  const auto operands = pop(op.code == NEWOBJ_EX ? 3 : 2);
+  expect_tuple(operands[1].id, opcode_table[op.code].name.data());
+  const CallKind call = op.code == REDUCE   ? CallKind::reduce
+                        : op.code == NEWOBJ ? CallKind::newobj
+                                            : CallKind::newobj_ex;
+  made(op, graph_.make_object(call, ids(operands)));
+}
+
+}  // namespace ckpt::pickle
