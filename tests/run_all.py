@@ -110,10 +110,11 @@ def package(options):
 
 def suites(options):
     plain = [sys.executable]
+    unlimited = [] if options.plain else ["--memory", "0"]  # sanitizers reserve terabytes of address space
     return {
         "unit": unit,
         "cli": script(*plain, "tests/cli/run.py", "--ckpt", options.ckpt),
-        "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, "--shared", "../shared"),
+        "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),
         "interop": interop,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,

@@ -1,7 +1,6 @@
 #include "container/zip_end.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +12,8 @@
 namespace ckpt::zip {
 namespace {
 
-// An end record and what stands before it, all in the window that was read: thousands of candidates in a hostile file
-// cost no further read, which an inflating source would pay for dearly.
+// An end record and what stands before it, in the window that was read: no further read, which an inflating source
+// would pay for dearly.
 struct Candidate {
   const std::byte* record;  // end_size bytes and more
   std::size_t before;       // bytes of the window in front of it
@@ -119,21 +118,13 @@ End find_end(const ByteSource& source) {
   std::vector<std::byte> tail(tail_size);
   source.read_exactly(tail_at, tail);
 
-  std::optional<Error> first;
   for (std::size_t i = tail_size >= end_size ? tail_size - end_size + 1 : 0; i-- > 0;) {
     if (file_size - (tail_at + i) > end_size + comment_maximum) break;
     if (load_le<std::uint32_t>(tail.data() + i) != end_signature) continue;
-    try {
-      const End end = examine({tail.data() + i, i, tail_at + i}, file_size);
-      check_limits(end);
-      return end;
-    } catch (const Error& e) {
-      if (e.code() != ErrorCode::corrupt && e.code() != ErrorCode::truncated) throw;
-      // Of several that do not fit, the one nearest to the end is the one to talk about.
-      if (!first) first = e;
-    }
+    const End end = examine({tail.data() + i, i, tail_at + i}, file_size);
+    check_limits(end);
+    return end;
   }
-  if (first) throw *first;
   throw Error(ErrorCode::truncated, "no end of central directory")
       .expected("a zip archive's last 22 bytes")
       .at(file_size)

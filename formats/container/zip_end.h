@@ -15,11 +15,10 @@ struct End {
   std::uint64_t archive_end = 0;
 };
 
-/// Searches the end record backward from the end of the source, as every reader does. A record counts only if the
-/// directory it describes ends where the end records begin: so bytes after the archive do no harm, and a record
-/// inside a comment, a member or that junk is not mistaken for the archive's.
-/// Throws Error: truncated (there is none), corrupt (there are, and none fits), unsupported (several disks),
-/// limit_exceeded, io.
+/// Searches the end record backward from the end of the source. The last one decides, as it does for torch and for
+/// Python: to go on to an earlier one where the last does not fit would show one archive where they load another.
+/// It fits only if the directory it describes ends where the end records begin.
+/// Throws Error: truncated (there is none), corrupt (it does not fit), unsupported (several disks), limit_exceeded, io.
 End find_end(const ByteSource& source);
 
 }  // namespace ckpt::zip

@@ -149,11 +149,13 @@ constexpr std::string_view class_modules[] = {
 constexpr std::string_view class_packages[] = {
     "torch.ao.nn.", "torch.nn.intrinsic.", "torch.nn.qat.", "torch.nn.quantizable.", "torch.nn.quantized.",
 };
+
 /// What those modules import from elsewhere and hold under a class's spelling; ABCMeta and TypedDict make classes of
 /// whatever they are given.
-constexpr std::string_view imported = "ABC ABCMeta Any BroadcastingList2 Callable ClassVar Counter Dict Enum EnumMeta Generic "
-    "Iterable Iterator List Literal Mapping MutableMapping NamedTuple Optional OrderedDict Protocol Self Sequence Set "
-    "SupportsFloat Tuple Type TypedDict TypeVar Union _Reduction";
+constexpr std::string_view imported =
+    "ABC ABCMeta Any BroadcastingList2 Callable ClassVar Counter Dict Enum EnumMeta Generic Iterable "
+    "Iterator List Literal Mapping MutableMapping NamedTuple Optional OrderedDict Protocol Self Sequence "
+    "Set SupportsFloat Tuple Type TypedDict TypeVar Union _Reduction";
 // clang-format on
 
 constexpr bool sorted_by_name() {

@@ -38,9 +38,12 @@ def stripped(state, prefix="module."):
 def strip(checks):
     weird = collections.OrderedDict([("module.a", torch.ones(1)), ("b", torch.ones(2)), ("module.module.c", torch.ones(3)), ("modules.d", torch.ones(4)),
                                      ("module", torch.ones(5))])
+    numbered = nn.DataParallel(nn.DataParallel(specimens.net())).state_dict()
+    numbered._metadata = collections.OrderedDict((name, {"version": i, "words": [name]}) for i, name in enumerate(numbered._metadata))
     tied = specimens.tied()
     models = {"data parallel": (specimens.data_parallel(), "module."), "odd keys": (weird, "module."),
               "twice": (nn.DataParallel(nn.DataParallel(specimens.net())).state_dict(), "module."),
+              "twice, each version its own": (numbered, "module."),
               "compiled": (torch.compile(specimens.net()).state_dict(), "_orig_mod."),
               "tied": (collections.OrderedDict((f"module.{k}", v) for k, v in tied.items()), "module."), "plain dict": (dict(weird), "module."),
               "extra state": (nn.DataParallel(nn.Sequential(nn.Linear(2, 2))).state_dict(), "module."), "nothing to do": (specimens.net().state_dict(), "module.")}

@@ -63,7 +63,12 @@ class Failed:
         self.error = error
 
     def __repr__(self):
-        return f"{type(self.error).__name__}: {str(self.error).splitlines()[0][:200] if str(self.error) else ''}"
+        return f"{type(self.error).__name__}: {self.words()}"
+
+    def words(self):
+        """The last thing that torch says of its reasons, below the advice."""
+        text = str(self.error).partition("\n\nCheck the documentation")[0].strip()
+        return text.splitlines()[-1][-250:] if text else ""
 
 
 def load(path, way=None, **options):

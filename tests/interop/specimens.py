@@ -71,6 +71,10 @@ class Snapshot:
         self.seen = list(value)
 
 
+class Registered:
+    """In copyreg's registry of extensions (hand.py)."""
+
+
 class Outer:
     class Inner:
         pass

@@ -166,6 +166,13 @@ TEST(ZipRefuses, BytesBeforeTheArchive) {
   refuses("junk" + build_zip({plain}), ErrorCode::corrupt, "end where the end records begin");
 }
 
+// torch and Python take the last end record: showing the first archive would hide what they load.
+TEST(ZipRefuses, TwoArchivesInOneFile) {
+  refuses(build_zip({plain}) + build_zip({{.name = "other"}}), ErrorCode::corrupt, "end where the end records begin");
+  refuses(build_zip({plain}, {.comment = build_zip({{.name = "other"}})}), ErrorCode::corrupt,
+          "end where the end records begin");
+}
+
 TEST(ZipRefuses, ADirectoryElsewhere) {
   refuses(build_zip({plain}, {.directory_offset = 35}), ErrorCode::corrupt, "end where the end records begin");
   refuses(build_zip({plain}, {.directory_size = 46}), ErrorCode::corrupt, "end where the end records begin");

@@ -26,7 +26,7 @@ class Builder {
 
   std::uint32_t storage(const std::vector<float>& values) {
     std::vector<std::byte> bytes(values.size() * sizeof(float));
-    std::memcpy(bytes.data(), values.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
     Storage made;
     made.key = std::to_string(checkpoint.storages.size());
     made.dtype = DType::float32;
