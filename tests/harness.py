@@ -57,7 +57,9 @@ class Suite:
         return bool(good)
 
     def equal(self, name, got, expected, context=""):
-        return self.check(name, got == expected, lambda: f"{context}\n     got: {got!r}\nexpected: {expected!r}".lstrip())
+        return self.check(
+            name, got == expected, lambda: f"{context}\n     got: {got!r}\nexpected: {expected!r}".lstrip()
+        )
 
     @contextmanager
     def group(self, name):
@@ -66,6 +68,7 @@ class Suite:
             yield
         except Exception as error:  # a test that breaks is a test that fails, and the next group still runs
             import traceback
+
             self.fail(name, "".join(traceback.format_exception(error)))
         parts = [f"{self.passed - passed} passed"]
         if self.failed > failed:
@@ -114,12 +117,21 @@ class Ckpt:
     def __call__(self, *args, stdin=b"", cwd=None, timeout=120):
         limit = None
         if self.memory:
+
             def limit():
                 resource.setrlimit(resource.RLIMIT_AS, (self.memory, self.memory))
+
         args = [os.fspath(a) for a in args]
         try:
-            done = subprocess.run([self.path, *args], input=stdin, capture_output=True, cwd=cwd, timeout=timeout,
-                                  preexec_fn=limit, env=environment())
+            done = subprocess.run(
+                [self.path, *args],
+                input=stdin,
+                capture_output=True,
+                cwd=cwd,
+                timeout=timeout,
+                preexec_fn=limit,
+                env=environment(),
+            )
         except subprocess.TimeoutExpired as late:
             return Result(args, -1, late.stdout or b"", late.stderr or b"", timed_out=True)
         return Result(args, done.returncode, done.stdout, done.stderr)
@@ -127,8 +139,11 @@ class Ckpt:
 
 def environment(**extra):
     """The same for every run: no colour, a plain locale, nothing of the caller's that changes output."""
-    keep = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") or
-            k.endswith("SAN_OPTIONS")}
+    keep = {
+        k: v
+        for k, v in os.environ.items()
+        if k in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") or k.endswith("SAN_OPTIONS")
+    }
     return {**keep, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **extra}
 
 

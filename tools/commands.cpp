@@ -56,6 +56,7 @@ Error unknown_command(const std::string& word) {
     if (::access(word.c_str(), F_OK) == 0) return usage_error("no command given", "ckpt inspect " + shell_word(word));
   }
   std::vector<std::string_view> names;
+  names.reserve(table.size());
   for (const Command* command : table) names.push_back(command->name);
   const auto meant = nearest(word, names);
   return usage_error((word[0] == '-' ? "unknown option '" : "unknown command '") + word + "'",

@@ -81,6 +81,7 @@ std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& ma
     if (target != storage.location) ++counts[{storage.location, target}];
   }
   std::vector<std::string> out;
+  out.reserve(counts.size());
   for (const auto& [move, count] : counts) {
     out.push_back(count_text(count, "storage") + " " + move.first + " -> " + move.second);
   }

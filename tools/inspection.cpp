@@ -108,10 +108,10 @@ StateDictSummary summary_of(const Checkpoint& checkpoint, const StateDict& state
 }  // namespace
 
 std::uint64_t logical_bytes(const Tensor& tensor) {
-  if (tensor.parts.empty()) return capped_multiply(element_count(tensor.info), dtype_size(tensor.info.dtype));
+  if (tensor.parts.empty()) return capped_multiply(element_count(packed(tensor.info)), dtype_size(tensor.info.dtype));
   std::uint64_t sum = 0;
   for (const Tensor::Part& part : tensor.parts) {
-    sum = capped_add(sum, capped_multiply(element_count(part.tensor.info), dtype_size(part.tensor.info.dtype)));
+    sum = capped_add(sum, capped_multiply(element_count(packed(part.tensor.info)), dtype_size(part.tensor.info.dtype)));
   }
   return sum;
 }

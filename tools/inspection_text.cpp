@@ -12,8 +12,9 @@ constexpr std::size_t shown_storages = 5;
 
 std::string heading(const Inspection& inspection, const Colours& colours) {
   const Checkpoint& checkpoint = *inspection.checkpoint;
-  return colours.bold(printable(inspection.file)) + ": " + checkpoint.format + (checkpoint.gzip ? ", gzip, " : ", ") +
-         size_text(inspection.file_bytes) + " on disk, pickle protocol " + std::to_string(checkpoint.protocol) + "\n";
+  return colours.bold(inspection.file == "-" ? "standard input" : printable(inspection.file)) + ": " +
+         checkpoint.format + (checkpoint.gzip ? ", gzip, " : ", ") + size_text(inspection.file_bytes) +
+         " on disk, pickle protocol " + std::to_string(checkpoint.protocol) + "\n";
 }
 
 std::string dtype_text(const TensorInfo& info) {
@@ -70,7 +71,8 @@ std::string prefix_note(const StateDictSummary& state_dict) {
   if (state_dict.prefix.empty()) return "";
   const std::string how_many =
       state_dict.prefixed_keys == state_dict.keys ? "all" : count_text(state_dict.prefixed_keys);
-  return ", " + how_many + " of them start with \"" + state_dict.prefix + "\"";
+  return ", " + how_many + (how_many == "1" ? " of them starts" : " of them start") + " with \"" + state_dict.prefix +
+         "\"";
 }
 
 std::string state_dicts(const Inspection& inspection) {
@@ -91,6 +93,7 @@ std::string globals(const Inspection& inspection, const Colours& colours) {
     return std::count_if(all.begin(), all.end(), [&](const GlobalUse& global) { return global.verdict == verdict; });
   };
   const auto unknown = count(Verdict::unknown), dangerous = count(Verdict::dangerous);
+  if (all.empty()) return "globals: none\n";
   std::string out = "globals: " + std::to_string(count(Verdict::known)) + " known";
   if (unknown > 0) out += ", " + std::to_string(unknown) + " unknown";
   if (dangerous > 0) out += ", " + colours.red(std::to_string(dangerous) + " dangerous");
@@ -100,7 +103,7 @@ std::string globals(const Inspection& inspection, const Colours& colours) {
     const std::string name = printable(global.module + "." + global.name);
     const std::string line = (global.verdict == Verdict::dangerous ? "dangerous: " : "unknown: ") + name;
     out += "  " + (global.verdict == Verdict::dangerous ? colours.red(line) : line) + " (at byte " +
-           std::to_string(global.offset) + " of the pickle)\n";
+           std::to_string(global.offset) + ")\n";
   }
   return out;
 }

@@ -31,6 +31,24 @@ void print_line(std::string_view kind, std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+/// What to do about an error that brings no hint of its own.
+std::string hint_for(const Error& error) {
+  if (!error.hint().empty() || error.is_output()) return error.hint();
+  const std::string file = error.file().empty() ? "FILE" : error.file().substr(0, error.file().find(": "));
+  switch (error.code()) {
+    case ErrorCode::truncated:
+      return "the copy or download of it stopped early: fetch it again";
+    case ErrorCode::corrupt:
+      return "ckpt verify " + file + " lists all that is wrong with it; an earlier copy may be whole";
+    case ErrorCode::unsupported:
+      return "ckpt formats lists what ckpt reads and writes";
+    case ErrorCode::limit_exceeded:
+      return "no real checkpoint comes near this cap: the file is damaged, or made to do harm";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 int exit_status(const Error& error) {
@@ -62,6 +80,13 @@ void print(std::string_view text) {
 }
 
 void print_warning(std::string_view text) { print_line("ckpt: warning: ", text); }
+void warn_of_trailing_bytes(const Checkpoint& checkpoint, const std::string& file) {
+  const std::uint64_t trailing = finish_reading(checkpoint);
+  if (trailing > 0)
+    print_warning(file + ": " + std::to_string(trailing) +
+                  " bytes follow the gzip stream, belong to nothing and are left out");
+}
+
 void print_note(std::string_view text) { print_line("ckpt: note: ", text); }
 void print_hint(std::string_view text) { print_line("hint: ", text); }
 
@@ -71,7 +96,7 @@ int guarded(const std::function<int()>& work, const std::string& file) {
   } catch (Error& error) {
     if (!file.empty()) error.in(file);
     print_line("ckpt: ", error.what());
-    if (!error.hint().empty()) print_hint(error.hint());
+    if (const std::string hint = hint_for(error); !hint.empty()) print_hint(hint);
     return exit_status(error);
   } catch (const std::bad_alloc&) {
     print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "memory ran out");

@@ -45,8 +45,9 @@ Checkpoint strip_prefixes(Checkpoint checkpoint, const std::vector<std::string>&
     auto [edited, report] = strip_prefix(std::move(checkpoint), prefix);
     checkpoint = std::move(edited);
     const std::size_t keys = report.changed + report.unchanged;
-    done.push_back("prefix " + quoted(prefix) + " taken from " + count_text(report.changed) + " of " +
-                   count_text(keys, "key"));
+    if (keys > 0)
+      done.push_back("prefix " + quoted(prefix) + " taken from " + count_text(report.changed) + " of " +
+                     count_text(keys, "key"));
     if (!quiet) note_unchanged(checkpoint, report, prefix);
   }
   return checkpoint;
@@ -57,7 +58,8 @@ Checkpoint add_prefixes(Checkpoint checkpoint, const std::vector<std::string>& p
   for (const std::string& prefix : prefixes) {
     auto [edited, report] = add_prefix(std::move(checkpoint), prefix);
     checkpoint = std::move(edited);
-    done.push_back("prefix " + quoted(prefix) + " added to " + count_text(report.changed, "key"));
+    if (report.changed > 0)
+      done.push_back("prefix " + quoted(prefix) + " added to " + count_text(report.changed, "key"));
     if (!quiet && report.state_dicts == 0) note_no_state_dict(checkpoint);
   }
   return checkpoint;

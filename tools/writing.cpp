@@ -149,6 +149,7 @@ Checkpoint load_input(const Job& job) {
 
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
   const SaveReport report = save_as_planned(checkpoint, job);
+  warn_of_trailing_bytes(checkpoint, job.in);
   tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
   std::string line = printable(shown_output(job)) + ": " + report.format + ", " +

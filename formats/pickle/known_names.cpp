@@ -74,6 +74,7 @@ constexpr Module modules[] = {
      "preserve_format qint32 qint8 qscheme quint2x4 quint4x2 quint8 short sparse_bsc sparse_bsr sparse_coo "
      "sparse_csc sparse_csr strided uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 uint8"},
     {"torch._C", "Generator Size device"},
+    {"torch._C._nn", "gelu"},
     {"torch._dynamo.decorators", "_DimRange"},
     {"torch._tensor", "_rebuild_from_type _rebuild_from_type_v2"},
     {"torch._utils",
@@ -107,6 +108,8 @@ constexpr Module modules[] = {
      "build_boollist build_doublelist build_intlist build_tensor_from_id build_tensorlist restore_type_tag"},
     {"torch.nested._internal.nested_tensor", "NestedTensor _rebuild_njt"},
     {"torch.nn.backends.thnn", "_get_thnn_function_backend"},
+    {"torch.nn.functional",  // activations, which transformer layers hold as functions
+     "elu gelu hardswish leaky_relu log_softmax mish relu relu6 selu sigmoid silu softmax softplus tanh"},
     {"torch.nn.parallel.data_parallel", "DataParallel"},
     {"torch.nn.parallel.distributed", "DistributedDataParallel"},
     {"torch.nn.parameter", "Buffer Parameter UninitializedBuffer UninitializedParameter"},

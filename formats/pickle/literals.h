@@ -11,8 +11,11 @@ namespace ckpt::pickle {
 /// Inside of the quotes of Python 2's repr of a str: backslash escapes resolved, as codecs.escape_decode does.
 /// None where the escape is broken.
 std::optional<std::string> unescape_string(std::string_view escaped);
-/// The repr, quotes included.
+/// Python 2's repr, quotes included.
 std::string quote_string(std::string_view bytes);
+
+/// The shortest decimal that reads as the same float, as Python's repr spells it ("1.0", "1e+16", "nan").
+std::string float_repr(double value);
 
 /// Python's raw-unicode-escape to UTF-8 (lone surrogates allowed); none where an escape is broken.
 std::optional<std::string> unescape_unicode(std::string_view escaped);
@@ -28,6 +31,8 @@ std::string latin1_to_utf8(std::string_view bytes);
 std::string integer_bytes(std::int64_t value);
 /// The value, where it fits 64 bits.
 std::optional<std::int64_t> small_integer(std::string_view twos_complement);
+/// What C's strtol makes of a number with a leading zero, in octal; none where it is none or past 64 bits.
+std::optional<std::int64_t> octal_integer(std::string_view digits);
 /// A decimal number of at most limits::integer_digits digits, with an optional sign; none where it is no number.
 /// Throws Error (limit_exceeded).
 std::optional<std::string> decimal_to_bytes(std::string_view decimal);

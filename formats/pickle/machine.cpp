@@ -217,20 +217,20 @@ void Machine::keep_unreached() {
 }
 
 Program Machine::run() {
-  int highest = 0;
+  bool uses_protocol1 = false;
   for (;;) {
     const Op op = scanner_.next();
     at_ = op.offset;
     ++now_;
     if (now_ == std::numeric_limits<Time>::max())
       fail("the pickle has more than 4,294,967,294 instructions", {}, ErrorCode::limit_exceeded);
-    highest = std::max(highest, opcode_table[op.code].protocol);
+    uses_protocol1 = uses_protocol1 || opcode_table[op.code].protocol == 1;
     if (!step(op)) break;
   }
   program_.root = pop().id;
   for (const Slot& slot : stack_) discard(slot.id);
   keep_unreached();
-  if (!declared_) program_.protocol = std::min(highest, 1);
+  if (!declared_) program_.protocol = uses_protocol1 ? 1 : 0;
   program_.end = scanner_.offset();
   return std::move(program_);
 }

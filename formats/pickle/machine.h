@@ -12,7 +12,7 @@ namespace ckpt::pickle {
 /// What one pickle says, with nothing of it run.
 struct Program {
   ValueId root = no_value;
-  int protocol = 0;                ///< as its PROTO says; without one, the lowest that has all its opcodes
+  int protocol = 0;                ///< as its PROTO says; without one, 1 where it has opcodes of that, else 0
   std::uint64_t end = 0;           ///< offset after STOP
   std::vector<ValueId> discarded;  ///< values that the program made, dropped, and that the root does not reach
   std::vector<GlobalUse> globals;  ///< each name once, judged by policy

@@ -13,10 +13,18 @@ void Machine::push_integer(const Op& op, std::string_view twos_complement) {
 }
 
 void Machine::push_int_line(const Op& op) {
-  if (op.code == INT && (op.text == "00" || op.text == "01")) return made(op, graph_.make_boolean(op.text == "01"));
+  // To CPython two characters that say 0 or 1 are a bool, however they say it.
+  if (op.code == INT && (op.text == "00" || op.text == "-0" || op.text == "+0"))
+    return made(op, graph_.make_boolean(false));
+  if (op.code == INT && (op.text == "01" || op.text == "+1")) return made(op, graph_.make_boolean(true));
   std::string_view digits = op.text;
   if (digits.ends_with('\r')) digits.remove_suffix(1);
   if (op.code == LONG && digits.ends_with('L')) digits.remove_suffix(1);
+  if (op.code == INT && digits.size() > 1 && digits[digits[0] == '-' ? 1 : 0] == '0') {
+    const auto octal = octal_integer(digits);
+    if (!octal) fail("'" + std::string(op.text.substr(0, 40)) + "' is no integer", "octal digits after the 0");
+    return made(op, graph_.make_integer(*octal));
+  }
   const auto bytes = decimal_to_bytes(digits);
   if (!bytes) fail("'" + std::string(op.text.substr(0, 40)) + "' is no integer", "decimal digits");
   push_integer(op, *bytes);

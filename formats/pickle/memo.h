@@ -13,16 +13,17 @@ namespace ckpt::pickle {
 /// claims allocates nothing.
 class Memo {
  public:
-  /// False where the index is past limits::pickle_memo.
+  /// False where there are more than limits::pickle_memo entries.
   bool put(std::uint64_t index, ValueId id) {
-    if (index < dense_.size() + 4096) {
+    const bool is_new = get(index) == no_value;
+    if (index < dense_.size() || index < 2 * count_ + 256) {
       if (index >= dense_.size()) dense_.resize(index + 1, no_value);
-      count_ += dense_[index] == no_value;
       dense_[index] = id;
-      return dense_.size() <= limits::pickle_memo;
+    } else {
+      sparse_[index] = id;
     }
-    count_ += sparse_.insert_or_assign(index, id).second;
-    return sparse_.size() <= limits::pickle_memo;
+    count_ += is_new ? 1 : 0;
+    return count_ <= limits::pickle_memo;
   }
 
   /// no_value where nothing was put.

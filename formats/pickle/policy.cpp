@@ -65,7 +65,6 @@ bool is_dangerous_module(std::string_view module) {
 Verdict judge_global(std::string_view module, std::string_view name) {
   const auto [module3, name3] = to_python3(module, name);
   if (is_known_name(module3, name3)) return Verdict::known;
-  if (module == "torch.storage" && name == "_load_from_bytes") return Verdict::unknown;
   if (is_dangerous_module(module) || is_dangerous_module(module3)) return Verdict::dangerous;
   if (!is_spelt_right(module) || !is_spelt_right(name)) return Verdict::dangerous;
   return reaches_out(name) ? Verdict::dangerous : Verdict::unknown;

@@ -15,8 +15,8 @@ inline constexpr std::string_view extension_module = "copyreg.extension";
 /// dangerous: any other name of a Python's standard library, of torch or numpy, or of a package that runs code or
 /// talks to a network (pickle/dangerous_modules.cpp); extension codes; names that reach through a class or module for
 /// another ("OrderedDict.__init__.__globals__", a third party's "os"); names that no import statement could spell.
-/// unknown: everything else, `__main__` and TorchScript's `__torch__` included. Also torch.storage._load_from_bytes:
-/// it loads the pickle it is given, so it is as safe as that pickle, which the reader of the checkpoint judges too.
+/// unknown: everything else, `__main__` and TorchScript's `__torch__` included.
+/// torch.storage._load_from_bytes is dangerous by these rules, and is: the pickle that it loads has not been judged.
 Verdict judge_global(std::string_view module, std::string_view name);
 
 }  // namespace ckpt

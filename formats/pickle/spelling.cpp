@@ -1,6 +1,5 @@
 #include "pickle/spelling.h"
 
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <tuple>
@@ -107,9 +106,7 @@ void write_big_integer(std::string& out, std::string_view bytes, std::uint8_t fo
 
 void write_real(std::string& out, double value, std::uint8_t form, int protocol) {
   if (form == FLOAT || protocol == 0) {
-    char digits[64];
-    const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-    return put_line(out, FLOAT, {digits, static_cast<std::size_t>(end - digits)});
+    return put_line(out, FLOAT, float_repr(value));
   }
   std::uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -127,8 +124,8 @@ void write_encoded(std::string& out, std::string_view bytes, int protocol) {
   put_op(out, REDUCE);
 }
 
-void write_bytearray(std::string& out, std::string_view bytes, int protocol) {
-  if (protocol >= 5) return put_counted<std::uint64_t>(out, BYTEARRAY8, bytes);
+void write_bytearray(std::string& out, std::string_view bytes, std::uint8_t form, int protocol) {
+  if (protocol >= 5 || form == BYTEARRAY8) return put_counted<std::uint64_t>(out, BYTEARRAY8, bytes);
   write_global(out, "builtins", "bytearray", protocol);
   if (protocol < 2) put_op(out, MARK);
   if (protocol >= 3)
@@ -139,37 +136,52 @@ void write_bytearray(std::string& out, std::string_view bytes, int protocol) {
   put_op(out, REDUCE);
 }
 
-void write_named_global(std::string& out, const ValueGraph& graph, ValueId id, const Spelling& spelling) {
-  std::string module(graph.module(id)), name(graph.name(id));
-  if (spelling.source_protocol < 3) std::tie(module, name) = to_python3(module, name);
-  const bool unsayable = module.find('\n') != std::string::npos || name.find('\n') != std::string::npos;
-  const bool nested = spelling.source_protocol >= 4 && name.find('.') != std::string::npos;
-  if (unsayable || (nested && spelling.protocol < 4))
-    throw Error(ErrorCode::unsupported, "the global '" + module + "' '" + name + "' has a name that protocol " +
-                                            std::to_string(spelling.protocol) + " cannot say")
-        .hint("write with --protocol 4");
-  if (spelling.protocol >= 4) {
-    write_str(out, module, 0, spelling.protocol);
-    write_str(out, name, 0, spelling.protocol);
-    return put_op(out, STACK_GLOBAL);
+void write_extension(std::string& out, std::int64_t code, std::uint8_t form) {
+  const auto value = static_cast<std::uint64_t>(code);
+  if (value <= max_u8 && (form == 0 || form == EXT1)) {
+    put_op(out, EXT1);
+    append_le(out, static_cast<std::uint8_t>(code));
+  } else if (value <= max_u16 && form != EXT4) {
+    put_op(out, EXT2);
+    append_le(out, static_cast<std::uint16_t>(code));
+  } else {
+    put_op(out, EXT4);
+    append_le(out, static_cast<std::int32_t>(code));
   }
-  write_global(out, module, name, spelling.protocol);
+}
+
+void write_named_global(std::string& out, const ValueGraph& graph, ValueId id, const Spelling& spelling) {
+  const auto [module, name] = spelt_name(graph, id, spelling);
+  if (spelling.protocol < 4) return put_line(out, GLOBAL, module + "\n" + name);
+  write_str(out, module, 0, spelling.protocol);
+  write_str(out, name, 0, spelling.protocol);
+  put_op(out, STACK_GLOBAL);
 }
 
 }  // namespace
 
-std::uint8_t Spelling::form(std::uint8_t source_form) const {
-  if (!keep_forms || source_form == 0) return 0;
-  return opcode_table[source_form].protocol <= protocol ? source_form : 0;
-}
-
 void write_str(std::string& out, std::string_view utf8, std::uint8_t form, int protocol) {
   if (form == UNICODE || (form == 0 && protocol == 0)) return put_line(out, UNICODE, escape_unicode(utf8));
-  const bool has_short = protocol >= 4;
+  const bool has_short = protocol >= 4 || form == SHORT_BINUNICODE || form == BINUNICODE8;
   put_counted(out,
               {static_cast<std::uint8_t>(has_short ? SHORT_BINUNICODE : 0), BINUNICODE,
                static_cast<std::uint8_t>(has_short ? BINUNICODE8 : 0)},
               utf8, form);
+}
+
+std::pair<std::string, std::string> spelt_name(const ValueGraph& graph, ValueId id, const Spelling& spelling) {
+  std::string module(graph.module(id)), name(graph.name(id));
+  const bool unsayable = module.find('\n') != std::string::npos || name.find('\n') != std::string::npos;
+  const bool nested = spelling.source_protocol >= 4 && name.find('.') != std::string::npos;
+  if (spelling.protocol < 4 && (unsayable || nested))
+    throw Error(ErrorCode::unsupported, "the global '" + module + "' '" + name + "' has a name that protocol " +
+                                            std::to_string(spelling.protocol) + " cannot say")
+        .hint("write with --protocol 4");
+  if (spelling.source_protocol < 3 && spelling.protocol >= 3) return to_python3(module, name);
+  if (spelling.source_protocol < 3 || spelling.protocol >= 3) return {module, name};
+  // A name that would come back as another (FileNotFoundError as OSError) stays: Python 3 finds it as it is.
+  const auto old = to_python2(module, name);
+  return to_python3(old.first, old.second) == std::pair(module, name) ? old : std::pair(module, name);
 }
 
 void write_global(std::string& out, std::string_view module, std::string_view name, int protocol) {
@@ -186,7 +198,7 @@ void write_atom(std::string& out, const ValueGraph& graph, ValueId id, const Spe
     case ValueKind::none:
       return put_op(out, NONE);
     case ValueKind::boolean:
-      if (form == INT || protocol < 2) return put_line(out, INT, graph.boolean(id) ? "01" : "00");
+      if (form == INT || (form == 0 && protocol < 2)) return put_line(out, INT, graph.boolean(id) ? "01" : "00");
       return put_op(out, graph.boolean(id) ? NEWTRUE : NEWFALSE);
     case ValueKind::integer:
       return write_integer(out, graph.integer(id), form, protocol);
@@ -197,27 +209,22 @@ void write_atom(std::string& out, const ValueGraph& graph, ValueId id, const Spe
     case ValueKind::str:
       return write_str(out, graph.text(id), form, protocol);
     case ValueKind::bytes:
-      if (protocol < 3) return write_encoded(out, graph.text(id), protocol);
-      return put_counted(out, {SHORT_BINBYTES, BINBYTES, static_cast<std::uint8_t>(protocol >= 4 ? BINBYTES8 : 0)},
-                         graph.text(id), form);
+      if (protocol < 3 && form == 0) return write_encoded(out, graph.text(id), protocol);
+      return put_counted(
+          out,
+          {SHORT_BINBYTES, BINBYTES, static_cast<std::uint8_t>(protocol >= 4 || form == BINBYTES8 ? BINBYTES8 : 0)},
+          graph.text(id), form);
     case ValueKind::bytearray:
-      return write_bytearray(out, graph.text(id), protocol);
+      return write_bytearray(out, graph.text(id), form, protocol);
     case ValueKind::py2_str:
       if (form == STRING || protocol == 0) return put_line(out, STRING, quote_string(graph.text(id)));
       return put_counted(out, {SHORT_BINSTRING, BINSTRING, 0}, graph.text(id), form);
     case ValueKind::extension:
-      if (graph.integer(id) <= static_cast<std::int64_t>(max_u8)) {
-        put_op(out, EXT1);
-        return append_le(out, static_cast<std::uint8_t>(graph.integer(id)));
-      }
-      put_op(out, EXT4);
-      return append_le(out, static_cast<std::int32_t>(graph.integer(id)));
+      return write_extension(out, graph.integer(id), form);
     default:
       break;
   }
-  const bool same_names = (spelling.source_protocol < 3) == (protocol < 3);
-  if (form == GLOBAL && same_names)
-    return put_line(out, GLOBAL, std::string(graph.module(id)) + "\n" + std::string(graph.name(id)));
+  if (form == GLOBAL) return put_line(out, GLOBAL, std::string(graph.module(id)) + "\n" + std::string(graph.name(id)));
   write_named_global(out, graph, id, spelling);
 }
 

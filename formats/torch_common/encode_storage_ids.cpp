@@ -113,6 +113,9 @@ class Encoder {
       classes[id] = items[1];
     }
     if (classes.empty()) return;
+    if (classes.contains(checkpoint_.root))
+      throw Error(ErrorCode::unsupported, "the file holds a class and nothing else")
+          .hint("write with --format torch-legacy");
     const auto replaced = [&](ValueId item) { return classes.contains(item); };
     for (ValueId id = 0; id < count; ++id) {
       for (std::size_t i = 0; i < values_.items(id).size(); ++i)

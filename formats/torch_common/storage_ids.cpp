@@ -45,6 +45,19 @@ std::string with_bytes(std::uint64_t elements, StorageType type) {
   return std::to_string(elements) + " elements of " + std::string(dtype_name(type.dtype));
 }
 
+/// A view's key stands for one range of one storage, as a storage's key does for one storage.
+void check_views(const Checkpoint& checkpoint) {
+  std::unordered_map<std::string_view, const StorageUse*> views;
+  for (const auto& [id, use] : checkpoint.storage_uses) {
+    if (use.view_key.empty()) continue;
+    const StorageUse& first = *views.try_emplace(use.view_key, &use).first->second;
+    if (first.storage != use.storage || first.view_offset != use.view_offset || first.view_size != use.view_size)
+      broken("the key '" + use.view_key + "' for two views", "one range a key");
+  }
+  for (const Storage& storage : checkpoint.storages)
+    if (views.contains(storage.key)) broken("the key '" + storage.key + "' for a storage and for a view", "two keys");
+}
+
 }  // namespace
 
 std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id) {
@@ -87,6 +100,9 @@ void collect_storages(Checkpoint& checkpoint) {
         throw Error(ErrorCode::corrupt, "persistent id '" + text.substr(0, 80) + "'")
             .expected("a tuple that names a storage");
       values.set_item(id, 0, *tuple);
+      // Only storages: any other class named in a text would have passed by the policy.
+      if (!decode_storage_id(values, *tuple))
+        throw Error(ErrorCode::unsupported, "persistent id '" + text.substr(0, 80) + "'").expected("a storage's");
     }
     const auto storage = decode_storage_id(values, values.items(id)[0]);
     if (!storage) continue;
@@ -101,8 +117,10 @@ void collect_storages(Checkpoint& checkpoint) {
                                      .byte_order = ByteOrder::little,
                                      .bytes = nullptr});
     } else {
-      const Storage& first = checkpoint.storages[found->second];
-      if (first.dtype != storage->type.dtype || first.typed != storage->type.typed || first.nbytes != storage->nbytes)
+      Storage& first = checkpoint.storages[found->second];
+      // Bytes named once as torch.ByteStorage and once as torch.UntypedStorage are the same bytes.
+      first.typed |= storage->type.typed;
+      if (first.dtype != storage->type.dtype || first.nbytes != storage->nbytes)
         throw Error(ErrorCode::corrupt, "storage '" + storage->key + "' is named once as " +
                                             std::to_string(first.nbytes) + " bytes of " +
                                             std::string(dtype_name(first.dtype)) + " and once as " +
@@ -111,6 +129,7 @@ void collect_storages(Checkpoint& checkpoint) {
     }
     checkpoint.storage_uses[id] = {found->second, storage->view_key, storage->view_offset, storage->view_size};
   }
+  check_views(checkpoint);
 }
 
 }  // namespace ckpt::torch

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ckpt/error.h"
+#include "ckpt/state_dict.h"
 #include "io/bytes.h"
 #include "torch_common/arguments.h"
 #include "torch_common/storage_types.h"
@@ -56,6 +57,7 @@ class Decoder {
       if (values_.kind(id) != ValueKind::object) continue;
       const auto items = values_.items(id);
       if (values_.kind(items[0]) != ValueKind::global) continue;
+      current_ = id;
       std::optional<Tensor> tensor = decode(id, items);
       if (!tensor) continue;
       tensor->value = id;
@@ -63,6 +65,9 @@ class Decoder {
       checkpoint_.tensors.push_back(std::move(*tensor));
     }
   }
+
+  /// The object that is being decoded.
+  [[nodiscard]] ValueId current() const { return current_; }
 
  private:
   std::optional<Tensor> decode(ValueId id, std::span<const ValueId> items);
@@ -72,6 +77,7 @@ class Decoder {
   std::optional<Tensor> wrapped(ValueId id) const;
 
   Tensor strided(const Arguments& arguments, std::size_t storage, std::optional<DType> dtype);
+  void read_lazy_views(ValueId metadata, TensorInfo& info) const;
   Tensor sparse(const Arguments& arguments);
   Tensor nested(const Arguments& arguments);
   Tensor storageless(const Arguments& arguments, std::size_t dtype, std::size_t shape, std::string device);
@@ -81,6 +87,7 @@ class Decoder {
   Checkpoint& checkpoint_;
   const ValueGraph& values_;
   std::unordered_map<ValueId, std::size_t> places_;
+  ValueId current_ = no_value;
 };
 
 std::optional<Tensor> Decoder::wrapped(ValueId id) const {
@@ -103,8 +110,20 @@ Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::op
   const bool viewed = !use->second.view_key.empty();
   tensor.view_offset = use->second.view_offset;
   const std::uint64_t bytes = viewed ? use->second.view_size * dtype_size(holds.dtype) : holds.nbytes;
-  check_geometry(tensor.info, bytes / dtype_size(tensor.info.dtype), ", what its storage '" + holds.key + "' holds");
+  check_geometry(tensor.info, std::numeric_limits<std::uint64_t>::max(), "");
+  check_geometry(packed(tensor.info), bytes / dtype_size(tensor.info.dtype),
+                 ", what its storage '" + holds.key + "' holds");
   return tensor;
+}
+
+/// The last argument that torch gives a tensor's rebuilding: {'conj': True, 'neg': True}, or None.
+void Decoder::read_lazy_views(ValueId metadata, TensorInfo& info) const {
+  if (!is_mapping(values_, metadata)) return;
+  for (const MappingEntry& entry : mapping_entries(values_, metadata)) {
+    if (values_.kind(entry.key) != ValueKind::str || values_.kind(entry.value) != ValueKind::boolean) continue;
+    if (values_.text(entry.key) == "conj") info.conjugate = values_.boolean(entry.value);
+    if (values_.text(entry.key) == "neg") info.negative = values_.boolean(entry.value);
+  }
 }
 
 Tensor::Part Decoder::part(std::string name, const Arguments& arguments, std::size_t index) const {
@@ -185,11 +204,15 @@ Tensor Decoder::storageless(const Arguments& arguments, std::size_t dtype, std::
 std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& arguments) {
   if (name == "_rebuild_tensor" || name == "_rebuild_tensor_v2" || name == "_rebuild_qtensor") {
     arguments.expect(4);
-    return strided(arguments, 0, std::nullopt);
+    Tensor tensor = strided(arguments, 0, std::nullopt);
+    if (name == "_rebuild_tensor_v2" && arguments.size() > 6) read_lazy_views(arguments.at(6), tensor.info);
+    return tensor;
   }
   if (name == "_rebuild_tensor_v3") {
     arguments.expect(7);
-    return strided(arguments, 0, arguments.dtype(6));
+    Tensor tensor = strided(arguments, 0, arguments.dtype(6));
+    if (arguments.size() > 7) read_lazy_views(arguments.at(7), tensor.info);
+    return tensor;
   }
   if (name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state" ||
       name == "_rebuild_device_tensor_from_cpu_tensor") {
@@ -248,6 +271,18 @@ std::optional<Tensor> Decoder::decode(ValueId id, std::span<const ValueId> items
 
 }  // namespace
 
-void decode_tensors(Checkpoint& checkpoint) { Decoder(checkpoint).run(); }
+void decode_tensors(Checkpoint& checkpoint) {
+  Decoder decoder(checkpoint);
+  try {
+    decoder.run();
+  } catch (Error& error) {
+    // The name costs a walk, which only a message is worth.
+    checkpoint.tensors.assign(1, Tensor{});
+    checkpoint.tensors.front().value = decoder.current();
+    const auto names = tensor_names(checkpoint);
+    checkpoint.tensors.clear();
+    throw names.empty() ? error : error.within("tensor '" + names.front().name + "'");
+  }
+}
 
 }  // namespace ckpt::torch

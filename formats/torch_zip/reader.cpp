@@ -17,25 +17,31 @@ namespace {
 constexpr std::string_view pickle_name = "data.pkl";
 constexpr std::string_view storage_folder = "data/";
 
+[[noreturn]] void refuse_torchscript(const std::string& mark, const ByteSource& source) {
+  throw Error(ErrorCode::unsupported, "a TorchScript archive (it holds " + mark + ")")
+      .expected("a checkpoint written by torch.save")
+      .in(source.name())
+      .hint("in Python: torch.save(torch.jit.load(\"" + source.name() + "\").state_dict(), \"weights.pt\")");
+}
+
 /// The folder that holds data.pkl; every member must lie in it.
 std::string find_root(const ZipReader& zip, const ByteSource& source) {
-  std::string root;
-  std::size_t pickles = 0;
+  std::vector<std::string> pickles;
   for (const ZipMember& member : zip.members()) {
-    const std::string_view name = member.name;
-    const auto slash = name.find('/');
-    if (slash == std::string_view::npos || name.substr(slash + 1) != pickle_name) continue;
-    root = name.substr(0, slash);
-    ++pickles;
+    if (member.name.ends_with("/constants.pkl")) refuse_torchscript("constants.pkl and code", source);
+    if (member.name.ends_with("/model.json")) refuse_torchscript("model.json, as in 2019", source);
+    if (member.name.ends_with("/" + std::string(pickle_name))) pickles.push_back(member.name);
   }
-  if (pickles == 0)
+  if (pickles.empty())
     throw Error(ErrorCode::unsupported, "a zip archive without a data.pkl")
         .expected("a PyTorch checkpoint")
+        .in(source.name())
+        .hint("unzip -l " + source.name() + " shows what it holds");
+  if (pickles.size() > 1)
+    throw Error(ErrorCode::corrupt, "the archive holds two pickles, '" + pickles[0] + "' and '" + pickles[1] + "'")
+        .expected("one data.pkl")
         .in(source.name());
-  if (pickles > 1)
-    throw Error(ErrorCode::corrupt, "the archive holds " + std::to_string(pickles) + " folders with a data.pkl")
-        .expected("one")
-        .in(source.name());
+  const std::string root = pickles[0].substr(0, pickles[0].find('/'));
   for (const ZipMember& member : zip.members())
     if (!member.name.starts_with(root + "/"))
       throw Error(ErrorCode::corrupt, "member '" + member.name + "' lies outside the folder '" + root + "'")
@@ -43,14 +49,6 @@ std::string find_root(const ZipReader& zip, const ByteSource& source) {
           .at(member.header_offset)
           .in(source.name());
   return root;
-}
-
-void refuse_torchscript(const ZipReader& zip, const std::string& root, const ByteSource& source) {
-  if (zip.find(root + "/constants.pkl") == nullptr) return;
-  throw Error(ErrorCode::unsupported, "a TorchScript archive (it holds constants.pkl and code)")
-      .expected("a checkpoint written by torch.save")
-      .in(source.name())
-      .hint("in Python: torch.save(torch.jit.load(\"" + source.name() + "\").state_dict(), \"weights.pt\")");
 }
 
 std::string read_text(const ZipReader& zip, const ZipMember& member) {
@@ -75,6 +73,12 @@ ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const B
 /// Gives each storage its member, in the order of the file, and renumbers the uses accordingly.
 void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::string& root, ByteOrder order,
                      const ReadContext& context) {
+  for (const auto& [id, use] : checkpoint.storage_uses)
+    if (!use.view_key.empty())
+      throw Error(ErrorCode::corrupt,
+                  "the pickle names a view of storage '" + checkpoint.storages[use.storage].key + "'")
+          .expected("whole storages, as in every zip file")
+          .in(checkpoint.file);
   const auto count = checkpoint.storages.size();
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_offset;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -87,7 +91,7 @@ void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::st
           Error(ErrorCode::corrupt, "the pickle names storage '" + storage.key + "', which the archive does not hold")
               .expected("member '" + name + "'")
               .in(checkpoint.file),
-          name);
+          "");
       storage.bytes = memory_source({}, name);
       by_offset.emplace_back(0, i);
       continue;
@@ -97,7 +101,7 @@ void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::st
                          .expected(std::to_string(storage.nbytes) + ", as the pickle says")
                          .at(member->data_offset)
                          .in(checkpoint.file),
-                     name);
+                     "");
     storage.bytes = zip.read(*member);
     by_offset.emplace_back(member->data_offset, i);
   }
@@ -145,7 +149,6 @@ bool probe_zip(const ByteSource& source) { return is_zip(source); }
 Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   const ZipReader zip = ZipReader::open(source, context);
   const std::string root = find_root(zip, *source);
-  refuse_torchscript(zip, root, *source);
   if (zip.find(root + "/version") == nullptr && zip.find(root + "/.data/version") == nullptr)
     throw Error(ErrorCode::corrupt, "the archive has no member '" + root + "/version'")
         .expected("the version that torch.save writes")
@@ -158,6 +161,8 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   const ByteSourcePtr pickle_bytes =
       memory_source(read_all(*zip.read(pickle), limits::pickle_bytes), source->name() + ": " + pickle.name);
   read_object(*pickle_bytes, 0, checkpoint);
+  if (pickle.method == 0)
+    for (GlobalUse& global : checkpoint.globals) global.offset += pickle.data_offset;
   attach_storages(checkpoint, zip, root, read_byte_order(zip, root, *source), context);
   decode_tensors(checkpoint);
   checkpoint.details = describe(checkpoint, zip, root);

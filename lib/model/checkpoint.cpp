@@ -1,5 +1,7 @@
 #include "ckpt/checkpoint.h"
 
+#include "ckpt/gzip.h"
+
 namespace ckpt {
 
 FormatDetails::~FormatDetails() = default;
@@ -16,8 +18,10 @@ std::string_view verdict_name(Verdict verdict) {
   return "";
 }
 
-void finish_reading(const Checkpoint& checkpoint) {
-  if (checkpoint.source != nullptr && !checkpoint.source->size_is_known()) static_cast<void>(checkpoint.source->size());
+std::uint64_t finish_reading(const Checkpoint& checkpoint) {
+  if (checkpoint.source == nullptr || !checkpoint.gzip) return 0;
+  static_cast<void>(checkpoint.source->size());
+  return gzip_trailing_bytes(*checkpoint.source);
 }
 
 std::string device_of(const Checkpoint& checkpoint, const Tensor& tensor) {

@@ -88,6 +88,8 @@ std::size_t dtype_size(DType dtype) { return row(dtype).size; }
 
 std::size_t dtype_swap_size(DType dtype) { return row(dtype).swap_size; }
 
+std::size_t dtype_per_byte(DType dtype) { return dtype == DType::quint4x2 ? 2 : dtype == DType::quint2x4 ? 4 : 1; }
+
 bool is_quantised(DType dtype) { return row(dtype).quantised; }
 
 }  // namespace ckpt

@@ -74,7 +74,7 @@ class NameWalk {
   std::string path_;
   std::vector<NamedTensor> names_;
   std::unordered_map<std::string, std::uint32_t> seen_;
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0, name_bytes_ = 0;
 };
 
 void NameWalk::add_name(const Tensor& tensor) {
@@ -86,9 +86,14 @@ void NameWalk::add_name(const Tensor& tensor) {
     if (warnings_ != nullptr)
       warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
   }
-  if (names_.size() > limits::tensor_names)
+  const std::uint64_t most = limits::tensor_names + limits::names_a_tensor * checkpoint_.tensors.size();
+  if (names_.size() > most)
+    throw Error(ErrorCode::limit_exceeded, "the file gives more than " + std::to_string(most) + " tensor names")
+        .in(checkpoint_.file);
+  name_bytes_ += path_.size();
+  if (name_bytes_ > limits::tensor_name_bytes)
     throw Error(ErrorCode::limit_exceeded,
-                "the file gives more than " + std::to_string(limits::tensor_names) + " tensor names")
+                "the tensors' names take more than " + std::to_string(limits::tensor_name_bytes) + " bytes")
         .in(checkpoint_.file);
 }
 

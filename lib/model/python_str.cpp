@@ -21,7 +21,8 @@ std::string real_repr(double value) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+/// As repr() quotes: `ascii` for bytes, of which Python shows only ASCII as it is.
+std::string quoted(std::string_view text, bool ascii = false) {
   const char quote = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';
   constexpr std::string_view hex = "0123456789abcdef";
   std::string out(1, quote);
@@ -35,7 +36,7 @@ std::string quoted(std::string_view text) {
       out += "\\r";
     else if (c == '\\' || c == quote)
       out += {'\\', c};
-    else if (byte < 0x20 || byte == 0x7F)
+    else if (byte < 0x20 || byte == 0x7F || (ascii && byte > 0x7F))
       out += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
     else
       out.push_back(c);
@@ -57,7 +58,7 @@ std::string atom_repr(const ValueGraph& values, ValueId id) {
     case ValueKind::py2_str:
       return quoted(values.text(id));
     case ValueKind::bytes:
-      return "b" + quoted(values.text(id));
+      return "b" + quoted(values.text(id), true);
     case ValueKind::global:
       return std::string(values.module(id)) + "." + std::string(values.name(id));
     default:

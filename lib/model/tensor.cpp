@@ -41,4 +41,19 @@ bool is_contiguous(const TensorInfo& info) {
   return true;
 }
 
+TensorInfo packed(const TensorInfo& info) {
+  const auto per_byte = static_cast<std::int64_t>(dtype_per_byte(info.dtype));
+  if (per_byte == 1 || info.shape.empty() || !is_contiguous(info)) return info;
+  TensorInfo bytes = info;
+  const std::int64_t row = info.shape.back();
+  bytes.shape.back() = row / per_byte + (row % per_byte != 0 ? 1 : 0);
+  bytes.offset /= per_byte;
+  std::int64_t step = 1;
+  for (std::size_t i = bytes.shape.size(); i-- > 0;) {
+    bytes.stride[i] = step;
+    step *= bytes.shape[i];
+  }
+  return bytes;
+}
+
 }  // namespace ckpt

@@ -18,12 +18,13 @@ namespace {
 struct Job {
   std::string name;
   const Tensor* tensor = nullptr;
+  TensorInfo placed;        ///< how it lies in the whole of its storage
   std::uint64_t begin = 0;  ///< of its bytes in the storage
 };
 
 /// Storage by storage, each forward; equal views stand side by side.
 auto reading_order(const Job& job) {
-  const TensorInfo& info = job.tensor->info;
+  const TensorInfo& info = job.placed;
   return std::tie(*job.tensor->storage, job.begin, info.dtype, info.shape, info.stride, info.conjugate, info.negative);
 }
 
@@ -44,9 +45,11 @@ std::optional<Job> job_for(const Checkpoint& checkpoint, std::string name, const
     throw Error(ErrorCode::unsupported, "tensor '" + name + "' has no storage (it is held as a numpy array)")
         .expected("tensors in storages");
   }
-  check_expansion(name, tensor.info, checkpoint.storages[*tensor.storage]);
-  const std::uint64_t begin = static_cast<std::uint64_t>(tensor.info.offset) * dtype_size(tensor.info.dtype);
-  return Job{std::move(name), &tensor, begin};
+  TensorInfo placed = packed(tensor.info);
+  placed.offset += static_cast<std::int64_t>(tensor.view_offset);
+  check_expansion(name, placed, checkpoint.storages[*tensor.storage]);
+  const std::uint64_t begin = static_cast<std::uint64_t>(placed.offset) * dtype_size(placed.dtype);
+  return Job{std::move(name), &tensor, std::move(placed), begin};
 }
 
 /// A tensor and what it is made of, in file order.
@@ -82,11 +85,26 @@ std::vector<Job> jobs_below(const Checkpoint& checkpoint, const std::string& roo
   return jobs;
 }
 
-std::string sha256_of(const Checkpoint& checkpoint, const Job& job) {
+/// True where the tensor's bytes are the storage's, one for one.
+bool is_whole_storage(const Storage& storage, const TensorInfo& placed) {
+  const bool as_stored = storage.byte_order == ByteOrder::little || dtype_swap_size(storage.dtype) == 1;
+  return as_stored && !placed.conjugate && !placed.negative && placed.offset == 0 && is_contiguous(placed) &&
+         logical_bytes(placed) == storage.nbytes;
+}
+
+/// `first`: of its storage. Then the storage's recorded checksum is compared too, in the same reading where the tensor
+/// is the whole of it.
+std::string sha256_of(const Checkpoint& checkpoint, const Job& job, bool first) {
+  const Storage& storage = checkpoint.storages[*job.tensor->storage];
   Sha256 hash;
+  const auto update = [&](std::span<const std::byte> bytes) { hash.update(bytes); };
   try {
-    stream_tensor(checkpoint.storages[*job.tensor->storage], job.tensor->info,
-                  [&](std::span<const std::byte> bytes) { hash.update(bytes); });
+    if (is_whole_storage(storage, job.placed)) {
+      stream_all(*storage.bytes, update);
+    } else {
+      if (first && storage.bytes->recorded_crc32()) stream_all(*storage.bytes, [](std::span<const std::byte>) {});
+      stream_tensor(storage, job.placed, update);
+    }
   } catch (Error& error) {
     error.within("tensor '" + job.name + "'");
     throw;
@@ -106,7 +124,8 @@ std::vector<std::string> hash_all(const Checkpoint& checkpoint, const std::vecto
     if (i > 0 && reading_order(jobs[order[i - 1]]) == reading_order(job)) {
       hashes[order[i]] = hashes[order[i - 1]];
     } else {
-      hashes[order[i]] = sha256_of(checkpoint, job);
+      const bool first = i == 0 || jobs[order[i - 1]].tensor->storage != job.tensor->storage;
+      hashes[order[i]] = sha256_of(checkpoint, job, first);
     }
   }
   return hashes;
@@ -125,6 +144,7 @@ CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root) {
   try {
     const std::vector<Job> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));
     std::vector<std::string> hashes = hash_all(checkpoint, jobs);
+    finish_reading(checkpoint);
     CheckpointDigest result;
     std::vector<std::string> lines;
     for (std::size_t i = 0; i < jobs.size(); ++i) {

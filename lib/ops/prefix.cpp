@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
@@ -90,22 +91,21 @@ std::string_view module_name(std::string_view prefix) {
 }
 
 void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix) {
-  for (const MappingEntry& entry : mapping_entries(values, metadata)) {
+  // Looked up before anything is renamed: under two wrappers, "module.module" becomes another "module".
+  const auto entries = mapping_entries(values, metadata);
+  const std::string_view wrapped = module_name(prefix);
+  const MappingEntry* const module = wrapped.empty() ? nullptr : find_key(values, entries, wrapped);
+  const MappingEntry* const wrapper = find_key(values, entries, "");
+  for (const MappingEntry& entry : mapping_pairs(values, metadata)) {
     if (!is_string(values, entry.key)) continue;
     const std::string name(values.text(entry.key));
     if (name.starts_with(prefix)) set_key(values, entry, std::string_view(name).substr(prefix.size()));
   }
-  const auto entries = mapping_entries(values, metadata);
-  const std::string_view wrapped = module_name(prefix);
-  const MappingEntry* const module = wrapped.empty() ? nullptr : find_key(values, entries, wrapped);
   if (module == nullptr) return;
   // The wrapper's own entry, under the empty name, gives way to the module's.
-  if (const MappingEntry* const wrapper = find_key(values, entries, "")) {
-    set_value(values, *wrapper, module->value);
-    replace_pair(values, *module, {});
-  } else {
-    set_key(values, *module, "");
-  }
+  if (wrapper == nullptr) return set_key(values, *module, "");
+  set_value(values, *wrapper, module->value);
+  replace_pair(values, *module, {});
 }
 
 /// A dict with the same entries: two names of _metadata never share one.
@@ -119,7 +119,7 @@ ValueId copy_entry(ValueGraph& values, ValueId value) {
 }
 
 void add_to_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix) {
-  for (const MappingEntry& entry : mapping_entries(values, metadata)) {
+  for (const MappingEntry& entry : mapping_pairs(values, metadata)) {
     if (!is_string(values, entry.key) || values.text(entry.key).empty()) continue;
     set_key(values, entry, std::string(prefix) + std::string(values.text(entry.key)));
   }
@@ -155,11 +155,13 @@ std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view
   PrefixReport report;
   const auto dicts = find_state_dicts(checkpoint);
   report.state_dicts = dicts.size();
+  std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     const std::size_t before = report.changed;
     rename_keys(checkpoint, dict, rename, report);
     const ValueId metadata = state_dict_metadata(checkpoint.values, dict.value);
-    if (metadata != no_value && report.changed > before) edit_metadata(checkpoint.values, metadata, prefix);
+    if (metadata != no_value && report.changed > before && edited.insert(metadata).second)
+      edit_metadata(checkpoint.values, metadata, prefix);
   }
   if (report.changed == 0) report.shared_prefix = find_shared_prefix(checkpoint, dicts);
   return {std::move(checkpoint), std::move(report)};

@@ -135,8 +135,14 @@ def run_case(case, binary, fixtures, folder):
     results = []
     for step in case.steps:
         try:
-            done = subprocess.run(["sh", "-c", step.command], capture_output=True, cwd=folder, timeout=TIMEOUT,
-                                  env=environment, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                ["sh", "-c", step.command],
+                capture_output=True,
+                cwd=folder,
+                timeout=TIMEOUT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+            )
             results.append((done.returncode, readable(done.stdout, folder), readable(done.stderr, folder)))
         except subprocess.TimeoutExpired:
             results.append((None, [], [f"did not end within {TIMEOUT} s"]))
@@ -158,6 +164,7 @@ def faults(step, result):
 def differences(name, expected, got):
     if expected != got:
         import difflib
+
         yield f"{name} differs (- expected, + got):"
         yield from list(difflib.unified_diff(expected, got, lineterm="", n=1))[2:]
 
@@ -197,8 +204,9 @@ def main():
                 continue
             with suite.group(page.stem):
                 head, cases = read_page(page)
-                jobs = [pool.submit(run_case, case, binary, fixtures, top / f"{page.stem}{case.line}")
-                        for case in cases]
+                jobs = [
+                    pool.submit(run_case, case, binary, fixtures, top / f"{page.stem}{case.line}") for case in cases
+                ]
                 changed = [judge(suite, page, case, job.result(), options.rebase) for case, job in zip(cases, jobs)]
                 if any(changed):
                     write_page(page, head, cases)

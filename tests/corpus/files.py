@@ -30,13 +30,17 @@ def reason(result, row):
 
 def tensors(report, device=None):
     """The tensors of a report; with `device`, as they must be after `--to device`."""
-    return [dict(t, device=t["device"] if device is None or t["device"] in (None, "meta") else device)
-            for t in report["tensors"]]
+    return [
+        dict(t, device=t["device"] if device is None or t["device"] in (None, "meta") else device)
+        for t in report["tensors"]
+    ]
 
 
 def plain(report):
     """What must not change: all that inspect says but for the file's own name, size and container."""
-    kept = {k: v for k, v in report.items() if k not in ("file", "bytes", "format", "compression", "metadata", "warnings")}
+    kept = {
+        k: v for k, v in report.items() if k not in ("file", "bytes", "format", "compression", "metadata", "warnings")
+    }
     return {**kept, "globals": sorted((g["name"], g["verdict"]) for g in report["globals"])}
 
 
@@ -92,9 +96,10 @@ class FileTest:
         allow = self.policy()
         if allow is not None:
             for what, options, format_, device in (
-                    ("convert --to cpu", ["--to", "cpu"], self.row.format, "cpu"),
-                    ("convert", [], self.row.format, None),
-                    ("convert to the other format", None, None, None)):
+                ("convert --to cpu", ["--to", "cpu"], self.row.format, "cpu"),
+                ("convert", [], self.row.format, None),
+                ("convert to the other format", None, None, None),
+            ):
                 if options is None:
                     format_ = "torch" if self.row.format == "torch-legacy" else "torch-legacy"
                     options = ["--format", format_]
@@ -131,8 +136,11 @@ class FileTest:
         if not self.check(f"{what}: reads back", back.code == 0, back):
             return
         again = back.json
-        self.check(f"{what}: format", (again["format"], again["compression"]) == (format_, report["compression"]),
-                   f"{again['format']}, {again['compression']}")
+        self.check(
+            f"{what}: format",
+            (again["format"], again["compression"]) == (format_, report["compression"]),
+            f"{again['format']}, {again['compression']}",
+        )
         expected = dict(plain(report), tensors=tensors(report, device))
         got = plain(again)
         wrong = [f"{k}: {got.get(k)!r}\n  expected {v!r}"[:3000] for k, v in expected.items() if got.get(k) != v]
@@ -161,7 +169,9 @@ class HostileTest:
         done = self.ckpt("convert", row.path, out, timeout=20)
         self.suite.check(f"{row.name}: convert ends well", done.code in (0, 2, 3, 4) and not done.timed_out, done)
         left = [p.name for p in self.folder.iterdir()]
-        self.suite.check(f"{row.name}: output all or nothing", left == (["out.pt"] if done.code == 0 else []), f"{left}\n{done}")
+        self.suite.check(
+            f"{row.name}: output all or nothing", left == (["out.pt"] if done.code == 0 else []), f"{left}\n{done}"
+        )
         known = seen.json["globals"] if seen.code == 0 else []
         dangerous = sorted(g["name"] for g in known if g["verdict"] == "dangerous")
         unsafe = row.row["verdict"] == "unsafe"
@@ -170,4 +180,8 @@ class HostileTest:
             self.suite.check(f"{row.name}: not written", done.code != 0, done)
             if seen.code == 0:
                 self.suite.check(f"{row.name}: shown as dangerous", dangerous and done.code == 4, seen)
-        return {0: "converted", 2: "usage", 3: "unreadable", 4: "unsafe"}.get(done.code, "failed"), reason(done, row), dangerous
+        return (
+            {0: "converted", 2: "usage", 3: "unreadable", 4: "unsafe"}.get(done.code, "failed"),
+            reason(done, row),
+            dangerous,
+        )

@@ -11,9 +11,10 @@ others made with PyTorch 1.13.1, 2.0.1 and 2.11.0 for what those lack (every dty
 variants …). Of each, a file beside them says what PyTorch itself sees: each tensor's name, shape, dtype, stride,
 offset, device and storage, and the SHA-256 of its bytes.
 
-*Read*: `ckpt inspect` and `ckpt verify` take it. *Equal*: inspect and digest say what PyTorch says, to the last bit; and after
-`convert --to cpu`, `convert` without options, and `convert --format` to the other of the two formats, the file reads back
-with the same tensors, digests, globals and state dicts, the device alone having changed where that was asked.
+*Read*: `ckpt inspect` takes it. *Equal*: `verify` finds no fault; inspect and digest say what PyTorch says, to the last
+bit; and after `convert --to cpu`, `convert` without options, and `convert --format` to the other of the two formats, the
+file reads back with the same tensors, digests, globals and state dicts, the device alone having changed where that was
+asked.
 *Needs --allow-unsafe*: read and equal, but written only where the user says so. *Refused*: by content, with a message
 that names what it is.
 """
@@ -43,10 +44,20 @@ def formats(outcomes):
         of = groups[name]
         unsafe = sum(any(what == "write" for what, _ in o.refused) for o in of)
         not_read = [o for o in of if not o.read]
-        rows.append((name, len(of), sum(o.read for o in of), sum(o.equal for o in of), unsafe or "", len(not_read) or ""))
+        rows.append(
+            (name, len(of), sum(o.read for o in of), sum(o.equal for o in of), unsafe or "", len(not_read) or "")
+        )
     readable = [o for o in outcomes if o.row.format]
-    rows.append(("**of formats ckpt reads**", len(readable), sum(o.read for o in readable),
-                 sum(o.equal for o in readable), "", ""))
+    rows.append(
+        (
+            "**of formats ckpt reads**",
+            len(readable),
+            sum(o.read for o in readable),
+            sum(o.equal for o in readable),
+            "",
+            "",
+        )
+    )
     head = ("content", "files", "read", "equal", "needs --allow-unsafe", "refused")
     tensors = sum(len(o.row.tensors) for o in readable)
     return f"## By content\n\n{table(head, rows)}\n\nTensors compared in files that are read: {tensors}.\n"
@@ -54,12 +65,18 @@ def formats(outcomes):
 
 def refused(outcomes):
     parts = ["## Refused, and why\n"]
-    for what, title in (("write", "Read, but written with `--allow-unsafe` only"),
-                        ("torch-legacy", "Read, but the legacy format has no words for it"),
-                        ("read", "Not read")):
+    for what, title in (
+        ("write", "Read, but written with `--allow-unsafe` only"),
+        ("torch-legacy", "Read, but the legacy format has no words for it"),
+        ("read", "Not read"),
+    ):
         rows = [(f"`{o.row.name}`", o.group, escape(why)) for o in outcomes for w, why in o.refused if w == what]
         if rows:
-            parts += [f"### {title}\n", table(("file", "content", "the message"), sorted(rows, key=lambda r: (r[1], r[0]))), ""]
+            parts += [
+                f"### {title}\n",
+                table(("file", "content", "the message"), sorted(rows, key=lambda r: (r[1], r[0]))),
+                "",
+            ]
     return "\n".join(parts)
 
 
@@ -69,18 +86,29 @@ def verdicts(outcomes):
         for name, v in o.verdicts.items():
             count[name] += 1
             verdict[name] = v
-    rows = [(f"`{name}`", verdict[name], count[name]) for name in
-            sorted(count, key=lambda n: (("dangerous", "unknown", "known").index(verdict[n]), -count[n], n))]
+    rows = [
+        (f"`{name}`", verdict[name], count[name])
+        for name in sorted(count, key=lambda n: (("dangerous", "unknown", "known").index(verdict[n]), -count[n], n))
+    ]
     return "## Globals, by verdict\n\n" + table(("name", "verdict", "files"), rows) + "\n"
 
 
 def malicious(hostile):
     count = Counter((row.row["verdict"], what) for row, what, _, _ in hostile)
     rows = [(verdict, what, n) for (verdict, what), n in sorted(count.items())]
-    parts = ["## Hostile files\n", "Files of scanners' test suites, their benign controls among them. Each is read in under 20 s and 2 GiB "
-             "of address space, none is executed, and none that is unsafe for a name of the standard library or of torch "
-             "is written.\n", table(("the corpus says", "convert", "files"), rows), ""]
+    parts = [
+        "## Hostile files\n",
+        "Files of scanners' test suites, their benign controls among them. Each is read in under 20 s and 2 GiB "
+        "of address space, none is executed, and none that is unsafe for a name of the standard library or of torch "
+        "is written.\n",
+        table(("the corpus says", "convert", "files"), rows),
+        "",
+    ]
     rows = [(f"`{row.name}`", ", ".join(f"`{n}`" for n in dangerous)) for row, _, _, dangerous in hostile if dangerous]
     if rows:
-        parts += ["Of these, in a container that ckpt reads, and refused for a dangerous name:\n", table(("file", "dangerous"), sorted(rows)), ""]
+        parts += [
+            "Of these, in a container that ckpt reads, and refused for a dangerous name:\n",
+            table(("file", "dangerous"), sorted(rows)),
+            "",
+        ]
     return "\n".join(parts)

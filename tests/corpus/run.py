@@ -53,9 +53,14 @@ def main():
         else:
             with suite.group("page"):
                 old = PAGE.read_text() if PAGE.exists() else ""
-                changed = difflib.unified_diff(old.split("\n"), text.split("\n"), "committed", "this run", lineterm="", n=0)
-                suite.check("docs/corpus.md says what this run found (mend with --write-page)", old == text,
-                            lambda: "\n".join(list(changed)[:40]))
+                changed = difflib.unified_diff(
+                    old.split("\n"), text.split("\n"), "committed", "this run", lineterm="", n=0
+                )
+                suite.check(
+                    "docs/corpus.md says what this run found (mend with --write-page)",
+                    old == text,
+                    lambda: "\n".join(list(changed)[:40]),
+                )
     return suite.finish()
 
 

@@ -4,12 +4,34 @@ import json
 
 FORMATS = {"zip": "torch", "legacy": "torch-legacy"}
 # What the message must say where the file is of a format that ckpt only names; None: any message will do.
-NAMED = {"torchscript": "torchscript", "torchscript-mobile": "torchscript", "torchscript-model.json": None, "pickle": "pickle",
-         "tar": "tar", "tar-other": "tar", "safetensors": "safetensors", "gguf": "gguf", "ggml": None, "npy-object": "npy",
-         "json": None, "unknown": None, "gzip-bad": "gzip"}
+NAMED = {
+    "torchscript": "torchscript",
+    "torchscript-mobile": "torchscript",
+    "torchscript-model.json": None,
+    "pickle": "pickle",
+    "tar": "tar",
+    "tar-other": "tar",
+    "safetensors": "safetensors",
+    "gguf": "gguf",
+    "ggml": None,
+    "npy-object": "npy",
+    "json": None,
+    "unknown": None,
+    "gzip-bad": "gzip",
+}
 # Legacy files name a storage's class, and these dtypes have none.
-NOT_IN_LEGACY = {"uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
-                 "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"}
+NOT_IN_LEGACY = {
+    "uint16",
+    "uint32",
+    "uint64",
+    "complex32",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float4_e2m1fn_x2",
+}
 # truth.json lists this many tensors of a file and no more; what comes after is not compared with it.
 LISTED = 6001
 
@@ -53,8 +75,15 @@ def differences(row, report):
         yield f"names differ: missing {missing[:5]}, more {more[:5]}" if missing or more else "the order differs"
         return
     for mine, true in zip(got, row.tensors):
-        for key, name in (("dtype", "dtype"), ("shape", "shape"), ("stride", "stride"), ("offset", "offset"),
-                          ("device", "device"), ("storage_id", "storage"), ("layout", "layout")):
+        for key, name in (
+            ("dtype", "dtype"),
+            ("shape", "shape"),
+            ("stride", "stride"),
+            ("offset", "offset"),
+            ("device", "device"),
+            ("storage_id", "storage"),
+            ("layout", "layout"),
+        ):
             if key not in true or (name == "layout" and name not in mine and true["layout"] == "strided"):
                 continue
             if mine.get(name) != true[key]:

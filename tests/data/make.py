@@ -30,20 +30,37 @@ def ordinary(to):
     save_zip(to / "compiled.pt", state_dict(weights("_orig_mod."), ["", "_orig_mod", "_orig_mod.fc"]))
     save_zip(to / "mixed.pt", state_dict({"module.a": Tensor([2]), "b": Tensor([3]), "module.module.c": Tensor([1])}))
     save_zip(to / "collide.pt", state_dict({"module.a": Tensor([2]), "a": Tensor([3])}))
-    save_zip(to / "gan.pt", {"generator": state_dict(weights("module.")), "step": 7,
-                             "discriminator": state_dict(weights("module."))})
+    save_zip(
+        to / "gan.pt",
+        {"generator": state_dict(weights("module.")), "step": 7, "discriminator": state_dict(weights("module."))},
+    )
     save_zip(to / "bare.pt", Tensor([2, 2]))
     save_zip(to / "no_tensors.pt", {"epoch": 3, "name": "none here"})
     save_zip(to / "listed.pt", [Tensor([2]), {"x": Tensor([1]), 5: Tensor([3]), (1, 2): Tensor([4])}])
-    save_zip(to / "devices.pt", state_dict({"a": Tensor([2], device="cuda:0"), "b": Tensor([2], device="cuda:1"),
-                                            "c": Tensor([2], device="cpu")}))
+    save_zip(
+        to / "devices.pt",
+        state_dict(
+            {"a": Tensor([2], device="cuda:0"), "b": Tensor([2], device="cuda:1"), "c": Tensor([2], device="cpu")}
+        ),
+    )
     shared = Storage(6)
-    save_zip(to / "tied.pt", state_dict({"encoder.weight": Tensor([2, 3], storage=shared),
-                                         "decoder.weight": Tensor([2, 3], storage=shared),
-                                         "decoder.t": Tensor([3, 2], storage=shared, stride=[1, 3])}))
+    save_zip(
+        to / "tied.pt",
+        state_dict(
+            {
+                "encoder.weight": Tensor([2, 3], storage=shared),
+                "decoder.weight": Tensor([2, 3], storage=shared),
+                "decoder.t": Tensor([3, 2], storage=shared, stride=[1, 3]),
+            }
+        ),
+    )
     save_zip(to / "slice.pt", state_dict({"row": Tensor([10], storage=Storage(500_000), offset=20)}))
-    save_zip(to / "kinds.pt", state_dict({kind.lower(): Tensor([3], kind) for kind in
-                                          ("Double", "Long", "Int", "Short", "Char", "Byte", "Bool")}))
+    save_zip(
+        to / "kinds.pt",
+        state_dict(
+            {kind.lower(): Tensor([3], kind) for kind in ("Double", "Long", "Int", "Short", "Char", "Byte", "Bool")}
+        ),
+    )
     save_zip(to / "escape.pt", state_dict({"red\x1b[31m\x07": Tensor([1]), "new\nline": Tensor([1])}))
     save_zip(to / "protocol4.pt", state_dict(weights(device="cuda:0")), protocol=4)
     save_zip(to / "deflated.pt", state_dict(weights()), compression=zipfile.ZIP_DEFLATED)
@@ -63,12 +80,14 @@ def trainer(device):
     step = [Tensor([], device=device) for _ in range(2)]
     average = [Tensor([2, 3], device=device), Tensor([2], device=device)]
     return {
-        "epoch": 3, "best": 0.97,
+        "epoch": 3,
+        "best": 0.97,
         "state_dict": state_dict(weights("module.", device), ["", "module", "module.fc"]),
-        "optimizer": {"state": {i: {"step": step[i], "exp_avg": average[i]} for i in range(2)},
-                      "param_groups": [{"lr": 0.1, "betas": (0.9, 0.999), "params": [0, 1]}]},
-        "args": Call("argparse", "Namespace", state={"device": "cuda:0", "prefix": "module.", "seed": 2 ** 70},
-                     new=True),
+        "optimizer": {
+            "state": {i: {"step": step[i], "exp_avg": average[i]} for i in range(2)},
+            "param_groups": [{"lr": 0.1, "betas": (0.9, 0.999), "params": [0, 1]}],
+        },
+        "args": Call("argparse", "Namespace", state={"device": "cuda:0", "prefix": "module.", "seed": 2**70}, new=True),
     }
 
 
@@ -78,10 +97,14 @@ def unsafe(to):
     save_zip(to / "dangerous.pt", {"weight": Tensor([2]), "x": payload})
     save_legacy(to / "dangerous_legacy.pt", {"weight": Tensor([2]), "x": payload})
     save_zip(to / "dangerous4.pt", {"weight": Tensor([2]), "x": payload}, protocol=4)
-    save_zip(to / "dangerous_metadata.pt", Call("collections", "OrderedDict", items=[("weight", Tensor([2]))],
-                                                state={"_metadata": payload}))
+    save_zip(
+        to / "dangerous_metadata.pt",
+        Call("collections", "OrderedDict", items=[("weight", Tensor([2]))], state={"_metadata": payload}),
+    )
     save_zip(to / "getattr.pt", {"weight": Tensor([2]), "x": Call("builtins", "getattr", Global("os", "path"), "join")})
-    save_zip(to / "unknown.pt", {"weight": Tensor([2]), "model": Call("mylab.nets", "Net", state={"width": 3}, new=True)})
+    save_zip(
+        to / "unknown.pt", {"weight": Tensor([2]), "model": Call("mylab.nets", "Net", state={"width": 3}, new=True)}
+    )
 
 
 def spoil(path, marker, replacement, to):
@@ -95,6 +118,7 @@ def broken(to):
     """Checkpoints with something wrong in them, each named for what."""
     save_zip(to / "good.pt", state_dict({"a": Tensor([4]), "b": Tensor([4]), "c": Tensor([4])}))
     import struct
+
     second = struct.pack("<4f", 7, 8, 9, 10)
     spoil(to / "good.pt", second, struct.pack("<4f", 7, 8, 9, 11), to / "bad_crc.pt")
     both = (to / "bad_crc.pt").read_bytes()
@@ -102,7 +126,7 @@ def broken(to):
     assert both.count(third) == 1
     (to / "bad_crcs.pt").write_bytes(both.replace(third, struct.pack("<4f", 14, 15, 16, 18)))
     whole = (to / "parallel.pt").read_bytes()
-    (to / "truncated.pt").write_bytes(whole[:len(whole) // 2])
+    (to / "truncated.pt").write_bytes(whole[: len(whole) // 2])
     legacy = (to / "parallel_legacy.pt").read_bytes()
     (to / "truncated_legacy.pt").write_bytes(legacy[:-5])
     (to / "truncated_pickle_legacy.pt").write_bytes(legacy[:150])
@@ -112,7 +136,7 @@ def broken(to):
     save_zip(to / "negative.pt", state_dict({"a": Tensor([4], stride=[-1])}))
     save_zip(to / "two_pickles.pt", state_dict({"a": Tensor([4])}), extra=[("other/data.pkl", b"N.")])
     pack = gzip.compress(whole, mtime=0)
-    (to / "truncated.pt.gz").write_bytes(pack[:len(pack) * 2 // 3])
+    (to / "truncated.pt.gz").write_bytes(pack[: len(pack) * 2 // 3])
     (to / "trailing.pt.gz").write_bytes(pack + b"what is this?")
     (to / "padded.pt.gz").write_bytes(pack + b"\0" * 512)
     (to / "bad_crc.pt.gz").write_bytes(pack[:-8] + bytes([pack[-8] ^ 1]) + pack[-7:])
@@ -123,19 +147,25 @@ def foreign(to):
     """Files that are something else, under a checkpoint's name."""
     (to / "empty.pt").write_bytes(b"")
     (to / "text.pt").write_text("This is not a checkpoint.\n")
-    (to / "lfs.pt").write_text("version https://git-lfs.github.com/spec/v1\n"
-                               "oid sha256:4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8\nsize 12345\n")
+    (to / "lfs.pt").write_text(
+        "version https://git-lfs.github.com/spec/v1\n"
+        "oid sha256:4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8\nsize 12345\n"
+    )
     (to / "page.pt").write_text("<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n")
     (to / "7z.pt").write_bytes(b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(56))
     (to / "rar.pt").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(56))
     (to / "plain.pkl").write_bytes(b"\x80\x02}q\x00X\x01\x00\x00\x00aq\x01K\x01s.")
-    (to / "array.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
-                                   .ljust(127) + b"\n" + bytes(8))
+    (to / "array.npy").write_bytes(
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(127) + b"\n" + bytes(8)
+    )
     header = b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
     (to / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     (to / "model.gguf").write_bytes(b"GGUF\x03\x00\x00\x00" + bytes(16))
-    save_zip(to / "script.pt", state_dict(weights()), extra=[
-        ("constants.pkl", b"\x80\x02)."), ("code/__torch__.py", b"class Net(Module):\n  pass\n")])
+    save_zip(
+        to / "script.pt",
+        state_dict(weights()),
+        extra=[("constants.pkl", b"\x80\x02)."), ("code/__torch__.py", b"class Net(Module):\n  pass\n")],
+    )
     with zipfile.ZipFile(to / "pictures.pt", "w") as archive:
         archive.writestr(zipfile.ZipInfo("holiday/one.txt", (1980, 1, 1, 0, 0, 0)), "sea")
 

@@ -13,8 +13,16 @@ import zipfile
 from collections import OrderedDict
 from math import prod
 
-TYPES = {"Float": ("f", 4), "Double": ("d", 8), "Long": ("q", 8), "Int": ("i", 4), "Short": ("h", 2),
-         "Char": ("b", 1), "Byte": ("B", 1), "Bool": ("?", 1)}
+TYPES = {
+    "Float": ("f", 4),
+    "Double": ("d", 8),
+    "Long": ("q", 8),
+    "Int": ("i", 4),
+    "Short": ("h", 2),
+    "Char": ("b", 1),
+    "Byte": ("B", 1),
+    "Bool": ("?", 1),
+}
 MAGIC, LEGACY_PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 
 
@@ -57,7 +65,7 @@ class Tensor:
 
     def __init__(self, shape, kind="Float", device="cpu", storage=None, stride=None, offset=0, parameter=False):
         if stride is None:
-            stride = [prod(shape[i + 1:]) for i in range(len(shape))]
+            stride = [prod(shape[i + 1 :]) for i in range(len(shape))]
         self.shape, self.stride, self.offset = tuple(shape), tuple(stride), offset
         self.storage = storage or Storage(prod(shape), kind, device)
         self.parameter = parameter
@@ -147,8 +155,12 @@ def save_zip(path, obj, protocol=2, root=None, order="little", compression=zipfi
     """`extra`: further members, as (name below the root, bytes); None for bytes leaves the member of that name out."""
     data, storages = pickled(obj, protocol)
     sign = "<" if order == "little" else ">"
-    members = [("data.pkl", data), (".format_version", b"1"), (".storage_alignment", b"64"),
-               ("byteorder", order.encode())]
+    members = [
+        ("data.pkl", data),
+        (".format_version", b"1"),
+        (".storage_alignment", b"64"),
+        ("byteorder", order.encode()),
+    ]
     members += [(f"data/{key}", storage.bytes(sign)) for key, storage in storages.items()]
     members += [("version", b"3\n"), (".data/serialization_id", b"0" * 40)]
     left_out = {name for name, content in extra if content is None}
@@ -168,8 +180,11 @@ def save_zip(path, obj, protocol=2, root=None, order="little", compression=zipfi
 
 def save_legacy(path, obj, protocol=2):
     out = io.BytesIO()
-    for head in (MAGIC, LEGACY_PROTOCOL, {"protocol_version": 1001, "little_endian": True,
-                                          "type_sizes": {"short": 2, "int": 4, "long": 4}}):
+    for head in (
+        MAGIC,
+        LEGACY_PROTOCOL,
+        {"protocol_version": 1001, "little_endian": True, "type_sizes": {"short": 2, "int": 4, "long": 4}},
+    ):
         pickle.dump(head, out, protocol)
 
     class Legacy(Pickler):

@@ -31,7 +31,7 @@ class Checks:
         return out if done.code == 0 else None
 
     def allowed(self, name, source):
-        """--allow-unsafe as options to go on with, where inspect shows a dangerous name; that it is refused without is checked."""
+        """--allow-unsafe, where inspect shows a dangerous name; checks that the file is refused without it."""
         shown = self.ckpt("inspect", "--json", source)
         if shown.code or not any(g["verdict"] == "dangerous" for g in shown.json["globals"]):
             return []
@@ -46,8 +46,12 @@ class Checks:
         if out is None:
             return
         for mode in modes or self.modes(source, out):
-            self.same_object(f"{name} ({words(mode)})", saving.load(source, **options, **mode), saving.load(out, **options, **mode),
-                             or_more=mode.get("weights_only", False))
+            self.same_object(
+                f"{name} ({words(mode)})",
+                saving.load(source, **options, **mode),
+                saving.load(out, **options, **mode),
+                or_more=mode.get("weights_only", False),
+            )
 
     def modes(self, source, out):
         modes = [{"weights_only": True}, {"weights_only": False}]
@@ -60,7 +64,9 @@ class Checks:
             self.suite.ok()
         elif isinstance(expected, Failed) or isinstance(got, Failed):
             good = isinstance(expected, Failed) and isinstance(got, Failed)
-            self.suite.check(f"{name}: loads where the source does", good, lambda: f"source: {expected!r:.120}\noutput: {got!r:.400}")
+            self.suite.check(
+                f"{name}: loads where the source does", good, lambda: f"source: {expected!r:.120}\noutput: {got!r:.400}"
+            )
         else:
             found = differences(expected, got)
             self.suite.check(f"{name}: equal", not found, lambda: "\n".join(found))

@@ -3,8 +3,9 @@
 import gzip
 import hashlib
 
+import cases
 import saving
-import specimens
+import tensor_cases
 import torch
 from equal import tensor_parts
 from saving import LEGACY, ZIP
@@ -13,7 +14,7 @@ from saving import LEGACY, ZIP
 def gzip_files(checks):
     """What we compress, Python's GzipFile reads: by torch.load on the file object itself, too."""
     for name in ("data parallel", "views", "old dtypes", "many", "empty dict", "large storage small view"):
-        obj = specimens.ALL[name]()
+        obj = cases.ALL[name]()
         for way in (ZIP, LEGACY):
             source = checks.path()
             way.save(obj, source)
@@ -26,9 +27,13 @@ def gzip_files(checks):
                 with gzip.GzipFile(out) as file:
                     checks.suite.check(f"{label}: the bytes of the bare file", file.read() == bare.read_bytes())
                 with gzip.GzipFile(out) as file:
-                    checks.same_object(label, saving.load(source, weights_only=True), torch.load(file, weights_only=True))
+                    checks.same_object(
+                        label, saving.load(source, weights_only=True), torch.load(file, weights_only=True)
+                    )
                 back = checks.written(f"{label}, and back", out, "--no-gzip")
-                checks.suite.check(f"{label}: --no-gzip gives the bare file again", back and back.read_bytes() == bare.read_bytes())
+                checks.suite.check(
+                    f"{label}: --no-gzip gives the bare file again", back and back.read_bytes() == bare.read_bytes()
+                )
 
 
 def tensor_bytes(t):
@@ -55,11 +60,29 @@ def expected_digests(obj):
 
 def digests(checks):
     """ckpt digest is hashlib over the contiguous bytes, whatever container holds them."""
-    for name in ("dtypes", "views", "tied", "sparse", "quantised", "retyped", "data parallel", "nans", "meta", "many"):
-        obj = specimens.ALL[name]()
+    for name in (
+        "dtypes",
+        "views",
+        "tied",
+        "sparse",
+        "quantised",
+        "retyped",
+        "data parallel",
+        "nans",
+        "meta",
+        "flags",
+        "many",
+    ):
+        obj = cases.ALL[name]()
         found = expected_digests(obj)
-        lines = sorted(f"{sha} {dtype} [{','.join(map(str, shape))}] {key}\n".encode() for key, (sha, dtype, shape) in found.items())
-        expected = {"digest": hashlib.sha256(b"".join(lines)).hexdigest(), "tensors": {key: sha for key, (sha, _, _) in found.items()}}
+        lines = sorted(
+            f"{sha} {dtype} [{','.join(map(str, shape))}] {key}\n".encode()
+            for key, (sha, dtype, shape) in found.items()
+        )
+        expected = {
+            "digest": hashlib.sha256(b"".join(lines)).hexdigest(),
+            "tensors": {key: sha for key, (sha, _, _) in found.items()},
+        }
         for way in saving.WAYS:
             source, label = checks.path(way.suffix), f"digest, {name}, {way.name}"
             if way.save(obj, source):
@@ -68,25 +91,35 @@ def digests(checks):
                     got = {k: done.json.get(k) for k in expected}
                     checks.suite.equal(f"{label}: order", list(got["tensors"]), list(expected["tensors"]))
                     checks.suite.equal(label, got, expected)
-    # a conjugate view is stored as it is, and its digest is of what is stored or of what it means: of what PyTorch sees
     trainer, bare = checks.path(), checks.path()
-    model = specimens.data_parallel()
+    model = cases.data_parallel()
     ZIP.save({"epoch": 1, "model": model}, trainer)
     ZIP.save(model, bare)
     for root in ("model", "auto"):
         done, other = checks.ckpt("digest", "--json", "--root", root, trainer), checks.ckpt("digest", "--json", bare)
-        checks.suite.check(f"digest --root {root}: the bare weights'", done.code == other.code == 0 and done.json == other.json, f"{done}\n{other}")
+        checks.suite.check(
+            f"digest --root {root}: the bare weights'",
+            done.code == other.code == 0 and done.json == other.json,
+            f"{done}\n{other}",
+        )
 
 
 def byte_order(checks):
     """A big-endian machine's file: unchanged where the target can say so, swapped where it cannot."""
-    obj = specimens.old_dtypes()
+    obj = tensor_cases.old_dtypes()
     little, big = checks.path(), checks.path()
     ZIP.save(obj, little)
     saving.big_endian(little, big, {str(i): t.dtype for i, t in enumerate(obj.values())})
     modes = [{"weights_only": True}, {"weights_only": False}]
     checks.alike("big-endian, as PyTorch reads it", little, big, modes=modes)
     checks.alike("big-endian, unedited", big, checks.written("big-endian", big), modes=modes)
-    checks.alike("big-endian, to legacy", big, checks.written("big-endian to legacy", big, "--format", "torch-legacy"), modes=modes)
+    checks.alike(
+        "big-endian, to legacy",
+        big,
+        checks.written("big-endian to legacy", big, "--format", "torch-legacy"),
+        modes=modes,
+    )
     done, other = checks.ckpt("digest", "--json", big), checks.ckpt("digest", "--json", little)
-    checks.suite.check("big-endian: the same digests", done.code == other.code == 0 and done.json == other.json, f"{done}\n{other}")
+    checks.suite.check(
+        "big-endian: the same digests", done.code == other.code == 0 and done.json == other.json, f"{done}\n{other}"
+    )

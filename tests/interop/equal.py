@@ -14,9 +14,25 @@ import weakref
 import numpy
 import torch
 
-ATOMS = (int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), type, types.FunctionType,
-         types.BuiltinFunctionType, range, slice, torch.dtype, torch.device, torch.layout, torch.memory_format,
-         torch.qscheme)
+ATOMS = (
+    int,
+    str,
+    bytes,
+    bool,
+    type(None),
+    type(Ellipsis),
+    type(NotImplemented),
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    range,
+    slice,
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    torch.memory_format,
+    torch.qscheme,
+)
 CAP = 10
 
 
@@ -51,7 +67,9 @@ class Comparer:
         if type(a) is not type(b):
             return self.note(path, f"type {type(a)} became {type(b)}")
         if type(a) in (float, complex):
-            pack = (lambda v: struct.pack("<d", v)) if type(a) is float else (lambda v: struct.pack("<2d", v.real, v.imag))
+            pack = (
+                (lambda v: struct.pack("<d", v)) if type(a) is float else (lambda v: struct.pack("<2d", v.real, v.imag))
+            )
             return self.same(path, "bits", pack(a).hex(), pack(b).hex())
         if isinstance(a, ATOMS) and type(a).__module__ != "specimens":
             return self.same(path, "value", a, b)
@@ -142,8 +160,10 @@ class Comparer:
         self.alive.append((mine, theirs))
         there, back = self.storages
         known = mine._cdata in there
-        if there.setdefault(mine._cdata, theirs._cdata) != theirs._cdata or \
-                back.setdefault(theirs._cdata, mine._cdata) != mine._cdata:
+        if (
+            there.setdefault(mine._cdata, theirs._cdata) != theirs._cdata
+            or back.setdefault(theirs._cdata, mine._cdata) != mine._cdata
+        ):
             self.note(path, "sharing of a storage differs")
         if known or not self.same(path, "storage bytes", mine.nbytes(), theirs.nbytes()):
             return
@@ -151,7 +171,10 @@ class Comparer:
             self.note(path, "bits of its storage differ")
 
     def array(self, path, a, b):
-        if not (self.same(path, "dtype", (a.dtype.str, a.dtype), (b.dtype.str, b.dtype)) and self.same(path, "shape", a.shape, b.shape)):
+        if not (
+            self.same(path, "dtype", (a.dtype.str, a.dtype), (b.dtype.str, b.dtype))
+            and self.same(path, "shape", a.shape, b.shape)
+        ):
             return
         self.same(path, "strides", a.strides, b.strides)
         if a.dtype.hasobject:
@@ -179,8 +202,11 @@ def tensor_parts(t):
     if t.is_quantized:
         if t.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
             return {"quantiser": [str(t.qscheme()), t.q_scale(), t.q_zero_point()]}
-        return {"quantiser": [str(t.qscheme()), t.q_per_channel_axis()], "scales": t.q_per_channel_scales(),
-                "zero_points": t.q_per_channel_zero_points()}
+        return {
+            "quantiser": [str(t.qscheme()), t.q_per_channel_axis()],
+            "scales": t.q_per_channel_scales(),
+            "zero_points": t.q_per_channel_zero_points(),
+        }
     return {}
 
 

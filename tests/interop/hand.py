@@ -9,8 +9,11 @@ import saving
 import specimens
 from torchfile import LEGACY_PROTOCOL, MAGIC
 
-TENSOR = (b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x04"
-          b"%s" b"QK\x00(K\x02K\x02t(K\x02K\x01tI00\nccollections\nOrderedDict\n)RtR")
+TENSOR = (
+    b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x04"
+    b"%s"
+    b"QK\x00(K\x02K\x02t(K\x02K\x01tI00\nccollections\nOrderedDict\n)RtR"
+)
 EXTENSION = 241
 copyreg.add_extension("specimens", "Registered", EXTENSION)
 
@@ -43,7 +46,13 @@ STREAMS = {
     "APPEND and APPENDS": b"](K\x01K\x02eK\x03a(e",
     "SETITEMS over SETITEM": b"}" + text(b"a") + b"K\x01s(" + text(b"b") + b"K\x02" + text(b"a") + b"K\x03u",
     "one key twice": b"(" + text(b"a") + b"K\x01" + text(b"a") + b"K\x02d",
-    "equal keys of other types": b"}(K\x01" + text(b"int") + b"G\x3f\xf0\x00\x00\x00\x00\x00\x00" + text(b"float") + b"I01\n" + text(b"bool") + b"u",
+    "equal keys of other types": b"}(K\x01"
+    + text(b"int")
+    + b"G\x3f\xf0\x00\x00\x00\x00\x00\x00"
+    + text(b"float")
+    + b"I01\n"
+    + text(b"bool")
+    + b"u",
     "DUP": b"(]2K\x01a%Tt",
     "DUP of a call": b"(cspecimens\nPlain\n)R2t",
     "POP": b"(K\x01K\x020%Tt",
@@ -71,13 +80,21 @@ STREAMS = {
     "BYTEARRAY8": b"(\x96\x02\x00\x00\x00\x00\x00\x00\x00\xff\x00\x94h\x00%Tt",
     # order: what happened before a call and what after
     "a list that grows after the call": b"(]q\x00K\x01acspecimens\nSnapshot\nh\x00\x85Rh\x00K\x02a0%Tt",
-    "a dict that grows after the call": b"(}q\x00" + text(b"a") + b"K\x01scspecimens\nSnapshot\nh\x00\x85Rh\x00" + text(b"b") + b"K\x02s0%Tt",
+    "a dict that grows after the call": b"(}q\x00"
+    + text(b"a")
+    + b"K\x01scspecimens\nSnapshot\nh\x00\x85Rh\x00"
+    + text(b"b")
+    + b"K\x02s0%Tt",
     "a set that grows after the call": b"(\x8fq\x00(K\x01\x90cspecimens\nSnapshot\nh\x00\x85Rh\x00(K\x02\x900%Tt",
     "a list that grows between two calls": b"(]q\x00cspecimens\nSnapshot\nq\x01h\x00\x85Rh\x00K\x01a0h\x01h\x00\x85Rh\x00K\x02a0h\x00%Tt",
     "an argument that holds its call": b"]q\x00cspecimens\nReduced\nh\x00\x85Rq\x01ah\x010",
     "a tuple that holds itself": b"]q\x00h\x00\x85q\x01ah\x010",
     "extensions": b"cspecimens\nPlain\n(\x82\xf1\x83\xf1\x00\x84\xf1\x00\x00\x00%TtR",
-    "OrderedDict with a late item": b"ccollections\nOrderedDict\n)Rq\x00" + text(b"a") + b"%Tsh\x00" + text(b"b") + b"K\x01s0",
+    "OrderedDict with a late item": b"ccollections\nOrderedDict\n)Rq\x00"
+    + text(b"a")
+    + b"%Tsh\x00"
+    + text(b"b")
+    + b"K\x01s0",
     "defaultdict": b"ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R" + text(b"a") + b"]s",
     "APPENDS to a deque": b"ccollections\ndeque\n)R(K\x01K\x02e",
 }
@@ -95,7 +112,12 @@ def body(code, legacy):
 
 def save_zip(path, code):
     with zipfile.ZipFile(path, "w") as archive:
-        for name, data in (("data.pkl", code), ("byteorder", b"little"), ("data/0", struct.pack("<4f", 1, 2, 3, 4)), ("version", b"3\n")):
+        for name, data in (
+            ("data.pkl", code),
+            ("byteorder", b"little"),
+            ("data/0", struct.pack("<4f", 1, 2, 3, 4)),
+            ("version", b"3\n"),
+        ):
             archive.writestr(zipfile.ZipInfo(f"archive/{name}", (1980, 1, 1, 0, 0, 0)), data)
 
 
@@ -117,15 +139,21 @@ def streams(checks):
             else:
                 save_zip(source, body(code, False))
             loaded = saving.load(source, weights_only=False)
-            if not checks.suite.check(f"{label}: a pickle that Python loads", not isinstance(loaded, saving.Failed), repr(loaded)):
+            if not checks.suite.check(
+                f"{label}: a pickle that Python loads", not isinstance(loaded, saving.Failed), repr(loaded)
+            ):
                 continue
             modes = [{"weights_only": False}] if name in ODD else [{"weights_only": True}, {"weights_only": False}]
             checks.alike(label, source, checks.written(label, source, *allow), modes=modes)
-            other = checks.written(f"{label}, other format", source, "--format", "torch" if legacy else "torch-legacy", *allow)
+            other = checks.written(
+                f"{label}, other format", source, "--format", "torch" if legacy else "torch-legacy", *allow
+            )
             checks.alike(f"{label}, other format", source, other, modes=[{"weights_only": False}])
             for protocol in ("0", "2", "5"):
                 refused = name in NEEDS_4 and protocol < "4"
-                out = checks.written(f"{label}, to protocol {protocol}", source, "--protocol", protocol, *allow, code=3 if refused else 0)
+                out = checks.written(
+                    f"{label}, to protocol {protocol}", source, "--protocol", protocol, *allow, code=3 if refused else 0
+                )
                 checks.alike(f"{label}, to protocol {protocol}", source, out, modes=[{"weights_only": False}])
 
 
@@ -138,12 +166,26 @@ def python2_strings(checks):
         for protocol in (None, "0", "2", "5"):
             out = checks.written(label, source, *(["--protocol", protocol] if protocol else []))
             for encoding in ("bytes", "latin1"):
-                checks.alike(f"{label}, {encoding}, protocol {protocol}", source, out, modes=[{"weights_only": False}], encoding=encoding)
+                checks.alike(
+                    f"{label}, {encoding}, protocol {protocol}",
+                    source,
+                    out,
+                    modes=[{"weights_only": False}],
+                    encoding=encoding,
+                )
 
 
 def discarded_calls(checks):
     """Calls whose result is thrown away are still made, once each, in their order."""
-    code = (b"(cspecimens\nnote\nq\x00" + text(b"first") + b"\x85R0h\x00" + text(b"second") + b"\x85Rh\x00" + text(b"third") + b"\x85R0%Tt")
+    code = (
+        b"(cspecimens\nnote\nq\x00"
+        + text(b"first")
+        + b"\x85R0h\x00"
+        + text(b"second")
+        + b"\x85Rh\x00"
+        + text(b"third")
+        + b"\x85R0%Tt"
+    )
     for legacy in (False, True):
         source, label = checks.path(), f"discarded calls, {'legacy' if legacy else 'zip'}"
         (save_legacy(source, body(code, True), True) if legacy else save_zip(source, body(code, False)))

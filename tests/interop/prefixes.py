@@ -2,8 +2,9 @@
 
 import collections
 
+import cases
 import saving
-import specimens
+import tensor_cases
 import torch
 from equal import differences
 from saving import LEGACY, WAYS, ZIP
@@ -36,27 +37,46 @@ def stripped(state, prefix="module."):
 
 
 def strip(checks):
-    weird = collections.OrderedDict([("module.a", torch.ones(1)), ("b", torch.ones(2)), ("module.module.c", torch.ones(3)), ("modules.d", torch.ones(4)),
-                                     ("module", torch.ones(5))])
-    numbered = nn.DataParallel(nn.DataParallel(specimens.net())).state_dict()
-    numbered._metadata = collections.OrderedDict((name, {"version": i, "words": [name]}) for i, name in enumerate(numbered._metadata))
-    tied = specimens.tied()
-    models = {"data parallel": (specimens.data_parallel(), "module."), "odd keys": (weird, "module."),
-              "twice": (nn.DataParallel(nn.DataParallel(specimens.net())).state_dict(), "module."),
-              "twice, each version its own": (numbered, "module."),
-              "compiled": (torch.compile(specimens.net()).state_dict(), "_orig_mod."),
-              "tied": (collections.OrderedDict((f"module.{k}", v) for k, v in tied.items()), "module."), "plain dict": (dict(weird), "module."),
-              "extra state": (nn.DataParallel(nn.Sequential(nn.Linear(2, 2))).state_dict(), "module."), "nothing to do": (specimens.net().state_dict(), "module.")}
+    weird = collections.OrderedDict(
+        [
+            ("module.a", torch.ones(1)),
+            ("b", torch.ones(2)),
+            ("module.module.c", torch.ones(3)),
+            ("modules.d", torch.ones(4)),
+            ("module", torch.ones(5)),
+        ]
+    )
+    numbered = nn.DataParallel(nn.DataParallel(cases.net())).state_dict()
+    numbered._metadata = collections.OrderedDict(
+        (name, {"version": i, "words": [name]}) for i, name in enumerate(numbered._metadata)
+    )
+    tied = tensor_cases.tied()
+    models = {
+        "data parallel": (cases.data_parallel(), "module."),
+        "odd keys": (weird, "module."),
+        "twice": (nn.DataParallel(nn.DataParallel(cases.net())).state_dict(), "module."),
+        "twice, each version its own": (numbered, "module."),
+        "compiled": (torch.compile(cases.net()).state_dict(), "_orig_mod."),
+        "tied": (collections.OrderedDict((f"module.{k}", v) for k, v in tied.items()), "module."),
+        "plain dict": (dict(weird), "module."),
+        "extra state": (nn.DataParallel(nn.Sequential(nn.Linear(2, 2))).state_dict(), "module."),
+        "nothing to do": (cases.net().state_dict(), "module."),
+    }
     for name, (state, prefix) in models.items():
         for way in (ZIP, PACKED, LEGACY):
             source, label = checks.path(way.suffix), f"strip, {name}, {way.name}"
             way.save(state, source)
-            out = checks.written(label, source, *([] if prefix == "module." else ["--prefix", prefix]), command="strip-prefix")
+            out = checks.written(
+                label, source, *([] if prefix == "module." else ["--prefix", prefix]), command="strip-prefix"
+            )
             if out:
                 for mode in checks.modes(source, out):
                     checks.same_object(label, stripped(saving.load(source, **mode), prefix), saving.load(out, **mode))
                 again = checks.written(f"{label}, by convert", source, f"--strip-prefix={prefix}")
-                checks.suite.check(f"{label}: convert --strip-prefix writes the same bytes", again and again.read_bytes() == out.read_bytes())
+                checks.suite.check(
+                    f"{label}: convert --strip-prefix writes the same bytes",
+                    again and again.read_bytes() == out.read_bytes(),
+                )
 
 
 def trainer(checks):
@@ -64,7 +84,7 @@ def trainer(checks):
     for name in ("trainer", "trainer with args"):
         for way in (ZIP, LEGACY):
             source, label = checks.path(), f"strip, {name}, {way.name}"
-            way.save(specimens.ALL[name](), source)
+            way.save(cases.ALL[name](), source)
             out = checks.written(label, source, command="strip-prefix")
             expected = saving.load(source, weights_only=False)
             stripped(expected["model"])
@@ -75,7 +95,7 @@ def trainer(checks):
 
 def modules(checks):
     """The result loads into the real module, strictly."""
-    plain, parallel = specimens.net(), nn.DataParallel(specimens.net())
+    plain, parallel = cases.net(), nn.DataParallel(cases.net())
     for way in (ZIP, PACKED, LEGACY):
         bare, wrapped = checks.path(way.suffix), checks.path(way.suffix)
         way.save(plain.state_dict(), bare)
@@ -84,7 +104,7 @@ def modules(checks):
         checks.alike(f"add, {way.name}: what DataParallel saves", wrapped, added)
         taken = checks.written(f"strip, {way.name}", wrapped, command="strip-prefix")
         checks.alike(f"strip, {way.name}: what the bare module saves", bare, taken)
-        for label, path, model in (("strip", taken, specimens.net()), ("add", added, nn.DataParallel(specimens.net()))):
+        for label, path, model in (("strip", taken, cases.net()), ("add", added, nn.DataParallel(cases.net()))):
             try:
                 model.load_state_dict(saving.load(path, weights_only=True), strict=True)
                 found = differences(dict(plain.state_dict()), dict(getattr(model, "module", model).state_dict()))
@@ -95,9 +115,14 @@ def modules(checks):
 
 def identity(checks):
     """Adding and then stripping is no change at all."""
-    cases = {"net": specimens.net().state_dict(), "already prefixed": specimens.data_parallel(), "tied": specimens.tied(),
-             "two of them": {"g": specimens.net().state_dict(), "d": specimens.data_parallel(), "step": 3}, "plain": {"a": torch.ones(2), "b": None}}
-    for name, state in cases.items():
+    models = {
+        "net": cases.net().state_dict(),
+        "already prefixed": cases.data_parallel(),
+        "tied": tensor_cases.tied(),
+        "two of them": {"g": cases.net().state_dict(), "d": cases.data_parallel(), "step": 3},
+        "plain": {"a": torch.ones(2), "b": None},
+    }
+    for name, state in models.items():
         for prefix in ("module.", "a.b.", "ü_"):
             for way in (ZIP, LEGACY):
                 source, label = checks.path(), f"add {prefix} and strip, {name}, {way.name}"

@@ -1,7 +1,7 @@
 """Reading and writing back without an edit, between the formats, and between pickle protocols."""
 
+import cases
 import saving
-import specimens
 from saving import LEGACY, WAYS, ZIP, Failed
 
 # What legacy files have no words for: refused, with the tensor's name.
@@ -17,7 +17,7 @@ UNSUPPORTED = 3
 
 def unedited(checks):
     """Every object × every way of saving it: convert without options changes nothing."""
-    for name, make in specimens.ALL.items():
+    for name, make in cases.ALL.items():
         obj = make()
         for way in WAYS:
             source = checks.path(way.suffix)
@@ -38,7 +38,7 @@ def allowed(checks, label, name, source):
 
 def between_formats(checks):
     """zip to legacy, and legacy to zip: the object is the one that the source holds."""
-    for name, make in specimens.ALL.items():
+    for name, make in cases.ALL.items():
         obj = make()
         options = ["--allow-unsafe"] if name in NEEDS_ALLOWING else []
         if name in NOT_LOADED_FROM_LEGACY:
@@ -61,7 +61,7 @@ def between_formats(checks):
 
 def protocols(checks):
     """Protocols 4 and 5, which weights_only refuses, become 2, which it takes; and 2 becomes any."""
-    for name, make in specimens.ALL.items():
+    for name, make in cases.ALL.items():
         obj = make()
         options = ["--allow-unsafe"] if name in NEEDS_ALLOWING else []
         plain = checks.path()
@@ -78,8 +78,11 @@ def protocols(checks):
             if saved and out:
                 mode = {"weights_only": True}
                 expected, got = saving.load(plain, **mode), saving.load(out, **mode)
-                checks.suite.check(f"{label}: weights_only takes it as it does protocol 2", isinstance(expected, Failed) or not isinstance(got, Failed),
-                                   lambda: f"saved with protocol 2: {expected!r:.120}\nconverted: {got!r:.400}")
+                checks.suite.check(
+                    f"{label}: weights_only takes it as it does protocol 2",
+                    isinstance(expected, Failed) or not isinstance(got, Failed),
+                    lambda: f"saved with protocol 2: {expected!r:.120}\nconverted: {got!r:.400}",
+                )
         for protocol in ("0", "1", "3", "4", "5") if saved else ():
             if protocol == "0" and name in NOT_IN_PROTOCOL_0:
                 continue

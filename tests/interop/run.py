@@ -28,9 +28,25 @@ def main():
     import hand
     import prefixes
     import roundtrip
-    groups = [roundtrip.unedited, roundtrip.between_formats, roundtrip.protocols, devices.to_cpu, devices.tags, devices.words_stay,
-              prefixes.strip, prefixes.trainer, prefixes.modules, prefixes.identity, content.gzip_files, content.digests, content.byte_order,
-              hand.streams, hand.python2_strings, hand.discarded_calls]
+
+    groups = [
+        roundtrip.unedited,
+        roundtrip.between_formats,
+        roundtrip.protocols,
+        devices.to_cpu,
+        devices.tags,
+        devices.words_stay,
+        prefixes.strip,
+        prefixes.trainer,
+        prefixes.modules,
+        prefixes.identity,
+        content.gzip_files,
+        content.digests,
+        content.byte_order,
+        hand.streams,
+        hand.python2_strings,
+        hand.discarded_calls,
+    ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
     for group in groups:
         name = f"{group.__module__} {group.__name__}"

@@ -27,8 +27,12 @@ class Way:
         """False where PyTorch itself cannot save the object this way."""
         buffer = io.BytesIO()
         try:
-            torch.save(obj, buffer if self.packed else path, pickle_protocol=self.protocol,
-                       _use_new_zipfile_serialization=not self.legacy)
+            torch.save(
+                obj,
+                buffer if self.packed else path,
+                pickle_protocol=self.protocol,
+                _use_new_zipfile_serialization=not self.legacy,
+            )
         except Exception:
             return False
         if self.packed:
@@ -38,8 +42,16 @@ class Way:
 
 
 ZIP, LEGACY = Way("zip"), Way("legacy", legacy=True)
-WAYS = [ZIP, Way("zip, protocol 3", 3), Way("zip, protocol 4", 4), Way("zip, protocol 5", 5), Way("gzip", packed=True),
-        LEGACY, Way("legacy, protocol 4", 4, legacy=True), Way("legacy, gzip", legacy=True, packed=True)]
+WAYS = [
+    ZIP,
+    Way("zip, protocol 3", 3),
+    Way("zip, protocol 4", 4),
+    Way("zip, protocol 5", 5),
+    Way("gzip", packed=True),
+    LEGACY,
+    Way("legacy, protocol 4", 4, legacy=True),
+    Way("legacy, gzip", legacy=True, packed=True),
+]
 
 
 @contextlib.contextmanager
@@ -110,4 +122,4 @@ def big_endian(source, target, dtypes):
 
 def swapped(data, dtype):
     size = torch.empty(0, dtype=dtype).element_size() // (2 if dtype.is_complex else 1)
-    return b"".join(data[i:i + size][::-1] for i in range(0, len(data), size))
+    return b"".join(data[i : i + size][::-1] for i in range(0, len(data), size))

@@ -18,7 +18,8 @@ enum class Verdict : std::uint8_t { known, unknown, dangerous };
 
 CKPT_API std::string_view verdict_name(Verdict verdict);
 
-/// A name that the pickle would import, and where it stands in the pickle.
+/// A name that the pickle would import, and where: a byte of the file, as it is inside gzip (of the pickle itself where
+/// that lies deflated in a zip).
 struct GlobalUse {
   std::string module;
   std::string name;
@@ -74,8 +75,8 @@ struct Checkpoint {
 };
 
 /// Reads what is left of a compressed source, so that its checksum is compared and a cut is noticed; free otherwise.
-/// Throws Error (corrupt, truncated).
-CKPT_API void finish_reading(const Checkpoint& checkpoint);
+/// Returns how many bytes follow the compressed stream and belong to nothing. Throws Error (corrupt, truncated).
+CKPT_API std::uint64_t finish_reading(const Checkpoint& checkpoint);
 
 /// A tensor under one of its names. A tensor that the object holds twice has two names.
 struct NamedTensor {

@@ -69,6 +69,9 @@ CKPT_API std::size_t dtype_size(DType dtype);
 /// Bytes that change places when byte order changes: a complex number swaps its two halves separately.
 CKPT_API std::size_t dtype_swap_size(DType dtype);
 
+/// Elements that share one byte: 2 of quint4x2, 4 of quint2x4; 1 of every other type.
+CKPT_API std::size_t dtype_per_byte(DType dtype);
+
 CKPT_API bool is_quantised(DType dtype);
 
 }  // namespace ckpt

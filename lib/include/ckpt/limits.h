@@ -22,7 +22,7 @@ inline constexpr int gzip_depth = 2;
 inline constexpr std::uint64_t pickle_bytes = 2 * gib;
 /// Values (nodes) one pickle may make.
 inline constexpr std::uint64_t pickle_values = 256 * mib;
-/// Entries of a pickle's memo; indices at or past it are refused before anything is allocated.
+/// Entries of a pickle's memo (an index may be higher).
 inline constexpr std::uint64_t pickle_memo = 128 * mib;
 /// Bytes of one line of a text opcode (protocol 0).
 inline constexpr std::uint64_t pickle_line = 64 * mib;
@@ -40,8 +40,12 @@ inline constexpr std::uint64_t zip_small_member = 64 * mib;
 
 /// Dimensions of one tensor.
 inline constexpr std::size_t tensor_dimensions = 1024;
-/// Tensor names that one file may give rise to (shared containers are walked once a path).
-inline constexpr std::uint64_t tensor_names = 16 * mib;
+/// Tensor names that one file may give rise to (shared containers are walked once a path): this many, and some more for
+/// each tensor that it has.
+inline constexpr std::uint64_t tensor_names = 256 * kib;
+inline constexpr std::uint64_t names_a_tensor = 16;
+/// Bytes of all of them (a tensor deep in containers has a long name).
+inline constexpr std::uint64_t tensor_name_bytes = 256 * mib;
 /// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
 inline constexpr std::uint64_t walk_steps = 64 * mib;
 /// Logical bytes of a tensor, as a multiple of its storage's bytes, and the size below which that is not asked.

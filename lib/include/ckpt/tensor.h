@@ -33,6 +33,10 @@ CKPT_API std::uint64_t element_count(const TensorInfo& info);
 /// True where the elements lie one after the other in the order of the indices.
 CKPT_API bool is_contiguous(const TensorInfo& info);
 
+/// The same elements counted as the storage counts them: those of a packed type (quint4x2) by the byte, each row of the
+/// last dimension in bytes of its own, as torch lays them out. Every other tensor is as it was.
+CKPT_API TensorInfo packed(const TensorInfo& info);
+
 /// A decoded view of the object in the graph that would build a tensor. The graph stays what is written; a Tensor only
 /// says what it means.
 struct Tensor {

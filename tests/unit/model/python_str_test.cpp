@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include "formats/torch_files.h"
+#include "model/python_str.h"
+
+namespace ckpt {
+namespace {
+
+std::string shown(const py::Code& code) {
+  const auto checkpoint = torch_testing::checkpoint_of(code);
+  return python_str(checkpoint.values, checkpoint.root);
+}
+
+std::string in_tuple(const py::Code& code) { return shown(py::tuple({code})); }
+
+TEST(PythonStr, OfAStringIsTheString) {
+  EXPECT_EQ(shown(py::str("it's\n")), "it's\n");
+  EXPECT_EQ(shown(py::py2_str("a")), "a");
+}
+
+TEST(PythonStr, OfPlainValuesIsTheirLiteral) {
+  EXPECT_EQ(shown(py::none()), "None");
+  EXPECT_EQ(shown(py::boolean(false)), "False");
+  EXPECT_EQ(shown(py::integer(INT64_MIN)), "-9223372036854775808");
+}
+
+TEST(PythonStr, OfAFloatIsTheShortestThatReadsBack) {
+  EXPECT_EQ(shown(py::real(1)), "1.0");
+  EXPECT_EQ(shown(py::real(0.1)), "0.1");
+  EXPECT_EQ(shown(py::real(-0.0)), "-0.0");
+  EXPECT_EQ(shown(py::real(1e-4)), "0.0001");
+  EXPECT_EQ(shown(py::real(1e-5)), "1e-05");
+  EXPECT_EQ(shown(py::real(1.5e300)), "1.5e+300");
+  EXPECT_EQ(shown(py::real(1e16)), "1e+16");
+  EXPECT_EQ(shown(py::real(9007199254740992)), "9007199254740992.0");
+  EXPECT_EQ(shown(py::real(-1.0 / 0.0)), "-inf");
+  EXPECT_EQ(shown(py::real(0.0 / 0.0)), "nan");
+}
+
+TEST(PythonStr, OfATupleIsThatOfItsItemsQuoted) {
+  EXPECT_EQ(shown(py::tuple({})), "()");
+  EXPECT_EQ(in_tuple(py::integer(1)), "(1,)");
+  EXPECT_EQ(shown(py::tuple({py::str("a"), py::tuple({py::integer(1), py::tuple({})})})), "('a', (1, ()))");
+}
+
+TEST(PythonStr, QuotesAsPythonDoes) {
+  EXPECT_EQ(in_tuple(py::str("it's")), "(\"it's\",)");
+  EXPECT_EQ(in_tuple(py::str("it's \"so\"")), "('it\\'s \"so\"',)");
+  EXPECT_EQ(in_tuple(py::str("\\\n\t\r\x01\x7f")), "('\\\\\\n\\t\\r\\x01\\x7f',)");
+  EXPECT_EQ(in_tuple(py::str("é")), "('é',)");
+}
+
+TEST(PythonStr, OfBytesIsAsciiOnly) { EXPECT_EQ(shown(py::bytes("a\xff'")), "b\"a\\xff'\""); }
+
+TEST(PythonStr, OfANameIsTheName) { EXPECT_EQ(shown(py::global("torch", "float32")), "torch.float32"); }
+
+TEST(PythonStr, OfWhatOnlyCodeCouldPrintIsAPlaceholder) {
+  EXPECT_EQ(shown(py::call(py::global("zoo", "Net"), {})), "<object>");
+}
+
+TEST(PythonStr, OfATupleSharedExponentiallyIsCut) {
+  py::Code code = py::put(py::tuple({py::integer(1)}), 0);
+  for (std::uint8_t i = 1; i < 60; ++i) code += "0" + py::put(py::tuple({py::get(i - 1), py::get(i - 1)}), i);
+  EXPECT_LT(shown(code).size(), 5000U);
+}
+
+}  // namespace
+}  // namespace ckpt

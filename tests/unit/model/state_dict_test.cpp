@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include "ckpt/state_dict.h"
+#include "formats/torch_files.h"
+
+namespace ckpt {
+namespace {
+
+using Paths = std::vector<std::string>;
+using torch_testing::checkpoint_of;
+using torch_testing::weight;
+
+Paths paths(const py::Code& code) {
+  Paths found;
+  for (const StateDict& dict : find_state_dicts(checkpoint_of(code))) found.push_back(dict.path);
+  return found;
+}
+
+py::Code weights(const std::string& key = "w") { return py::dict({{py::str(key), weight()}}); }
+
+TEST(StateDicts, OneMayBeTheRoot) { EXPECT_EQ(paths(weights()), (Paths{""})); }
+
+TEST(StateDicts, AreFoundInMappingsListsAndTuplesInOrder) {
+  const auto code = py::dict({{py::str("epoch"), py::integer(3)},
+                              {py::str("z"), weights()},
+                              {py::str("nets"), py::list({py::none(), weights(), py::tuple({weights()})})},
+                              {py::integer(7), py::ordered_dict({{py::str("w"), weight()}})}});
+  EXPECT_EQ(paths(code), (Paths{"z", "nets.1", "nets.2.0", "7"}));
+}
+
+TEST(StateDicts, APathMayBeginInAListAtTheRoot) { EXPECT_EQ(paths(py::list({weights()})), (Paths{"0"})); }
+
+TEST(StateDicts, OneHeldTwiceIsFoundOnce) {
+  EXPECT_EQ(paths(py::dict({{py::str("a"), py::put(weights(), 9)}, {py::str("b"), py::get(9)}})), (Paths{"a"}));
+}
+
+TEST(StateDicts, MayHoldNone) {
+  EXPECT_EQ(paths(py::dict({{py::str("bias"), py::none()}, {py::str("w"), weight()}})), (Paths{""}));
+}
+
+TEST(StateDicts, MayHoldAnythingAsExtraState) {
+  EXPECT_EQ(paths(py::dict({{py::str("w"), weight()}, {py::str("fc._extra_state"), py::list({py::integer(1)})}})),
+            (Paths{""}));
+}
+
+TEST(StateDicts, HoldAtLeastOneTensor) {
+  EXPECT_EQ(paths(py::dict({{py::str("bias"), py::none()}})), Paths{});
+  EXPECT_EQ(paths(py::dict({})), Paths{});
+}
+
+TEST(StateDicts, HaveNoOtherValues) {
+  EXPECT_EQ(paths(py::dict({{py::str("w"), weight()}, {py::str("epoch"), py::integer(1)}})), Paths{});
+}
+
+TEST(StateDicts, HaveStringsForKeys) {
+  EXPECT_EQ(paths(py::dict({{py::str("w"), weight()}, {py::integer(1), weight()}})), Paths{});
+  EXPECT_EQ(paths(py::dict({{py::py2_str("w"), weight()}})), (Paths{""}));
+}
+
+TEST(StateDicts, AreNotSearchedInOptimizers) {
+  const auto optimizer = py::dict({{py::str("state"), py::dict({{py::integer(0), weights("exp_avg")}})},
+                                   {py::str("param_groups"), py::list({weights()})}});
+  EXPECT_EQ(paths(py::dict({{py::str("optimizer"), optimizer}, {py::str("model"), weights()}})), (Paths{"model"}));
+}
+
+TEST(StateDicts, ACycleEnds) {
+  EXPECT_EQ(paths(py::put("}", 9) + "(" + py::str("me") + py::get(9) + py::str("model") + weights() + "u"),
+            (Paths{"model"}));
+}
+
+ValueId metadata_of(const Checkpoint& checkpoint) { return state_dict_metadata(checkpoint.values, checkpoint.root); }
+
+TEST(Metadata, IsTheAttributeOfThatName) {
+  const auto checkpoint = checkpoint_of(
+      py::build(py::ordered_dict({{py::str("w"), weight()}}),
+                py::dict({{py::str("_metadata"), py::ordered_dict({{py::str("fc"), py::dict({})}})}})));
+  ASSERT_NE(metadata_of(checkpoint), no_value);
+  EXPECT_EQ(checkpoint.values.text(mapping_entries(checkpoint.values, metadata_of(checkpoint))[0].key), "fc");
+}
+
+TEST(Metadata, MayBeMissingOrSomethingElse) {
+  EXPECT_EQ(metadata_of(checkpoint_of(weights())), no_value);
+  const auto state = [](const py::Code& value) {
+    return py::build(py::ordered_dict({}), py::dict({{py::str("_metadata"), value}}));
+  };
+  EXPECT_EQ(metadata_of(checkpoint_of(state(py::integer(1)))), no_value);
+  EXPECT_EQ(metadata_of(checkpoint_of(py::build(py::ordered_dict({}), py::none()))), no_value);
+}
+
+}  // namespace
+}  // namespace ckpt
