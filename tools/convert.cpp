@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "ckpt/device.h"
 #include "ckpt/ops.h"
@@ -56,9 +57,12 @@ DeviceMap device_map(const ConvertOptions& options) {
 
 std::vector<std::string> locations(const Checkpoint& checkpoint) {
   std::vector<std::string> all;
-  for (const Storage& storage : checkpoint.storages) {
-    if (std::find(all.begin(), all.end(), storage.location) == all.end()) all.push_back(storage.location);
-  }
+  const auto add = [&](const std::string& location) {
+    if (std::find(all.begin(), all.end(), location) == all.end()) all.push_back(location);
+  };
+  for (const Storage& storage : checkpoint.storages) add(storage.location);
+  for (const Tensor& tensor : checkpoint.tensors)
+    if (tensor.device_holder != no_value) add(tensor.device);
   return all;
 }
 
@@ -75,15 +79,19 @@ void warn_of_unmatched(const DeviceMap& map, const Checkpoint& checkpoint) {
 
 // "57 storages cuda:0 -> cpu", a pair of devices each.
 std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& map) {
-  std::map<std::pair<std::string, std::string>, std::size_t> counts;
-  for (const Storage& storage : checkpoint.storages) {
-    const std::string target = map.map(storage.location);
-    if (target != storage.location) ++counts[{storage.location, target}];
-  }
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> counts;
+  const auto count = [&](const std::string& what, const std::string& location) {
+    const std::string target = map.map(location);
+    if (target != location) ++counts[{what, location, target}];
+  };
+  for (const Storage& storage : checkpoint.storages) count("storage", storage.location);
+  for (const Tensor& tensor : checkpoint.tensors)
+    if (tensor.device_holder != no_value) count("tensor", tensor.device);
   std::vector<std::string> out;
   out.reserve(counts.size());
-  for (const auto& [move, count] : counts) {
-    out.push_back(count_text(count, "storage") + " " + move.first + " -> " + move.second);
+  for (const auto& [move, number] : counts) {
+    const auto& [what, location, target] = move;
+    out.push_back(count_text(number, what) + " " + location + " -> " + target);
   }
   if (out.empty()) out.push_back("no device changed");
   return out;

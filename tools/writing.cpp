@@ -153,7 +153,7 @@ void write_output(const Checkpoint& checkpoint, const Job& job, const std::vecto
   tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
   std::string line = printable(shown_output(job)) + ": " + report.format + ", " +
-                     count_text(checkpoint.tensors.size(), "tensor") + ", " + size_text(report.bytes) + ", " +
+                     count_text(tensor_names(checkpoint).size(), "tensor") + ", " + size_text(report.bytes) + ", " +
                      compression_summary(report, job);
   for (const std::string& what : done) line += "; " + printable(what);
   print_summary(line, job);

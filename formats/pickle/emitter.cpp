@@ -42,10 +42,12 @@ bool Emitter::has_waiting_effect(ValueId id, Time limit) const {
 }
 
 /// Gives a value that has just been made its place in the memo, if it needs one: the source gave it one, it is used
-/// again, or it changes when it is no longer on top.
+/// again, it changes when it is no longer on top, or what it is given may hold it. (Where the source keeps its form that
+/// takes a place in the source's memo.)
 void Emitter::store(ValueId id, Time limit) {
   const bool kept = spelling_.keep_forms && graph_.memoized(id);
-  if (is_stored(id) || !(kept || uses_[id] > 1 || has_waiting_effect(id, limit))) return;
+  const bool may_hold_itself = graph_.first_effect(id) != 0 && (!spelling_.keep_forms || graph_.made(id) == 0);
+  if (is_stored(id) || !(kept || uses_[id] > 1 || may_hold_itself || has_waiting_effect(id, limit))) return;
   write_put(out_, stored_, spelling_.protocol);
   memo_[id] = stored_++;
 }
@@ -61,12 +63,14 @@ void Emitter::push(ValueId id, Time limit) {
 }
 
 void Emitter::push_composite(ValueId id, Time limit) {
-  if (begun_[id]) count_rework(id);
+  const bool again = begun_[id];
+  if (again) count_rework(id);
   begun_[id] = true;
   schedule(Kind::own_effects, id, limit, graph_.first_effect(id));
   schedule(Kind::finish, id, limit);
   const bool hashes = graph_.kind(id) == ValueKind::frozenset || graph_.kind(id) == ValueKind::dict;
   if (is_observer(id) || (hashes && !graph_.items(id).empty())) schedule(Kind::flush, no_value, graph_.made(id));
+  if (is_lowered_set(id) && !again) check_lowered_set(id, limit);
   schedule_operands(id, is_observer(id) && graph_.made(id) != 0 ? graph_.made(id) : limit);
 }
 
@@ -112,7 +116,6 @@ void Emitter::flush(Time limit) {
   if (observer_time < waiting_time) {  // made here, fetched where it is held
     const ValueId id = observers_[next_observer_++];
     ++uses_[id];
-    begun_[id] = true;
     schedule(Kind::drop, no_value, forever);
     return push(id, limit);
   }

@@ -68,6 +68,7 @@ class Emitter {
   void schedule_operands(ValueId id, Time limit);
   void schedule_lowered_newobj(ValueId id, Time limit);
   void schedule_lowered_set(ValueId id, Time limit);
+  void check_lowered_set(ValueId id, Time limit) const;
   void finish(ValueId id, Time limit);
   void give_way(ValueId id);
   void write_making(ValueId id);

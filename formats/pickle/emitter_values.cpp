@@ -88,18 +88,22 @@ void Emitter::schedule_lowered_newobj(ValueId id, Time limit) {
   schedule_write(MARK);
 }
 
+/// Made all at once, the set would show a call what it did not hold then.
+void Emitter::check_lowered_set(ValueId id, Time limit) const {
+  for (auto handle = graph_.first_effect(id); handle != 0; handle = graph_.effect(handle).next)
+    if (graph_.effect(handle).late || graph_.effect(handle).time > limit)
+      throw Error(ErrorCode::unsupported, "a set that changes after it was used cannot be said in protocol " +
+                                              std::to_string(spelling_.protocol))
+          .hint("write with --protocol 4");
+}
+
 /// Before protocol 4 a set is a call of set or frozenset with a list of all its members.
 void Emitter::schedule_lowered_set(ValueId id, Time limit) {
   std::vector<ValueId> members(graph_.items(id).begin(), graph_.items(id).end());
   Time last = graph_.made(id);
   for (auto handle = graph_.first_effect(id); handle != 0; handle = graph_.effect(handle).next) {
-    const Effect& effect = graph_.effect(handle);
-    if (effect.late || effect.time > limit)
-      throw Error(ErrorCode::unsupported, "a set that changes after it was used cannot be said in protocol " +
-                                              std::to_string(spelling_.protocol))
-          .hint("write with --protocol 4");
-    last = effect.time;
-    const auto more = graph_.items(effect);
+    last = graph_.effect(handle).time;
+    const auto more = graph_.items(graph_.effect(handle));
     members.insert(members.end(), more.begin(), more.end());
   }
   write_global(out_, "builtins", graph_.kind(id) == ValueKind::set ? "set" : "frozenset", spelling_.protocol);

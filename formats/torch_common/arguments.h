@@ -16,8 +16,11 @@ namespace ckpt::torch {
 /// (corrupt), naming the call and the argument, where they are something else.
 class Arguments {
  public:
-  Arguments(const ValueGraph& values, std::string_view call, std::span<const ValueId> items)
-      : values_(values), call_(call), items_(items) {}
+  /// `holder`: the value whose items() they are; no_value where that does not matter.
+  Arguments(const ValueGraph& values, std::string_view call, std::span<const ValueId> items, ValueId holder = no_value)
+      : values_(values), call_(call), items_(items), holder_(holder) {}
+
+  [[nodiscard]] ValueId holder() const { return holder_; }
 
   [[nodiscard]] std::size_t size() const { return items_.size(); }
   /// Throws where there are fewer than `least`.
@@ -35,6 +38,7 @@ class Arguments {
   const ValueGraph& values_;
   std::string_view call_;
   std::span<const ValueId> items_;
+  ValueId holder_;
 };
 
 /// The items of a tuple or of torch.Size(tuple); none for anything else.

@@ -47,6 +47,13 @@ void check_geometry(const TensorInfo& info, std::uint64_t elements, const std::s
     fail("reaches element " + std::to_string(last), "below " + std::to_string(elements));
 }
 
+std::vector<std::int64_t> contiguous_stride(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> stride(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;)
+    if (__builtin_mul_overflow(stride[i], std::max<std::int64_t>(shape[i], 1), &stride[i - 1])) stride[i - 1] = -1;
+  return stride;
+}
+
 class Decoder {
  public:
   explicit Decoder(Checkpoint& checkpoint) : checkpoint_(checkpoint), values_(checkpoint.values) {}
@@ -71,7 +78,8 @@ class Decoder {
 
  private:
   std::optional<Tensor> decode(ValueId id, std::span<const ValueId> items);
-  std::optional<Tensor> call(std::string_view module, std::string_view name, std::span<const ValueId> arguments);
+  std::optional<Tensor> call(std::string_view module, std::string_view name, std::span<const ValueId> arguments,
+                             ValueId holder);
   std::optional<Tensor> rebuild(std::string_view name, const Arguments& arguments);
   std::optional<Tensor> legacy_tensor(ValueId id, DType dtype);
   std::optional<Tensor> wrapped(ValueId id) const;
@@ -83,6 +91,8 @@ class Decoder {
   Tensor storageless(const Arguments& arguments, std::size_t dtype, std::size_t shape, std::string device);
   Tensor::Part part(std::string name, const Arguments& arguments, std::size_t index) const;
   std::string device_name(ValueId id) const;
+  void name_device(Tensor& tensor, const Arguments& arguments, std::size_t index) const;
+  std::optional<Tensor> on_device(const Arguments& arguments);
 
   Checkpoint& checkpoint_;
   const ValueGraph& values_;
@@ -201,6 +211,34 @@ Tensor Decoder::storageless(const Arguments& arguments, std::size_t dtype, std::
   return tensor;
 }
 
+void Decoder::name_device(Tensor& tensor, const Arguments& arguments, std::size_t index) const {
+  tensor.device = device_name(arguments.at(index));
+  const ValueId holder = arguments.holder();
+  if (holder == no_value || values_.kind(holder) != ValueKind::tuple) return;
+  tensor.device_holder = holder;
+  tensor.device_index = static_cast<std::uint32_t>(index);
+}
+
+/// (data, dtype, device, requires_grad): a tensor of a device that has no storages of its own, kept as one of the CPU
+/// or as a numpy array, whose shape is all that is said of it here.
+std::optional<Tensor> Decoder::on_device(const Arguments& arguments) {
+  arguments.expect(3);
+  Tensor tensor = wrapped(arguments.at(0)).value_or(Tensor{});
+  if (tensor.value == no_value) {
+    const auto handle = values_.first_effect(arguments.at(0));
+    if (handle == 0 || values_.effect(handle).kind != EffectKind::build) return std::nullopt;
+    // (version, shape, dtype, is_fortran, data), numpy.ndarray.__setstate__
+    const auto state = sequence_items(values_, values_.items(values_.effect(handle))[0]);
+    if (!state || state->size() < 2) return std::nullopt;
+    tensor.info.shape = Arguments(values_, "numpy.ndarray.__setstate__", *state).integers(1);
+    tensor.info.stride = contiguous_stride(tensor.info.shape);
+    check_geometry(tensor.info, std::numeric_limits<std::uint64_t>::max(), "");
+    tensor.info.dtype = arguments.dtype(1);
+  }
+  name_device(tensor, arguments, 2);
+  return tensor;
+}
+
 std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& arguments) {
   if (name == "_rebuild_tensor" || name == "_rebuild_tensor_v2" || name == "_rebuild_qtensor") {
     arguments.expect(4);
@@ -214,11 +252,13 @@ std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& a
     if (arguments.size() > 7) read_lazy_views(arguments.at(7), tensor.info);
     return tensor;
   }
-  if (name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state" ||
-      name == "_rebuild_device_tensor_from_cpu_tensor") {
+  if (name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state") {
     arguments.expect(1);
     return wrapped(arguments.at(0));
   }
+  if (name == "_rebuild_device_tensor_from_cpu_tensor" || name == "_rebuild_device_tensor_from_numpy" ||
+      name == "_rebuild_xla_tensor" || name == "_rebuild_hpu_tensor" || name == "_rebuild_mlc_tensor")
+    return on_device(arguments);
   if (name == "_rebuild_sparse_tensor" || name == "_rebuild_sparse_csr_tensor") return sparse(arguments);
   if (name == "_rebuild_nested_tensor") return nested(arguments);
   if (name == "_rebuild_meta_tensor_no_storage") {
@@ -227,22 +267,24 @@ std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& a
   }
   if (name == "_rebuild_wrapper_subclass") {
     arguments.expect(7);
-    return storageless(arguments, 1, 2, device_name(arguments.at(6)));
+    Tensor tensor = storageless(arguments, 1, 2, "");
+    name_device(tensor, arguments, 6);
+    return tensor;
   }
   return std::nullopt;
 }
 
-std::optional<Tensor> Decoder::call(std::string_view module, std::string_view name,
-                                    std::span<const ValueId> arguments) {
+std::optional<Tensor> Decoder::call(std::string_view module, std::string_view name, std::span<const ValueId> arguments,
+                                    ValueId holder) {
   const std::string full = std::string(module) + "." + std::string(name);
-  const Arguments given(values_, full, arguments);
+  const Arguments given(values_, full, arguments, holder);
   if (module == "torch._utils") return rebuild(name, given);
   if (module == "torch._tensor" && name == "_rebuild_from_type_v2") {
     // (function, type, arguments, state): a subclass of Tensor around one of the calls above.
     given.expect(3);
     const ValueId function = given.at(0);
     if (values_.kind(function) != ValueKind::global || values_.module(function) != "torch._utils") return std::nullopt;
-    return rebuild(values_.name(function), Arguments(values_, full, given.tuple(2)));
+    return rebuild(values_.name(function), Arguments(values_, full, given.tuple(2), given.at(2)));
   }
   const bool wrapper = (module == "torch.nn.parameter" && (name == "Parameter" || name == "Buffer")) ||
                        (module == "torch.autograd.variable" && name == "Variable");
@@ -264,9 +306,9 @@ std::optional<Tensor> Decoder::decode(ValueId id, std::span<const ValueId> items
   if (!module.starts_with("torch")) return std::nullopt;
   const bool listed = values_.call(id) == CallKind::inst || values_.call(id) == CallKind::obj;
   if (const auto dtype = tensor_type(module, name)) return legacy_tensor(id, *dtype);
-  if (listed) return call(module, name, items.subspan(1));
+  if (listed) return call(module, name, items.subspan(1), no_value);
   const auto arguments = sequence_items(values_, items[1]);
-  return arguments ? call(module, name, *arguments) : std::nullopt;
+  return arguments ? call(module, name, *arguments, items[1]) : std::nullopt;
 }
 
 }  // namespace

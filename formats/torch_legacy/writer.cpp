@@ -24,6 +24,7 @@ std::string make_header(int protocol) {
   };
   const auto dict = [&](std::initializer_list<ValueId> pairs) {
     const ValueId id = values.make_container(ValueKind::dict);
+    values.set_memoized(id);
     values.add_effect(id, EffectKind::set_items, pairs);
     return id;
   };

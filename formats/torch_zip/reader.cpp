@@ -42,6 +42,10 @@ std::string find_root(const ZipReader& zip, const ByteSource& source) {
         .expected("one data.pkl")
         .in(source.name());
   const std::string root = pickles[0].substr(0, pickles[0].find('/'));
+  if (pickles[0] != root + "/" + std::string(pickle_name))
+    throw Error(ErrorCode::corrupt, "the archive's pickle is '" + pickles[0] + "'")
+        .expected("'" + root + "/" + std::string(pickle_name) + "'")
+        .in(source.name());
   for (const ZipMember& member : zip.members())
     if (!member.name.starts_with(root + "/"))
       throw Error(ErrorCode::corrupt, "member '" + member.name + "' lies outside the folder '" + root + "'")

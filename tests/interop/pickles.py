@@ -71,19 +71,24 @@ def listing(code):
 def random_graphs(checks):
     """Every pickler and protocol to itself, and two of them to each protocol."""
     for seed in range(int(os.environ.get("CKPT_PICKLE_SEEDS", "50"))):
-        objects = {floor: graphs.many(random.Random(seed), 12, floor) for floor in (0, 2, 4)}
+        objects = {floor: graphs.many(random.Random(seed), 12, floor, dropping=seed % 4 == 3) for floor in (0, 2, 4)}
         chosen = random.Random(seed)
         for protocol in PROTOCOLS:
             for how in ("C", "Python", "optimised"):
                 name = f"seed {seed}, protocol {protocol}, {how} pickler"
-                code = dumps(objects[0 if protocol < 2 else 2 if protocol < 4 else 4], protocol, how)
+                try:
+                    code = dumps(objects[0 if protocol < 2 else 2 if protocol < 4 else 4], protocol, how)
+                except RecursionError:  # what only protocol 4 has an end for
+                    continue
                 out, done = convert(checks, code)
-                if same(checks, name, code, out, done):
+                if same(checks, name, code, out, done) and seed % 4 != 3:
                     checks.suite.check(f"{name}: the same bytes", out == without_frames(code), lambda: first_difference(code, out))
                 if chosen.random() > 0.12:
                     continue
                 for target in PROTOCOLS:
                     out, done = convert(checks, code, target)
+                    if target < 4 and "has a name that protocol" in done.err:
+                        continue
                     same(checks, f"{name}, to {target}", code, out, done)
 
 

@@ -13,8 +13,8 @@
 /// copy what is; storages are shared either way.
 namespace ckpt {
 
-/// Rewrites the location tags of storages (all of them, an optimizer's too) as `map` says. Moves no bytes and touches
-/// no other string.
+/// Rewrites the location tags of storages (all of them, an optimizer's too) as `map` says, and the device of tensors that
+/// name one beside their storage, as map_location does. Moves no bytes and touches no other string.
 CKPT_API Checkpoint remap(Checkpoint checkpoint, const DeviceMap& map);
 
 /// What a prefix operation did, for the line that says so.

@@ -49,6 +49,9 @@ struct Tensor {
   std::uint64_t view_offset = 0;
   /// The device where the file names it otherwise than by a storage's tag ("meta"); else empty.
   std::string device;
+  /// Where the graph holds that device: items()[index] of `holder`. no_value: nowhere, as for meta tensors.
+  ValueId device_holder = no_value;
+  std::uint32_t device_index = 0;
   /// What a sparse or nested tensor is made of: "indices" and "values", "crow_indices" …
   struct Part;
   std::vector<Part> parts;

@@ -72,9 +72,7 @@ Code set_items(const Pairs& pairs) {
 
 Code dict(const Pairs& pairs) { return op(EMPTY_DICT) + set_items(pairs); }
 
-Code ordered_dict(const Pairs& pairs) {
-  return call(global("collections", "OrderedDict"), {}) + set_items(pairs);
-}
+Code ordered_dict(const Pairs& pairs) { return call(global("collections", "OrderedDict"), {}) + set_items(pairs); }
 
 Code global(std::string_view module, std::string_view name) {
   return op(GLOBAL) + std::string(module) + '\n' + std::string(name) + '\n';

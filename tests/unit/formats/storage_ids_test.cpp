@@ -8,8 +8,8 @@
 namespace ckpt {
 namespace {
 
-using torch_testing::LegacyFile;
 using torch_testing::legacy_storage;
+using torch_testing::LegacyFile;
 using torch_testing::refusal;
 using torch_testing::storage;
 using torch_testing::tensor;
@@ -26,7 +26,8 @@ const py::Code text = py::str("storage"), type = py::global("torch", "FloatStora
                cpu = py::str("cpu"), four = py::integer(4);
 
 TEST(StorageIds, GiveAStorageItsTypeKeyDeviceAndSize) {
-  const auto checkpoint = torch_testing::checkpoint_of(storage({.type = "DoubleStorage", .location = "mps", .elements = 2}));
+  const auto checkpoint =
+      torch_testing::checkpoint_of(storage({.type = "DoubleStorage", .location = "mps", .elements = 2}));
   ASSERT_EQ(checkpoint.storages.size(), 1U);
   const Storage& read = checkpoint.storages[0];
   EXPECT_EQ(read.key, "0");
@@ -37,7 +38,8 @@ TEST(StorageIds, GiveAStorageItsTypeKeyDeviceAndSize) {
 }
 
 TEST(StorageIds, MayNameCudasOwnClasses) {
-  const auto checkpoint = torch_testing::checkpoint_of(storage({.type = "HalfStorage", .elements = 8, .module = "torch.cuda"}));
+  const auto checkpoint =
+      torch_testing::checkpoint_of(storage({.type = "HalfStorage", .elements = 8, .module = "torch.cuda"}));
   EXPECT_EQ(checkpoint.storages[0].dtype, DType::float16);
 }
 
@@ -55,9 +57,10 @@ TEST(StorageIds, NameOneStorageAsOftenAsTheyLike) {
 }
 
 TEST(StorageIds, OfOneStorageAgreeOnItsDtypeAndSize) {
-  EXPECT_EQ(refused(py::list({storage(), storage({.type = "IntStorage"})})),
-            "test.pt: storage '0' is named once as 16 bytes of float32 and once as 4 elements of int32, expected one size "
-            "and one dtype a storage");
+  EXPECT_EQ(
+      refused(py::list({storage(), storage({.type = "IntStorage"})})),
+      "test.pt: storage '0' is named once as 16 bytes of float32 and once as 4 elements of int32, expected one size "
+      "and one dtype a storage");
   EXPECT_NE(refused(py::list({storage(), storage({.elements = 3})})), "read");
 }
 

@@ -55,9 +55,8 @@ TEST(Tensors, MayHaveTorchSizes) {
 
 TEST(Tensors, OfUntypedStoragesSayTheirDtype) {
   const auto bytes = storage({.type = "UntypedStorage", .elements = 16, .module = "torch.storage"});
-  const auto code =
-      rebuild("_rebuild_tensor_v3", {bytes, py::integer(1), sizes({7}), sizes({1}), py::boolean(false),
-                                     py::ordered_dict({}), py::global("torch", "uint16")});
+  const auto code = rebuild("_rebuild_tensor_v3", {bytes, py::integer(1), sizes({7}), sizes({1}), py::boolean(false),
+                                                   py::ordered_dict({}), py::global("torch", "uint16")});
   const auto checkpoint = checkpoint_of(code);
   EXPECT_EQ(checkpoint.tensors[0].info.dtype, DType::uint16);
   EXPECT_NE(refused(rebuild("_rebuild_tensor_v3", {bytes, py::integer(2), sizes({7}), sizes({1}), py::boolean(false),
@@ -66,9 +65,10 @@ TEST(Tensors, OfUntypedStoragesSayTheirDtype) {
 }
 
 TEST(Tensors, ReachNoFurtherThanTheirStorage) {
-  EXPECT_EQ(refused(tensor(storage(), {4}, {1}, 1)),
-            "test.pt: a float32 tensor of shape [4], stride [1], offset 1 reaches element 4, expected below 4, what its "
-            "storage '0' holds");
+  EXPECT_EQ(
+      refused(tensor(storage(), {4}, {1}, 1)),
+      "test.pt: a float32 tensor of shape [4], stride [1], offset 1 reaches element 4, expected below 4, what its "
+      "storage '0' holds");
   EXPECT_NE(refused(tensor(storage(), {2}, {4})), "read");
   EXPECT_NE(refused(tensor(storage(), {}, {}, 4)), "read");
 }
@@ -100,7 +100,8 @@ TEST(Tensors, CalledWithOtherThingsAreRefused) {
             "test.pt: torch._utils._rebuild_tensor_v2 is called with a bad argument 1, expected a storage");
   EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage(), py::none(), sizes({4}), sizes({1})})), "read");
   EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage(), py::integer(0), py::none(), sizes({1})})), "read");
-  EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage(), py::integer(0), py::tuple({py::none()}), sizes({1})})), "read");
+  EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage(), py::integer(0), py::tuple({py::none()}), sizes({1})})),
+            "read");
   EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage()})), "read");
 }
 
@@ -115,10 +116,11 @@ TEST(Tensors, InParametersAreTheParameters) {
 }
 
 TEST(Tensors, OfSubclassesAreThoseTheyWrap) {
-  const auto arguments = py::tuple({storage(), py::integer(0), sizes({4}), sizes({1}), py::boolean(false), py::ordered_dict({})});
-  const auto code = py::call(py::global("torch._tensor", "_rebuild_from_type_v2"),
-                             {py::global("torch._utils", "_rebuild_tensor_v2"), py::global("zoo", "MyTensor"), arguments,
-                              py::dict({})});
+  const auto arguments =
+      py::tuple({storage(), py::integer(0), sizes({4}), sizes({1}), py::boolean(false), py::ordered_dict({})});
+  const auto code = py::call(
+      py::global("torch._tensor", "_rebuild_from_type_v2"),
+      {py::global("torch._utils", "_rebuild_tensor_v2"), py::global("zoo", "MyTensor"), arguments, py::dict({})});
   EXPECT_EQ(values(checkpoint_of(code), 0), (Floats{0, 1, 2, 3}));
 }
 
@@ -186,15 +188,16 @@ TEST(Tensors, MayBeSparse) {
 
 TEST(Tensors, MayBeSparseByRows) {
   const auto part = tensor(storage(), {1}, {1});
-  const auto code = rebuild("_rebuild_sparse_tensor",
-                            {layout("torch.sparse_csr"), py::tuple({part, part, part, sizes({2, 2})})});
+  const auto code =
+      rebuild("_rebuild_sparse_tensor", {layout("torch.sparse_csr"), py::tuple({part, part, part, sizes({2, 2})})});
   const auto checkpoint = checkpoint_of(code);
   EXPECT_EQ(checkpoint.tensors.back().info.layout, Layout::sparse_csr);
   EXPECT_EQ(checkpoint.tensors.back().parts[0].name, "crow_indices");
 }
 
 TEST(Tensors, SparseOfOtherPartsAreRefused) {
-  EXPECT_NE(refused(rebuild("_rebuild_sparse_tensor", {layout("torch.sparse_coo"), py::tuple({weight(), weight()})})), "read");
+  EXPECT_NE(refused(rebuild("_rebuild_sparse_tensor", {layout("torch.sparse_coo"), py::tuple({weight(), weight()})})),
+            "read");
   EXPECT_NE(refused(rebuild("_rebuild_sparse_tensor",
                             {layout("torch.sparse_coo"), py::tuple({weight(), py::none(), sizes({2})})})),
             "read");
@@ -204,8 +207,8 @@ TEST(Tensors, SparseOfOtherPartsAreRefused) {
 }
 
 TEST(Tensors, OnMetaHaveNoBytes) {
-  const auto code = rebuild("_rebuild_meta_tensor_no_storage",
-                            {py::global("torch", "float16"), sizes({1000, 1000}), sizes({1000, 1}), py::boolean(false)});
+  const auto code = rebuild("_rebuild_meta_tensor_no_storage", {py::global("torch", "float16"), sizes({1000, 1000}),
+                                                                sizes({1000, 1}), py::boolean(false)});
   const auto checkpoint = checkpoint_of(code);
   const Tensor& meta = checkpoint.tensors[0];
   EXPECT_EQ(meta.info.dtype, DType::float16);

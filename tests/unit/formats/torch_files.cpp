@@ -38,8 +38,9 @@ py::Code sizes(const std::vector<std::int64_t>& sizes) {
 
 py::Code tensor(const py::Code& storage, const std::vector<std::int64_t>& shape,
                 const std::vector<std::int64_t>& stride, std::int64_t offset) {
-  return py::call(py::global("torch._utils", "_rebuild_tensor_v2"),
-                  {storage, py::integer(offset), sizes(shape), sizes(stride), py::boolean(false), py::ordered_dict({})});
+  return py::call(
+      py::global("torch._utils", "_rebuild_tensor_v2"),
+      {storage, py::integer(offset), sizes(shape), sizes(stride), py::boolean(false), py::ordered_dict({})});
 }
 
 py::Code weight() { return tensor(storage(), {4}, {1}); }
@@ -87,7 +88,12 @@ ByteSourcePtr source_of(Bytes bytes, const std::string& name) { return memory_so
 Checkpoint read_bytes(Bytes bytes) { return read(source_of(std::move(bytes))); }
 Checkpoint checkpoint_of(const py::Code& object) { return read_bytes(bytes_of(ZipFile{.object = object})); }
 
-Bytes written(const Checkpoint& checkpoint, const WriteOptions& options) {
+Bytes written(const Checkpoint& checkpoint) { return written_as(checkpoint, ""); }
+
+Bytes written_as(const Checkpoint& checkpoint, const std::string& format, std::optional<int> protocol) {
+  WriteOptions options;
+  options.format = format;
+  options.protocol = protocol;
   MemorySink sink;
   write(checkpoint, sink, options);
   return sink.bytes();

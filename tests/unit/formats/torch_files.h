@@ -75,7 +75,8 @@ ByteSourcePtr source_of(Bytes bytes, const std::string& name = "test.pt");
 Checkpoint read_bytes(Bytes bytes);
 /// A checkpoint of that object, read from a zip whose storage "0" holds four floats.
 Checkpoint checkpoint_of(const py::Code& object);
-Bytes written(const Checkpoint& checkpoint, const WriteOptions& options = {});
+Bytes written(const Checkpoint& checkpoint);
+Bytes written_as(const Checkpoint& checkpoint, const std::string& format, std::optional<int> protocol = {});
 
 std::vector<std::string> names(const Checkpoint& checkpoint, std::vector<std::string>* warnings = nullptr);
 /// The tensor's elements in the order of its indices.

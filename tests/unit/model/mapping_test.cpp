@@ -15,8 +15,9 @@ std::string shown(const Checkpoint& checkpoint, const std::vector<MappingEntry>&
   for (const MappingEntry& entry : entries) {
     const ValueKind kind = values.kind(entry.key);
     const bool number = kind == ValueKind::integer || kind == ValueKind::boolean;
-    out += (out.empty() ? "" : ", ") + (number ? std::to_string(values.integer(entry.key)) : std::string(values.text(entry.key))) +
-           "=" + std::to_string(values.integer(entry.value));
+    out += (out.empty() ? "" : ", ") +
+           (number ? std::to_string(values.integer(entry.key)) : std::string(values.text(entry.key))) + "=" +
+           std::to_string(values.integer(entry.value));
   }
   return out;
 }
@@ -77,7 +78,10 @@ TEST(Mapping, OrderedDictOfPython2IsGivenAListOfPairs) {
   const py::Code type = py::global("collections", "OrderedDict");
   EXPECT_EQ(entries_of(py::call(type, {py::list({py::list({a, one}), py::list({b, two})})})), "a=1, b=2");
   EXPECT_EQ(entries_of(py::call(type, {py::list({py::tuple({a, one})})})), "a=1");
-  EXPECT_EQ(entries_of(py::call(type, {"(" "(" + a + one + "l" + "l"})), "a=1");
+  EXPECT_EQ(entries_of(py::call(type, {"("
+                                       "(" +
+                                       a + one + "l" + "l"})),
+            "a=1");
 }
 
 TEST(Mapping, EntrySaysWhereItsKeyStands) {

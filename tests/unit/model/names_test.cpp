@@ -13,8 +13,8 @@ using torch_testing::weight;
 
 TEST(TensorNames, ArePathsJoinedByDots) {
   const auto checkpoint = checkpoint_of(py::dict(
-      {{py::str("optimizer"), py::dict({{py::str("state"), py::dict({{py::integer(0), py::dict({{py::str("exp_avg"),
-                                                                                                weight()}})}})}})},
+      {{py::str("optimizer"),
+        py::dict({{py::str("state"), py::dict({{py::integer(0), py::dict({{py::str("exp_avg"), weight()}})}})}})},
        {py::str("net.fc"), weight()}}));
   EXPECT_EQ(names(checkpoint), (Names{"optimizer.state.0.exp_avg", "net.fc"}));
 }
@@ -30,8 +30,7 @@ TEST(TensorNames, KeysThatAreNoStringsAreAsPythonPrintsThem) {
 }
 
 TEST(TensorNames, PositionsOfListsAndTuplesAreNumbers) {
-  const auto checkpoint =
-      checkpoint_of(py::list({py::none(), weight(), py::tuple({weight(), py::list({weight()})})}));
+  const auto checkpoint = checkpoint_of(py::list({py::none(), weight(), py::tuple({weight(), py::list({weight()})})}));
   EXPECT_EQ(names(checkpoint), (Names{"1", "2.0", "2.1.0"}));
 }
 
@@ -55,29 +54,30 @@ TEST(TensorNames, StateOfAnotherShapeIsNamedState) {
 }
 
 TEST(TensorNames, ArgumentsOfUnknownCallsAreNumbered) {
-  const auto object = py::call(py::global("zoo", "Net"), {py::integer(1), weight(), py::dict({{py::str("w"), weight()}})});
+  const auto object =
+      py::call(py::global("zoo", "Net"), {py::integer(1), weight(), py::dict({{py::str("w"), weight()}})});
   EXPECT_EQ(names(checkpoint_of(object)), (Names{"1", "2.w"}));
 }
 
 TEST(TensorNames, ABareTensorsNameIsEmpty) { EXPECT_EQ(names(checkpoint_of(weight())), (Names{""})); }
 
 TEST(TensorNames, TheEmptyKeyIsAPartLikeOthers) {
-  const auto checkpoint = checkpoint_of(
-      py::dict({{py::str(""), py::dict({{py::str("x"), weight()}})}, {py::str("x"), py::dict({{py::str(""), weight()}})}}));
+  const auto checkpoint = checkpoint_of(py::dict(
+      {{py::str(""), py::dict({{py::str("x"), weight()}})}, {py::str("x"), py::dict({{py::str(""), weight()}})}}));
   EXPECT_EQ(names(checkpoint), (Names{".x", "x."}));
 }
 
 TEST(TensorNames, AWrappedTensorHasOneName) {
-  const auto parameter = py::call(py::global("torch._utils", "_rebuild_parameter"),
-                                  {weight(), py::boolean(true), py::ordered_dict({})});
+  const auto parameter =
+      py::call(py::global("torch._utils", "_rebuild_parameter"), {weight(), py::boolean(true), py::ordered_dict({})});
   const auto checkpoint = checkpoint_of(py::dict({{py::str("w"), parameter}}));
   EXPECT_EQ(names(checkpoint), (Names{"w"}));
   EXPECT_EQ(tensor_names(checkpoint)[0].tensor->value, checkpoint.tensors[1].value);
 }
 
 TEST(TensorNames, ASecondTensorOfANameIsNumberedWithAWarning) {
-  const auto checkpoint = checkpoint_of(
-      py::dict({{py::integer(1), weight()}, {py::str("1"), weight()}, {py::tuple({}), py::none()}}));
+  const auto checkpoint =
+      checkpoint_of(py::dict({{py::integer(1), weight()}, {py::str("1"), weight()}, {py::tuple({}), py::none()}}));
   std::vector<std::string> warnings;
   EXPECT_EQ(names(checkpoint, &warnings), (Names{"1", "1#2"}));
   ASSERT_EQ(warnings.size(), 1U);
@@ -85,8 +85,7 @@ TEST(TensorNames, ASecondTensorOfANameIsNumberedWithAWarning) {
 }
 
 TEST(TensorNames, ATensorHeldTwiceHasTwoNames) {
-  const auto checkpoint =
-      checkpoint_of(py::dict({{py::str("a"), py::put(weight(), 9)}, {py::str("b"), py::get(9)}}));
+  const auto checkpoint = checkpoint_of(py::dict({{py::str("a"), py::put(weight(), 9)}, {py::str("b"), py::get(9)}}));
   EXPECT_EQ(checkpoint.tensors.size(), 1U);
   const auto named = tensor_names(checkpoint);
   ASSERT_EQ(named.size(), 2U);
@@ -95,8 +94,8 @@ TEST(TensorNames, ATensorHeldTwiceHasTwoNames) {
 }
 
 TEST(TensorNames, ASharedContainerIsWalkedOnceAPath) {
-  const auto checkpoint = checkpoint_of(
-      py::dict({{py::str("a"), py::put(py::list({weight()}), 9)}, {py::str("b"), py::get(9)}}));
+  const auto checkpoint =
+      checkpoint_of(py::dict({{py::str("a"), py::put(py::list({weight()}), 9)}, {py::str("b"), py::get(9)}}));
   EXPECT_EQ(names(checkpoint), (Names{"a.0", "b.0"}));
 }
 

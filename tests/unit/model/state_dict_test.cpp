@@ -71,9 +71,9 @@ TEST(StateDicts, ACycleEnds) {
 ValueId metadata_of(const Checkpoint& checkpoint) { return state_dict_metadata(checkpoint.values, checkpoint.root); }
 
 TEST(Metadata, IsTheAttributeOfThatName) {
-  const auto checkpoint = checkpoint_of(
-      py::build(py::ordered_dict({{py::str("w"), weight()}}),
-                py::dict({{py::str("_metadata"), py::ordered_dict({{py::str("fc"), py::dict({})}})}})));
+  const auto checkpoint =
+      checkpoint_of(py::build(py::ordered_dict({{py::str("w"), weight()}}),
+                              py::dict({{py::str("_metadata"), py::ordered_dict({{py::str("fc"), py::dict({})}})}})));
   ASSERT_NE(metadata_of(checkpoint), no_value);
   EXPECT_EQ(checkpoint.values.text(mapping_entries(checkpoint.values, metadata_of(checkpoint))[0].key), "fc");
 }

@@ -61,7 +61,8 @@ TEST(StripPrefix, TakesItOnceAndKeepsTheOrder) {
 }
 
 TEST(StripPrefix, LeavesOtherKeysAndSaysSo) {
-  const auto [checkpoint, report] = strip_prefix(checkpoint_of(weights({"module.a", "b", "x.module.c", "modules.d", "e"})));
+  const auto [checkpoint, report] =
+      strip_prefix(checkpoint_of(weights({"module.a", "b", "x.module.c", "modules.d", "e"})));
   EXPECT_EQ(keys_of(checkpoint), (Keys{"a", "b", "x.module.c", "modules.d", "e"}));
   EXPECT_EQ(report.changed, 1U);
   EXPECT_EQ(report.unchanged, 4U);
@@ -78,8 +79,8 @@ TEST(StripPrefix, EditsEveryStateDictAndNothingElse) {
 }
 
 TEST(StripPrefix, EditsASharedStateDictOnce) {
-  const auto checkpoint = stripped(py::dict(
-      {{py::str("a"), py::put(weights({"module.module.w"}), 9)}, {py::str("b"), py::get(9)}}));
+  const auto checkpoint =
+      stripped(py::dict({{py::str("a"), py::put(weights({"module.module.w"}), 9)}, {py::str("b"), py::get(9)}}));
   EXPECT_EQ(torch_testing::names(checkpoint), (Keys{"a.module.w", "b.module.w"}));
 }
 
@@ -144,9 +145,7 @@ TEST(AddPrefix, EditsSharedMetadataOnce) {
   EXPECT_EQ(shared_metadata(added(two_with_one_metadata("w"))), (Keys{"module.module.module"}));
 }
 
-TEST(StripPrefix, TakesAnyPrefix) {
-  EXPECT_EQ(keys_of(stripped(weights({"net_a", "b"}), "net_")).front(), "a");
-}
+TEST(StripPrefix, TakesAnyPrefix) { EXPECT_EQ(keys_of(stripped(weights({"net_a", "b"}), "net_")).front(), "a"); }
 
 TEST(StripPrefix, OfMetadataLetsANameThatBecomesEmptyReplaceTheWrappers) {
   EXPECT_EQ(metadata_of(stripped(with_metadata({"net_w"}, {"", "net_", "net_fc"}), "net_")), "=1, fc=2");
@@ -159,7 +158,9 @@ TEST(StripPrefix, RefusesTheEmptyPrefix) {
 }
 
 TEST(StripPrefix, ProposesThePrefixThatAllKeysShare) {
-  const auto proposal = [](const Keys& keys) { return strip_prefix(checkpoint_of(weights(keys))).second.shared_prefix; };
+  const auto proposal = [](const Keys& keys) {
+    return strip_prefix(checkpoint_of(weights(keys))).second.shared_prefix;
+  };
   EXPECT_EQ(proposal({"_orig_mod.a", "_orig_mod.b"}), "_orig_mod.");
   EXPECT_EQ(proposal({"_forward_module.a"}), "_forward_module.");
   EXPECT_EQ(proposal({"model.a", "model.b"}), "model.");

@@ -30,9 +30,7 @@ std::string locations(const Checkpoint& checkpoint) {
   return out;
 }
 
-std::string text_of(const Checkpoint& checkpoint) {
-  return std::string(as_text(torch_testing::written(checkpoint)));
-}
+std::string text_of(const Checkpoint& checkpoint) { return std::string(as_text(torch_testing::written(checkpoint))); }
 
 TEST(Remap, ChangesEveryStorage) { EXPECT_EQ(locations(remap(mixed(), DeviceMap::all_to("mps"))), "mps mps mps "); }
 

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include "ckpt/error.h"
+#include "formats/torch_files.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::bytes_of;
+using io_testing::gzipped;
+using torch_testing::Bytes;
+using torch_testing::bytes_of;
+using torch_testing::LegacyFile;
+using torch_testing::source_of;
+using torch_testing::ZipFile;
+
+const ZipFile zip{.object = torch_testing::weight()};
+const LegacyFile legacy{.object = py::none(), .data = {}};
+
+std::string detected(Bytes bytes) {
+  const Detection detection = detect(source_of(std::move(bytes), "model.npz"));
+  return detection.format + " " + std::to_string(detection.gzip_layers);
+}
+
+TEST(Detect, GoesByContent) {
+  EXPECT_EQ(detected(bytes_of(zip)), "torch 0");
+  EXPECT_EQ(detected(bytes_of(legacy)), "torch-legacy 0");
+  EXPECT_EQ(detected(bytes_of(std::string_view("hello"))), " 0");
+  EXPECT_EQ(detected({}), " 0");
+}
+
+TEST(Detect, LooksIntoGzip) {
+  EXPECT_EQ(detected(gzipped(bytes_of(zip))), "torch 1");
+  EXPECT_EQ(detected(gzipped(gzipped(bytes_of(legacy)))), "torch-legacy 2");
+}
+
+TEST(Detect, LooksIntoNoMoreGzipThanTheLimit) {
+  const auto error = io_testing::error_of([] { detected(gzipped(gzipped(gzipped(bytes_of(zip))))); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+}
+
+TEST(Detect, TakesTheMagicNumberInEverySpelling) {
+  using namespace std::string_view_literals;
+  const std::string number = "119547037146038801333356";
+  EXPECT_EQ(detected(bytes_of(std::string_view("L" + number + "L\n."))), "torch-legacy 0");
+  EXPECT_EQ(detected(bytes_of("\x80\2\x8a\n\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv)), "torch-legacy 0");
+  EXPECT_EQ(detected(bytes_of("\x80\4\x95\x0d\0\0\0\0\0\0\0\x8a\n\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv)),
+            "torch-legacy 0");
+}
+
+TEST(Detect, TakesNoOtherNumber) {
+  EXPECT_EQ(detected(bytes_of(std::string_view("L119547037146038801333357L\n."))), " 0");
+  EXPECT_EQ(detected(bytes_of(std::string_view(py::pickle(py::integer(7))))), " 0");
+}
+
+std::string foreign(std::string_view bytes) {
+  const auto error = torch_testing::refusal(bytes_of(bytes));
+  EXPECT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsupported);
+  EXPECT_FALSE(error->hint().empty());
+  return error->what();
+}
+
+TEST(ForeignFiles, AreNamed) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(foreign("7z\xbc\xaf\x27\x1c\0\4"sv), "test.pt: this is a 7z archive, expected a PyTorch checkpoint");
+  EXPECT_NE(foreign("Rar!\x1a\7\1\0"sv).find("rar"), std::string::npos);
+  EXPECT_NE(foreign("version https://git-lfs.github.com/spec/v1\n").find("Git LFS"), std::string::npos);
+  EXPECT_NE(foreign("<!DOCTYPE html><html>").find("web page"), std::string::npos);
+  EXPECT_NE(foreign("\x89HDF\r\n\x1a\n....."sv).find("HDF5"), std::string::npos);
+  EXPECT_NE(foreign("GGUF\3\0\0\0"sv).find("GGUF"), std::string::npos);
+  EXPECT_NE(foreign("\x93NUMPY\1\0"sv).find("numpy"), std::string::npos);
+  EXPECT_NE(foreign(std::string(257, 'x') + "ustar").find("tar archive"), std::string::npos);
+  EXPECT_NE(foreign("\x10\0\0\0\0\0\0\0{\"a\":{}}"sv).find("safetensors"), std::string::npos);
+  EXPECT_NE(foreign(py::pickle(py::none())).find("pickle"), std::string::npos);
+}
+
+TEST(ForeignFiles, ThatAreEmptyAreSaidToBe) { EXPECT_NE(foreign("").find("the file is empty"), std::string::npos); }
+
+TEST(ForeignFiles, ThatNobodyKnowsShowTheirFirstBytes) {
+  EXPECT_EQ(foreign("\x01\xfe hello world"),
+            "test.pt: no known format begins with 01 fe 20 68 65 6c 6c 6f, expected a PyTorch checkpoint");
+}
+
+TEST(ForeignFiles, AreNamedInsideGzipToo) {
+  const auto error = torch_testing::refusal(gzipped(bytes_of(std::string_view("GGUF...."))));
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("GGUF"), std::string::npos);
+}
+
+TEST(Registry, ListsWhatIsReadAndWritten) {
+  const auto known = formats();
+  ASSERT_EQ(known.size(), 2U);
+  EXPECT_EQ(known[0].name, "torch");
+  EXPECT_EQ(known[1].name, "torch-legacy");
+  for (const FormatInfo& format : known) EXPECT_TRUE(format.reads && format.writes && !format.suffixes.empty());
+}
+
+TEST(Read, SaysWhereTheCheckpointComesFrom) {
+  const auto checkpoint = read(source_of(gzipped(bytes_of(zip)), "model.pt.gz"));
+  EXPECT_EQ(checkpoint.file, "model.pt.gz");
+  EXPECT_TRUE(checkpoint.gzip);
+  EXPECT_FALSE(torch_testing::read_bytes(bytes_of(zip)).gzip);
+}
+
+}  // namespace
+}  // namespace ckpt

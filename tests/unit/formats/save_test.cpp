@@ -1,0 +1,171 @@
+#include <gtest/gtest.h>
+
+#include "ckpt/error.h"
+#include "container/zip_builder.h"
+#include "formats/torch_files.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::error_of;
+using io_testing::TemporaryFolder;
+using torch_testing::Bytes;
+using torch_testing::source_of;
+using torch_testing::ZipFile;
+
+Checkpoint small(const std::string& name = "in.pt") {
+  return read(source_of(bytes_of(ZipFile{.object = torch_testing::weight()}), name));
+}
+
+Checkpoint small_in_gzip(const std::string& name) {
+  return read(source_of(io_testing::gzipped(bytes_of(ZipFile{.object = torch_testing::weight()})), name));
+}
+
+bool is_gzip_file(const std::string& path) { return io_testing::text_of(path).starts_with("\x1f\x8b"); }
+
+/// Whether saving `checkpoint` as `name` compresses.
+bool compresses(const Checkpoint& checkpoint, const std::string& name, const SaveOptions& options = {}) {
+  const TemporaryFolder folder;
+  const SaveReport report = save(checkpoint, folder / name, options);
+  EXPECT_EQ(report.gzip, is_gzip_file(folder / name));
+  EXPECT_EQ(report.bytes, io_testing::text_of(folder / name).size());
+  EXPECT_EQ(torch_testing::values(load(folder / name), 0).size(), 4U);
+  return report.gzip;
+}
+
+SaveOptions with_gzip(std::optional<bool> gzip, std::optional<int> level = {}) {
+  SaveOptions options;
+  options.gzip = gzip;
+  options.gzip_level = level;
+  return options;
+}
+
+TEST(Save, CompressesWhereTheNameSaysSo) {
+  EXPECT_TRUE(compresses(small(), "out.pt.gz"));
+  EXPECT_FALSE(compresses(small(), "out.pt"));
+}
+
+TEST(Save, KeepsACompressionThatTheNameNeverSaid) { EXPECT_TRUE(compresses(small_in_gzip("model.pt"), "out.pt")); }
+
+TEST(Save, DropsTheCompressionWithTheSuffix) { EXPECT_FALSE(compresses(small_in_gzip("model.pt.gz"), "out.pt")); }
+
+TEST(Save, DoesAsOptionsSay) {
+  EXPECT_FALSE(compresses(small(), "out.pt.gz", with_gzip(false)));
+  EXPECT_TRUE(compresses(small(), "out.pt", with_gzip(true)));
+  EXPECT_TRUE(compresses(small(), "out.pt", with_gzip({}, 9)));
+}
+
+TEST(Save, WritesTheFormatThatIsNamed) {
+  const TemporaryFolder folder;
+  SaveOptions options;
+  options.format = "torch-legacy";
+  EXPECT_EQ(save(small(), folder / "out.pt", options).format, "torch-legacy");
+  EXPECT_EQ(load(folder / "out.pt").format, "torch-legacy");
+  EXPECT_EQ(save(small(), folder / "same.pt").format, "torch");
+}
+
+TEST(Save, RefusesAFormatThatNobodyKnows) {
+  const TemporaryFolder folder;
+  SaveOptions options;
+  options.format = "npz";
+  const auto error = error_of([&] { save(small(), folder / "out.pt", options); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(std::string(error->what()), "no format is called 'npz', expected torch, torch-legacy");
+  EXPECT_TRUE(folder.entries().empty());
+}
+
+TEST(Save, RefusesAProtocolThatPickleLacks) {
+  const TemporaryFolder folder;
+  SaveOptions options;
+  options.protocol = 6;
+  EXPECT_TRUE(error_of([&] { save(small(), folder / "out.pt", options); }));
+  options.protocol = -1;
+  EXPECT_TRUE(error_of([&] { save(small(), folder / "out.pt", options); }));
+}
+
+TEST(Save, WritesTheProtocolThatIsNamed) {
+  const TemporaryFolder folder;
+  SaveOptions options;
+  options.protocol = 4;
+  save(small(), folder / "out.pt", options);
+  EXPECT_EQ(load(folder / "out.pt").protocol, 4);
+}
+
+TEST(Save, ReplacesUnlessToldNotTo) {
+  const TemporaryFolder folder;
+  io_testing::put_file(folder / "out.pt", std::string_view("old"));
+  SaveOptions options;
+  options.no_clobber = true;
+  const auto error = error_of([&] { save(small(), folder / "out.pt", options); });
+  ASSERT_TRUE(error);
+  EXPECT_TRUE(error->is_output());
+  EXPECT_EQ(io_testing::text_of(folder / "out.pt"), "old");
+  save(small(), folder / "out.pt");
+  EXPECT_NE(io_testing::text_of(folder / "out.pt"), "old");
+}
+
+TEST(Save, RefusesDangerousGlobalsUnlessAllowed) {
+  const auto checkpoint = torch_testing::checkpoint_of(py::call(py::global("os", "system"), {py::str("true")}));
+  const TemporaryFolder folder;
+  for (const char* format : {"torch", "torch-legacy"}) {
+    SaveOptions options;
+    options.format = format;
+    const auto error = error_of([&] { save(checkpoint, folder / "out.pt", options); });
+    ASSERT_TRUE(error) << format;
+    EXPECT_EQ(error->code(), ErrorCode::unsafe);
+    EXPECT_NE(std::string(error->what()).find("os.system"), std::string::npos);
+    EXPECT_TRUE(folder.entries().empty());
+  }
+  SaveOptions options;
+  options.allow_unsafe = true;
+  save(checkpoint, folder / "out.pt", options);
+  EXPECT_EQ(load(folder / "out.pt").globals.at(0).name, "system");
+}
+
+TEST(Save, PassesUnknownGlobalsOn) {
+  const TemporaryFolder folder;
+  save(torch_testing::checkpoint_of(py::call(py::global("zoo", "Net"), {})), folder / "out.pt");
+  EXPECT_EQ(load(folder / "out.pt").globals.at(0).verdict, Verdict::unknown);
+}
+
+TEST(Save, LeavesNothingBehindWhereTheCopyStops) {
+  const std::vector<zip_testing::ZipPart> parts{{.name = "r/data.pkl", .data = py::pickle(torch_testing::weight())},
+                                                {.name = "r/data/0", .data = std::string(16, 'x'), .crc = 1},
+                                                {.name = "r/version", .data = "3\n"}};
+  const auto checkpoint = torch_testing::read_bytes(io_testing::bytes_of(zip_testing::build_zip(parts)));
+  const TemporaryFolder folder;
+  for (const char* name : {"out.pt", "out.pt.gz"}) {
+    const auto error = error_of([&] { save(checkpoint, folder / name); });
+    ASSERT_TRUE(error);
+    EXPECT_FALSE(error->is_output());
+    EXPECT_NE(std::string(error->what()).find("r/data/0"), std::string::npos);
+  }
+  EXPECT_TRUE(folder.entries().empty());
+}
+
+TEST(Save, ReadsACompressedSourceToItsEnd) {
+  Bytes damaged = io_testing::gzipped(bytes_of(ZipFile{.object = torch_testing::weight()}));
+  damaged[damaged.size() - 6] ^= std::byte{1};
+  const TemporaryFolder folder;
+  EXPECT_TRUE(error_of([&] { save(read(source_of(damaged)), folder / "out.pt"); }));
+  EXPECT_TRUE(folder.entries().empty());
+}
+
+TEST(Save, GivesTheSameBytesTwice) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.pt", "b.pt", "a.pt.gz", "b.pt.gz"}) save(small(), folder / name);
+  EXPECT_EQ(io_testing::text_of(folder / "a.pt"), io_testing::text_of(folder / "b.pt"));
+  EXPECT_EQ(io_testing::text_of(folder / "a.pt.gz"), io_testing::text_of(folder / "b.pt.gz"));
+}
+
+TEST(Save, MayReplaceItsOwnSource) {
+  const TemporaryFolder folder;
+  io_testing::put_file(folder / "model.pt", bytes_of(ZipFile{.object = torch_testing::weight()}));
+  const std::string before = io_testing::text_of(folder / "model.pt");
+  save(load(folder / "model.pt"), folder / "model.pt");
+  EXPECT_EQ(io_testing::text_of(folder / "model.pt"), before);
+}
+
+}  // namespace
+}  // namespace ckpt

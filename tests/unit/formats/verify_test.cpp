@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include "ckpt/error.h"
+#include "container/zip_builder.h"
+#include "formats/torch_files.h"
+
+namespace ckpt {
+namespace {
+
+using torch_testing::Bytes;
+using torch_testing::floats;
+using torch_testing::legacy_storage;
+using torch_testing::LegacyFile;
+using torch_testing::source_of;
+using torch_testing::tensor;
+using torch_testing::ZipFile;
+using zip_testing::ZipPart;
+
+/// "fault: what [where]" a line.
+std::string found(const Bytes& bytes) {
+  std::string out;
+  for (const Finding& finding : verify(source_of(bytes)))
+    out += (finding.fault ? "fault: " : "remark: ") + finding.what + " [" + finding.where + "]\n";
+  return out;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const py::Code two = py::list({torch_testing::weight(), tensor(torch_testing::storage({.key = "1"}), {4}, {1})});
+
+std::vector<ZipPart> parts() {
+  const std::string data(as_text(floats({0, 1, 2, 3})));
+  return {{.name = "r/data.pkl", .data = py::pickle(two)},
+          {.name = "r/data/0", .data = data},
+          {.name = "r/data/1", .data = data},
+          {.name = "r/version", .data = "3\n"}};
+}
+
+Bytes built(const std::vector<ZipPart>& parts) { return io_testing::bytes_of(zip_testing::build_zip(parts)); }
+
+TEST(Verify, FindsNothingWrongWithASoundFile) {
+  EXPECT_EQ(found(built(parts())), "");
+  EXPECT_EQ(found(io_testing::gzipped(built(parts()))), "");
+}
+
+TEST(Verify, FindsEveryDamagedMember) {
+  auto damaged = parts();
+  damaged[1].crc = 1;
+  damaged[2].crc = 2;
+  const std::string findings = found(built(damaged));
+  EXPECT_TRUE(has(findings, "[member 'r/data/0']")) << findings;
+  EXPECT_TRUE(has(findings, "[member 'r/data/1']")) << findings;
+}
+
+TEST(Verify, FindsDamageOutsideTheTensors) {
+  auto damaged = parts();
+  damaged.push_back({.name = "r/extra", .data = "x", .crc = 1});
+  EXPECT_TRUE(has(found(built(damaged)), "[member 'r/extra']"));
+}
+
+TEST(Verify, FindsMissingStoragesAndGoesOn) {
+  auto lacking = parts();
+  lacking[2].crc = 1;
+  lacking.erase(lacking.begin() + 1);
+  const std::string findings = found(built(lacking));
+  EXPECT_TRUE(has(findings, "the pickle names storage '0', which the archive does not hold")) << findings;
+  EXPECT_TRUE(has(findings, "[member 'r/data/1']")) << findings;
+}
+
+TEST(Verify, FindsStoragesOfAnotherSize) {
+  auto shorter = parts();
+  shorter[1].data.resize(12);
+  EXPECT_TRUE(has(found(built(shorter)), "fault: test.pt: member 'r/data/0' holds 12 bytes"));
+}
+
+TEST(Verify, FindsTensorsThatLeaveTheirStorage) {
+  EXPECT_TRUE(has(found(bytes_of(ZipFile{.object = tensor(torch_testing::storage(), {5}, {1})})), "fault: "));
+}
+
+TEST(Verify, FindsABrokenPickle) {
+  auto broken = parts();
+  broken[0].data = "\x80\2]]";
+  EXPECT_TRUE(has(found(built(broken)), "fault: "));
+}
+
+TEST(Verify, RemarksOnMissingChecksums) {
+  auto unchecked = parts();
+  for (ZipPart& part : unchecked) part.crc = 0;
+  const std::string findings = found(built(unchecked));
+  EXPECT_TRUE(has(findings, "remark: the archive has no checksums")) << findings;
+  EXPECT_FALSE(has(findings, "fault")) << findings;
+}
+
+TEST(Verify, RemarksOnBytesAfterTheEnd) {
+  Bytes longer = built(parts());
+  longer.resize(longer.size() + 5);
+  EXPECT_EQ(found(longer), "remark: 5 bytes follow the archive and are left out []\n");
+  Bytes compressed = io_testing::gzipped(built(parts()));
+  compressed.push_back(std::byte{7});
+  EXPECT_EQ(found(compressed), "remark: 1 bytes follow the gzip stream and belong to nothing []\n");
+}
+
+TEST(Verify, RemarksOnDangerousGlobals) {
+  const std::string findings = found(bytes_of(ZipFile{.object = py::global("os", "system")}));
+  EXPECT_EQ(findings, "remark: the pickle calls for os.system (dangerous), at byte 2 []\n");
+}
+
+TEST(Verify, RemarksThatLegacyFilesHaveNoChecksums) {
+  const LegacyFile file{.object = tensor(legacy_storage(), {4}, {1})};
+  const std::string findings = found(bytes_of(file));
+  EXPECT_TRUE(findings.starts_with("remark: no checksum covers the tensors' bytes")) << findings;
+  EXPECT_FALSE(has(findings, "fault"));
+  EXPECT_EQ(found(io_testing::gzipped(bytes_of(file))), "") << "gzip has one";
+}
+
+TEST(Verify, FindsAWrongCountInALegacyFile) {
+  const LegacyFile file{.object = tensor(legacy_storage(), {4}, {1}), .data = {{"0", 5, floats({0, 1, 2, 3})}}};
+  EXPECT_TRUE(has(found(bytes_of(file)), "fault: test.pt: storage '0': the file counts 5 elements"));
+}
+
+TEST(Verify, FindsACutInALegacyFile) {
+  Bytes cut = bytes_of(LegacyFile{.object = tensor(legacy_storage(), {4}, {1})});
+  cut.resize(cut.size() - 3);
+  EXPECT_TRUE(has(found(cut), "fault: "));
+}
+
+TEST(Verify, FindsDamageInGzip) {
+  Bytes damaged = io_testing::gzipped(built(parts()));
+  damaged[damaged.size() - 6] ^= std::byte{1};  // its CRC
+  EXPECT_TRUE(has(found(damaged), "fault: "));
+  damaged.resize(damaged.size() - 20);
+  EXPECT_TRUE(has(found(damaged), "fault: "));
+}
+
+TEST(Verify, LeavesFilesItDoesNotKnowToTheCaller) {
+  EXPECT_TRUE(io_testing::error_of([] { found(io_testing::bytes_of("hello")); }));
+  EXPECT_TRUE(io_testing::error_of([] { found({}); }));
+}
+
+}  // namespace
+}  // namespace ckpt
