@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "ckpt/dtype.h"
+#include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "glob.h"
 
@@ -84,10 +85,9 @@ std::vector<WastefulStorage> wasteful_storages(const Checkpoint& checkpoint, con
 }
 
 // Prefixes that wrappers put before every key: DataParallel and DDP, torch.compile, FSDP and DeepSpeed, Lightning.
-constexpr std::array<std::string_view, 4> wrapper_prefixes{"module.", "_orig_mod.", "_forward_module.", "model."};
 
 StateDictSummary summary_of(const Checkpoint& checkpoint, const StateDict& state_dict) {
-  std::array<std::size_t, wrapper_prefixes.size()> counts{};
+  std::array<std::size_t, std::size(wrapper_prefixes)> counts{};
   StateDictSummary summary{state_dict.path, 0, {}, 0};
   for (const MappingEntry& entry : mapping_entries(checkpoint.values, state_dict.value)) {
     ++summary.keys;

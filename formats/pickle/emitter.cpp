@@ -16,6 +16,7 @@ Emitter::Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& optio
   std::vector<ValueId> roots{root};
   roots.insert(roots.end(), options.discarded.begin(), options.discarded.end());
   uses_ = count_uses(graph, roots);
+  if (!spelling_.keep_forms && spelling_.protocol < 4) cyclic_ = find_cyclic(graph, roots);
   std::vector<bool> is_discarded(graph.size());
   for (const ValueId id : options.discarded) {
     waiting_.push({graph.made(id), id, 0});
@@ -42,8 +43,8 @@ bool Emitter::has_waiting_effect(ValueId id, Time limit) const {
 }
 
 /// Gives a value that has just been made its place in the memo, if it needs one: the source gave it one, it is used
-/// again, it changes when it is no longer on top, or what it is given may hold it. (Where the source keeps its form that
-/// takes a place in the source's memo.)
+/// again, it changes when it is no longer on top, or what it is given may hold it. (Where the source keeps its form
+/// that takes a place in the source's memo.)
 void Emitter::store(ValueId id, Time limit) {
   const bool kept = spelling_.keep_forms && graph_.memoized(id);
   const bool may_hold_itself = graph_.first_effect(id) != 0 && (!spelling_.keep_forms || graph_.made(id) == 0);
@@ -63,19 +64,28 @@ void Emitter::push(ValueId id, Time limit) {
 }
 
 void Emitter::push_composite(ValueId id, Time limit) {
-  const bool again = begun_[id];
-  if (again) count_rework(id);
+  if (begun_[id]) count_rework(id);
   begun_[id] = true;
-  schedule(Kind::own_effects, id, limit, graph_.first_effect(id));
-  schedule(Kind::finish, id, limit);
+  // What would lead back to a set that is being made waits until that is done.
+  const Time own_limit = !held_.empty() && cyclic_[id] ? std::min(limit, held_.back()) : limit;
+  schedule(Kind::own_effects, id, own_limit, graph_.first_effect(id));
+  schedule(Kind::finish, id, own_limit);
   const bool hashes = graph_.kind(id) == ValueKind::frozenset || graph_.kind(id) == ValueKind::dict;
   if (is_observer(id) || (hashes && !graph_.items(id).empty())) schedule(Kind::flush, no_value, graph_.made(id));
-  if (is_lowered_set(id) && !again) check_lowered_set(id, limit);
-  schedule_operands(id, is_observer(id) && graph_.made(id) != 0 ? graph_.made(id) : limit);
+  if (is_lowered_set(id)) check_lowered_set(id, limit);
+  schedule_operands(id, graph_.made(id) != 0 && is_finished_first(id) ? graph_.made(id) : limit);
+}
+
+/// Whether its operands are made as they were when it was made, and changed only after that: where it sees them, or
+/// where a change may make an operand hold it.
+bool Emitter::is_finished_first(ValueId id) const {
+  if (is_observer(id)) return true;
+  const ValueKind kind = graph_.kind(id);
+  return !spelling_.keep_forms && (kind == ValueKind::tuple || kind == ValueKind::frozenset);
 }
 
 /// A tuple that holds itself is made while it is being made, as CPython does it, once for each way that leads back to
-/// it. That multiplies, and a set that its own member needs would have no end.
+/// it; the source's memo has all that it takes. That multiplies, and a set that its own member needs would have no end.
 void Emitter::count_rework(ValueId id) {
   rework_ += 1 + graph_.items(id).size();
   if (rework_ <= 100'000 + graph_.size()) return;
@@ -108,6 +118,7 @@ void Emitter::schedule_effect(std::uint32_t handle, Time limit) {
 
 /// Schedules the first of what waits and came before `limit`, and another look after it.
 void Emitter::flush(Time limit) {
+  if (!held_.empty()) limit = std::min(limit, held_.back());
   while (next_observer_ < observers_.size() && begun_[observers_[next_observer_]]) ++next_observer_;
   const Time observer_time = next_observer_ < observers_.size() ? graph_.made(observers_[next_observer_]) : forever;
   const Time waiting_time = waiting_.empty() ? forever : waiting_.top().time;

@@ -62,6 +62,7 @@ class Emitter {
   [[nodiscard]] bool has_waiting_effect(ValueId id, Time limit) const;
   /// Whether code of the file's own runs when it is made or changed, and so sees what its operands hold.
   [[nodiscard]] bool is_observer(ValueId id) const;
+  [[nodiscard]] bool is_finished_first(ValueId id) const;
 
   // emitter_values.cpp
   [[nodiscard]] bool is_composite(ValueId id) const;
@@ -79,6 +80,7 @@ class Emitter {
   [[nodiscard]] bool is_batch(const Effect& effect) const;
   [[nodiscard]] bool is_lowered_newobj(ValueId id) const;
   [[nodiscard]] bool is_lowered_set(ValueId id) const;
+  [[nodiscard]] bool is_cyclic_set(ValueId id) const;
 
   // Tasks run last first: what is to run after others is scheduled before them.
   void schedule(Kind kind, ValueId id, Time limit, std::uint32_t handle = 0) {
@@ -100,12 +102,14 @@ class Emitter {
   Spelling spelling_;
   std::vector<std::uint32_t> uses_;
   std::vector<std::uint32_t> memo_;
-  std::vector<bool> begun_;  ///< composites that are made or being made
+  std::vector<bool> begun_;   ///< composites that are made or being made
+  std::vector<bool> cyclic_;  ///< values that hold themselves; only where sets are lowered
   std::uint32_t stored_ = 0;
   std::vector<Task> tasks_;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
   std::vector<ValueId> observers_;  ///< in the order in which the source made them
   std::size_t next_observer_ = 0;
+  std::vector<Time> held_;  ///< of each set being made that its members hold: when; later changes wait
   std::size_t rework_ = 0;
   std::string out_;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -57,6 +58,8 @@ bool Emitter::is_lowered_set(ValueId id) const {
          spelling_.form(graph_.form(id)) == 0;
 }
 
+bool Emitter::is_cyclic_set(ValueId id) const { return is_lowered_set(id) && !cyclic_.empty() && cyclic_[id]; }
+
 void Emitter::schedule_operands(ValueId id, Time limit) {
   const ValueKind kind = graph_.kind(id);
   if (is_lowered_set(id)) return schedule_lowered_set(id, limit);
@@ -100,9 +103,11 @@ void Emitter::check_lowered_set(ValueId id, Time limit) const {
 /// Before protocol 4 a set is a call of set or frozenset with a list of all its members.
 void Emitter::schedule_lowered_set(ValueId id, Time limit) {
   std::vector<ValueId> members(graph_.items(id).begin(), graph_.items(id).end());
+  const bool holds = is_cyclic_set(id);  // what changes its members holds the set: it comes after
   Time last = graph_.made(id);
+  if (holds) held_.push_back(held_.empty() ? last : std::min(last, held_.back()));
   for (auto handle = graph_.first_effect(id); handle != 0; handle = graph_.effect(handle).next) {
-    last = graph_.effect(handle).time;
+    if (!holds) last = graph_.effect(handle).time;
     const auto more = graph_.items(graph_.effect(handle));
     members.insert(members.end(), more.begin(), more.end());
   }
@@ -128,6 +133,7 @@ void Emitter::schedule_lowered_set(ValueId id, Time limit) {
 
 /// The operands are on the stack.
 void Emitter::finish(ValueId id, Time limit) {
+  if (is_cyclic_set(id)) held_.pop_back();
   if (is_stored(id)) return give_way(id);
   write_making(id);
   store(id, limit);

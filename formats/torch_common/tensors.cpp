@@ -323,7 +323,9 @@ void decode_tensors(Checkpoint& checkpoint) {
     checkpoint.tensors.front().value = decoder.current();
     const auto names = tensor_names(checkpoint);
     checkpoint.tensors.clear();
-    throw names.empty() ? error : error.within("tensor '" + names.front().name + "'");
+    if (names.empty()) throw;
+    const std::string& name = names.front().name;
+    throw error.within(name.empty() ? "the tensor" : "tensor '" + name + "'");
   }
 }
 

@@ -74,7 +74,8 @@ class Collector {
   std::string buffer_;
 };
 
-/// The items of a [key, value] list, wherever they stand: made with it, or appended in one effect or two.
+/// The items of a [key, value] list: made with it, or appended at once (by two APPENDs, as protocol 0 has it, they are
+/// not recognised).
 void add_python2_pair(const ValueGraph& values, ValueId pair, Collector& entries) {
   if (values.kind(pair) != ValueKind::list && values.kind(pair) != ValueKind::tuple) return;
   if (values.items(pair).size() == 2) return entries.add_pairs(values.items(pair), 0, pair);

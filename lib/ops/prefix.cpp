@@ -13,11 +13,6 @@
 namespace ckpt {
 namespace {
 
-/// What wrappers put before every key (torch.compile, DeepSpeed, FSDP, Lightning and plain trainers).
-constexpr std::array<std::string_view, 7> wrapper_prefixes{
-    "_orig_mod.", "_forward_module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "module.", "model.",
-    "net."};
-
 constexpr std::size_t shown_keys = 3;
 
 /// The new name of a key; none where it stays.

@@ -166,6 +166,7 @@ class Graph:
     def __init__(self, random, protocol_floor=0, size=30, dropping=True):
         self.random, self.floor, self.left = random, protocol_floor, size
         self.makers = MAKERS + ["holder"] * (dropping or protocol_floor >= 4) + DROPPING * dropping
+        self.subclasses = dropping or protocol_floor >= 2
         self.made, self.count = [], 0
 
     def tag(self):
@@ -223,15 +224,15 @@ class Graph:
         return getattr(self, r.choice(self.makers))(depth)
 
     def list_(self, depth):
-        made = self.keep(r_list := Listed() if self.random.random() < 0.1 else [])
-        made += self.some(depth)
-        return r_list
+        made = self.keep(Listed() if self.subclasses and self.random.random() < 0.1 else [])
+        made.extend(self.some(depth))
+        return made
 
     def tuple_(self, depth):
         return self.keep(tuple(self.some(depth, 6)))
 
     def dict_(self, depth):
-        made = self.keep(self.random.choice((dict, dict, collections.OrderedDict, Mapped))())
+        made = self.keep(self.random.choice((dict, dict, collections.OrderedDict) + (Mapped,) * self.subclasses)())
         for value in self.some(depth):
             made[self.key()] = value
         return made

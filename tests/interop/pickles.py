@@ -58,7 +58,8 @@ def same(checks, name, source, out, done, real=True, **options):
     """Counts one result: Python does and gets the same from both pickles."""
     if out is None:
         return checks.suite.fail(name, f"{done}\n{listing(source)}")
-    found = recording.difference(recording.record(source, **options), recording.record(out, **options))
+    lowered = source[1:2] >= b"\x04" and out[:1] + out[1:2] < b"\x80\x04"  # sets are made at once there
+    found = recording.difference(recording.record(source, **options), recording.record(out, **options), lowered)
     if not found and real and recording.load(source, **options) != recording.load(out, **options):
         found = "the objects differ: " + recording.part(recording.load(out, **options), recording.load(source, **options))
     return checks.suite.check(name, not found, lambda: f"{found}\nsource: {listing(source)}\noutput: {listing(out)}")
@@ -81,7 +82,9 @@ def random_graphs(checks):
                 except RecursionError:  # what only protocol 4 has an end for
                     continue
                 out, done = convert(checks, code)
-                if same(checks, name, code, out, done) and seed % 4 != 3:
+                # CPython's Python pickler forgets, in protocol 0, that it has written a string that it escaped.
+                exact = seed % 4 != 3 and (protocol, how) != (0, "Python")
+                if same(checks, name, code, out, done) and exact:
                     checks.suite.check(f"{name}: the same bytes", out == without_frames(code), lambda: first_difference(code, out))
                 if chosen.random() > 0.12:
                     continue

@@ -198,10 +198,13 @@ def load(data, **options):
     return Picture().of(pickle.loads(data, **options))
 
 
-def difference(expected, got):
-    """Where two results of record() part, for a person to read; None where they are equal."""
+def difference(expected, got, only_events=False):
+    """Where two results of record() part, for a person to read; None where they are equal. `only_events` leaves out what
+    the events' operands held."""
     if isinstance(expected, Refused) or isinstance(got, Refused):
         return f"source: {expected!r:.300}\noutput: {got!r:.300}"
+    if only_events:
+        expected, got = ((sorted((name,) for name, _ in log), root) for log, root in (expected, got))
     for at, (a, b) in enumerate(zip(expected[0], got[0])):
         if a != b:
             return f"event {at}:\n  source: {part(a, b)}\n  output: {part(b, a)}"

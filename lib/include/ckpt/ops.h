@@ -28,6 +28,9 @@ struct PrefixReport {
 };
 
 inline constexpr std::string_view data_parallel_prefix = "module.";
+/// What wrappers put before every key: DataParallel, torch.compile, DeepSpeed, FSDP, Lightning and plain trainers.
+inline constexpr std::string_view wrapper_prefixes[] = {
+    data_parallel_prefix, "_orig_mod.", "_forward_module.", "_fsdp_wrapped_module.", "model.", "net."};
 
 /// Takes `prefix` once from the keys that start with it, in every state dict and its _metadata, as
 /// torch.nn.modules.utils.consume_prefix_in_state_dict_if_present does: there the name of the wrapped module itself

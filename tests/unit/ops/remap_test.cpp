@@ -55,6 +55,17 @@ TEST(Remap, TwiceIsAsOnce) {
   EXPECT_EQ(text_of(remap(once, DeviceMap::all_to("cpu"))), text_of(once));
 }
 
+TEST(Remap, ChangesDevicesThatNoStorageNames) {
+  const auto code =
+      py::call(py::global("torch._utils", "_rebuild_device_tensor_from_cpu_tensor"),
+               {torch_testing::weight(), py::global("torch", "float32"), py::str("xla:0"), py::boolean(false)});
+  const auto source = torch_testing::checkpoint_of(py::list({code, py::str("xla:0")}));
+  EXPECT_EQ(device_of(source, source.tensors[1]), "xla:0");
+  const auto back = torch_testing::read_bytes(torch_testing::written(remap(source, DeviceMap::all_to("mps"))));
+  EXPECT_EQ(device_of(back, back.tensors[1]), "mps");
+  EXPECT_NE(text_of(back).find("xla:0"), std::string::npos) << "a string elsewhere stays";
+}
+
 TEST(Remap, LeavesItsSourceAsItWas) {
   const Checkpoint source = mixed();
   const std::string before = text_of(source);
