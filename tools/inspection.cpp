@@ -84,10 +84,8 @@ std::vector<WastefulStorage> wasteful_storages(const Checkpoint& checkpoint, con
   return found;
 }
 
-// Prefixes that wrappers put before every key: DataParallel and DDP, torch.compile, FSDP and DeepSpeed, Lightning.
-
 StateDictSummary summary_of(const Checkpoint& checkpoint, const StateDict& state_dict) {
-  std::array<std::size_t, std::size(wrapper_prefixes)> counts{};
+  std::array<std::size_t, std::size(wrapper_prefixes)> counts{};  // counts[0]: of DataParallel's
   StateDictSummary summary{state_dict.path, 0, {}, 0};
   for (const MappingEntry& entry : mapping_entries(checkpoint.values, state_dict.value)) {
     ++summary.keys;

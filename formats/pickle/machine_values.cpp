@@ -36,6 +36,7 @@ void Machine::push_text(const Op& op, ValueKind kind, std::string_view text) {
 }
 
 ValueId Machine::global(std::string_view module, std::string_view name) {
+  if (!is_utf8(module) || !is_utf8(name)) fail("the name of a global is not UTF-8");
   if (seen_globals_.emplace(module, name).second)
     program_.globals.push_back({std::string(module), std::string(name), judge_global(module, name), at_});
   return graph_.make_global(module, name);

@@ -1,5 +1,6 @@
 #include "pickle/spelling.h"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <tuple>
@@ -105,11 +106,11 @@ void write_big_integer(std::string& out, std::string_view bytes, std::uint8_t fo
 }
 
 void write_real(std::string& out, double value, std::uint8_t form, int protocol) {
-  if (form == FLOAT || protocol == 0) {
-    return put_line(out, FLOAT, float_repr(value));
-  }
   std::uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
+  constexpr std::uint64_t text_nan = 0x7FF8000000000000;  // the one that "nan" reads as
+  const bool sayable = !std::isnan(value) || bits == text_nan;
+  if ((form == FLOAT || protocol == 0) && sayable) return put_line(out, FLOAT, float_repr(value));
   put_op(out, BINFLOAT);
   append_le(out, __builtin_bswap64(bits));
 }

@@ -323,9 +323,8 @@ void decode_tensors(Checkpoint& checkpoint) {
     checkpoint.tensors.front().value = decoder.current();
     const auto names = tensor_names(checkpoint);
     checkpoint.tensors.clear();
-    if (names.empty()) throw;
-    const std::string& name = names.front().name;
-    throw error.within(name.empty() ? "the tensor" : "tensor '" + name + "'");
+    if (!names.empty() && !names.front().name.empty()) error.within("tensor '" + names.front().name + "'");
+    throw;
   }
 }
 

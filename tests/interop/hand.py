@@ -101,8 +101,8 @@ STREAMS = {
 DANGEROUS = {"extensions"}
 # What weights_only takes and need not take any more: torch writes no such thing.
 ODD = {"values left on the stack"}
-# Names that only protocol 4 can say.
-NEEDS_4 = {"STACK_GLOBAL, nested"}
+# What only protocol 4 can say: names with dots, and sets that change (before it, a set is a call with all its members).
+NEEDS_4 = {"STACK_GLOBAL, nested", "a set that grows after the call"}
 
 
 def body(code, legacy):

@@ -83,7 +83,7 @@ def random_graphs(checks):
                     continue
                 out, done = convert(checks, code)
                 # CPython's Python pickler forgets, in protocol 0, that it has written a string that it escaped.
-                exact = seed % 4 != 3 and (protocol, how) != (0, "Python")
+                exact = not drops_calls(code) and (protocol, how) != (0, "Python")
                 if same(checks, name, code, out, done) and exact:
                     checks.suite.check(f"{name}: the same bytes", out == without_frames(code), lambda: first_difference(code, out))
                 if chosen.random() > 0.12:
@@ -93,6 +93,12 @@ def random_graphs(checks):
                     if target < 4 and "has a name that protocol" in done.err:
                         continue
                     same(checks, f"{name}, to {target}", code, out, done)
+
+
+def drops_calls(code):
+    """Whether the pickler has made an object twice, because its arguments lead back to it. ckpt says that in another order."""
+    names = [op.name for op, _, _ in pickletools.genops(code)]
+    return ("REDUCE", "POP") in zip(names, names[1:])
 
 
 def first_difference(code, out):
@@ -232,6 +238,8 @@ def deep(checks):
 def damage(code, chance):
     code = bytearray(code)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        if not code:
+            break
         at = chance.randrange(len(code))
         kind = chance.randrange(4)
         if kind == 0:

@@ -13,8 +13,8 @@
 /// copy what is; storages are shared either way.
 namespace ckpt {
 
-/// Rewrites the location tags of storages (all of them, an optimizer's too) as `map` says, and the device of tensors that
-/// name one beside their storage, as map_location does. Moves no bytes and touches no other string.
+/// Rewrites the location tags of storages (all of them, an optimizer's too) as `map` says, and the device of tensors
+/// that name one beside their storage, as map_location does. Moves no bytes and touches no other string.
 CKPT_API Checkpoint remap(Checkpoint checkpoint, const DeviceMap& map);
 
 /// What a prefix operation did, for the line that says so.
@@ -29,8 +29,8 @@ struct PrefixReport {
 
 inline constexpr std::string_view data_parallel_prefix = "module.";
 /// What wrappers put before every key: DataParallel, torch.compile, DeepSpeed, FSDP, Lightning and plain trainers.
-inline constexpr std::string_view wrapper_prefixes[] = {
-    data_parallel_prefix, "_orig_mod.", "_forward_module.", "_fsdp_wrapped_module.", "model.", "net."};
+inline constexpr std::string_view wrapper_prefixes[] = {data_parallel_prefix,    "_orig_mod.", "_forward_module.",
+                                                        "_fsdp_wrapped_module.", "model.",     "net."};
 
 /// Takes `prefix` once from the keys that start with it, in every state dict and its _metadata, as
 /// torch.nn.modules.utils.consume_prefix_in_state_dict_if_present does: there the name of the wrapped module itself
