@@ -124,7 +124,9 @@ void Emitter::flush(Time limit) {
   const Time waiting_time = waiting_.empty() ? forever : waiting_.top().time;
   if (std::min(observer_time, waiting_time) >= limit) return;
   schedule(Kind::flush, no_value, limit);
-  if (observer_time < waiting_time) {  // made here, fetched where it is held
+  // A dropped value comes with the observers in it, each in its time.
+  const bool drops = waiting_time < limit && waiting_.top().handle == 0;
+  if (observer_time < waiting_time && !drops) {  // made here, fetched where it is held
     const ValueId id = observers_[next_observer_++];
     ++uses_[id];
     schedule(Kind::drop, no_value, forever);
