@@ -47,7 +47,8 @@ bool Emitter::has_waiting_effect(ValueId id, Time limit) const {
 /// that takes a place in the source's memo.)
 void Emitter::store(ValueId id, Time limit) {
   const bool kept = spelling_.keep_forms && graph_.memoized(id);
-  const bool may_hold_itself = graph_.first_effect(id) != 0 && (!spelling_.keep_forms || graph_.made(id) == 0);
+  const bool changes = graph_.first_effect(id) != 0 && !is_lowered_set(id);
+  const bool may_hold_itself = changes && (!spelling_.keep_forms || graph_.made(id) == 0);
   if (is_stored(id) || !(kept || uses_[id] > 1 || may_hold_itself || has_waiting_effect(id, limit))) return;
   write_put(out_, stored_, spelling_.protocol);
   memo_[id] = stored_++;

@@ -137,7 +137,7 @@ def a_later_minor_version_is_refused(tree):
     (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.16)\nproject(later LANGUAGES NONE)\n"
                                            "find_package(ckpt 0.2 CONFIG QUIET)\nif(ckpt_FOUND)\n"
                                            "message(FATAL_ERROR \"0.1 was taken for 0.2\")\nendif()\n")
-    tree.run("cmake", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={tree.prefix}")
+    tree.run("cmake", "-S", source, "-B", source / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tree.prefix}")
 
 
 def main():
