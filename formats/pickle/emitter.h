@@ -18,7 +18,8 @@ struct EmitOptions {
 
 /// The graph below `root` as a pickle. Loading it does what loading the source did: the same calls in the same order,
 /// each given arguments in the state they had then; sharing and cycles as in the graph.
-/// A pickle written by CPython's pickler comes back byte for byte, but for the frames of protocols 4 and 5, which are
+/// A pickle written by CPython's pickler comes back byte for byte, but for calls whose result it drops (an object whose
+/// arguments lead back to it), which may come at another place, and the frames of protocols 4 and 5, which are
 /// optional and left out.
 /// Throws Error: unsupported (what the protocol cannot say), limit_exceeded.
 std::string emit(const ValueGraph& graph, ValueId root, const EmitOptions& options = {});

@@ -233,7 +233,7 @@ def deep(checks):
         for protocol in (None, 0, 4):
             out, done = convert(checks, code, protocol)
             checks.suite.check(f"100,000 deep {name}, to {protocol}", done.code == 0, done)
-    
+
 
 def damage(code, chance):
     code = bytearray(code)

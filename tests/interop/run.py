@@ -26,6 +26,7 @@ def main():
     import content
     import devices
     import hand
+    import pickles
     import prefixes
     import roundtrip
 
@@ -46,6 +47,7 @@ def main():
         hand.streams,
         hand.python2_strings,
         hand.discarded_calls,
+        *pickles.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
     for group in groups:

@@ -97,7 +97,7 @@ class CKPT_API ValueGraph {
   [[nodiscard]] std::uint32_t first_effect(ValueId id) const { return nodes_[id].first_effect; }
   [[nodiscard]] const Effect& effect(std::uint32_t handle) const { return effects_[handle - 1]; }
   [[nodiscard]] std::span<const ValueId> items(const Effect& effect) const {
-    return {&children_[effect.first], effect.count};
+    return {children_.data() + effect.first, effect.count};
   }
 
   /// How the source spelt the value (a pickle opcode); 0 leaves that to the writer.
