@@ -90,7 +90,7 @@ void count_bytes(benchmark::State& state, std::uint64_t bytes_a_run) {
 /// The floor for everything that touches each byte once.
 void copy_memory(benchmark::State& state) {
   std::vector<std::byte> to(weights().size());
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     std::memcpy(to.data(), weights().data(), to.size());
     benchmark::DoNotOptimize(to.data());
     benchmark::ClobberMemory();
@@ -100,13 +100,13 @@ void copy_memory(benchmark::State& state) {
 BENCHMARK(copy_memory)->Unit(benchmark::kMillisecond);
 
 void crc32(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(ckpt::crc32(0, weights()));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(ckpt::crc32(0, weights()));
   count_bytes(state, weights().size());
 }
 BENCHMARK(crc32)->Unit(benchmark::kMillisecond);
 
 void sha256(benchmark::State& state) {
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     ckpt::Sha256 sha;
     sha.update(weights());
     benchmark::DoNotOptimize(sha.hex());
@@ -118,7 +118,7 @@ BENCHMARK(sha256)->Unit(benchmark::kMillisecond);
 /// Throughput counts uncompressed bytes. `size` is compressed to uncompressed.
 void gzip_sink(benchmark::State& state) {
   std::size_t size = 0;
-  for (auto _ : state) size = compressed(static_cast<int>(state.range(0))).size();
+  while (state.KeepRunning()) size = compressed(static_cast<int>(state.range(0))).size();
   count_bytes(state, weights().size());
   state.counters["size"] = static_cast<double>(size) / static_cast<double>(weights().size());
 }
@@ -127,7 +127,7 @@ BENCHMARK(gzip_sink)->ArgName("level")->Arg(1)->Arg(3)->Arg(6)->Arg(9)->Unit(ben
 /// Throughput counts uncompressed bytes. Reads forward once, checksum included, from level 1's output.
 void gunzip(benchmark::State& state) {
   const auto source = ckpt::memory_source(compressed(1), "weights.gz");
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const auto inflated = ckpt::gunzip(source);
     std::uint64_t bytes = 0;
     ckpt::stream_all(*inflated, [&](std::span<const std::byte> piece) { bytes += piece.size(); });
@@ -140,7 +140,7 @@ BENCHMARK(gunzip)->Unit(benchmark::kMillisecond);
 void pickle_scan(benchmark::State& state) {
   const auto source = pickle_source(static_cast<int>(state.range(0)));
   std::int64_t ops = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     ckpt::pickle::Scanner scanner(*source, 0);
     for (++ops; scanner.next().code != ckpt::pickle::STOP;) ++ops;
   }
@@ -151,7 +151,7 @@ BENCHMARK(pickle_scan)->ArgName("tensors")->Arg(100)->Arg(20000)->Unit(benchmark
 
 void pickle_run(benchmark::State& state) {
   const auto source = pickle_source(static_cast<int>(state.range(0)));
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     ckpt::ValueGraph graph;
     benchmark::DoNotOptimize(ckpt::pickle::run(*source, 0, graph).root);
   }
@@ -164,7 +164,7 @@ void pickle_emit(benchmark::State& state) {
   const auto source = pickle_source(static_cast<int>(state.range(0)));
   ckpt::ValueGraph graph;
   const auto program = ckpt::pickle::run(*source, 0, graph);
-  for (auto _ : state) benchmark::DoNotOptimize(ckpt::pickle::emit(graph, program.root).size());
+  while (state.KeepRunning()) benchmark::DoNotOptimize(ckpt::pickle::emit(graph, program.root).size());
   count_bytes(state, source->size());
   state.SetItemsProcessed(state.range(0) * static_cast<std::int64_t>(state.iterations()));
 }

@@ -41,7 +41,7 @@ std::string find_root(const ZipReader& zip, const ByteSource& source) {
     throw Error(ErrorCode::corrupt, "the archive holds two pickles, '" + pickles[0] + "' and '" + pickles[1] + "'")
         .expected("one data.pkl")
         .in(source.name());
-  const std::string root = pickles[0].substr(0, pickles[0].find('/'));
+  std::string root = pickles[0].substr(0, pickles[0].find('/'));
   if (pickles[0] != root + "/" + std::string(pickle_name))
     throw Error(ErrorCode::corrupt, "the archive's pickle is '" + pickles[0] + "'")
         .expected("'" + root + "/" + std::string(pickle_name) + "'")

@@ -17,7 +17,7 @@ using Member = ZipDetails::Member;
 /// What torch 2.11 writes around a pickle and its storages, for checkpoints that come from elsewhere.
 /// The serialization id is torch's hash of the members; any 40 digits serve, and these are always the same.
 ZipDetails default_details(const std::vector<WrittenStorage>& storages, ByteOrder order) {
-  const auto record = [](std::string name, std::string_view text) {
+  const auto record = [](const std::string& name, std::string_view text) {
     const auto bytes = as_bytes(text);
     return Member{Member::Kind::record, name, memory_source({bytes.begin(), bytes.end()}, name)};
   };

@@ -92,7 +92,8 @@ std::vector<std::int32_t> counted(std::size_t n) {
   return values;
 }
 
-void expect_as_defined(std::vector<std::int64_t> shape, std::vector<std::int64_t> stride, std::int64_t offset = 0) {
+void expect_as_defined(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& stride,
+                       std::int64_t offset = 0) {
   const auto values = counted(5000);
   const TensorInfo info = view(DType::int32, shape, stride, offset);
   EXPECT_EQ(elements<std::int32_t>(storage_of(values, DType::int32), info), by_definition(values, info));
