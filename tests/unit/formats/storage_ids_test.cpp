@@ -21,7 +21,7 @@ std::string refused(const py::Code& object) {
   return error ? error->what() : "read";
 }
 
-py::Code id(std::vector<py::Code> parts) { return py::persistent(py::tuple(parts)); }
+py::Code id(const std::vector<py::Code>& parts) { return py::persistent(py::tuple(parts)); }
 const py::Code text = py::str("storage"), type = py::global("torch", "FloatStorage"), key = py::str("0"),
                cpu = py::str("cpu"), four = py::integer(4);
 

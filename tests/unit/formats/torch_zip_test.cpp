@@ -12,7 +12,6 @@ namespace ckpt {
 namespace {
 
 using torch_testing::Bytes;
-using torch_testing::Member;
 using torch_testing::ZipFile;
 using zip_testing::ZipPart;
 using Floats = std::vector<float>;
