@@ -35,7 +35,8 @@ Checkpoint read(const ByteSourcePtr& source) {
   if (opened.format == nullptr) throw foreign_file(*opened.bytes);
   Checkpoint checkpoint;
   try {
-    checkpoint = opened.format->read(opened.bytes, {});
+    checkpoint =
+        opened.format->read(opened.bytes, {.pickle_cap = limits::pickle_cap(source->size()), .findings = nullptr});
   } catch (Error& error) {
     throw error.in(source->name());
   }

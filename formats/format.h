@@ -12,11 +12,14 @@
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
 #include "ckpt/formats.h"
+#include "ckpt/limits.h"
 
 namespace ckpt {
 
 /// What a reader is given beside the bytes: how deep it is in files within files, and where to put diagnostics.
 struct ReadContext {
+  /// Bytes that a pickle of this file may have.
+  std::uint64_t pickle_cap = limits::pickle_bytes;
   /// Set by verify(): the reader then reads every byte, and faults that do not keep the rest from being read go here
   /// instead of being thrown.
   std::vector<Finding>* findings = nullptr;

@@ -24,9 +24,13 @@ const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& 
 
 WriteReceipt write_with(const Format& format, const Checkpoint& checkpoint, ByteSink& sink,
                         const WriteOptions& options) {
-  WriteReceipt receipt = format.write(checkpoint, sink, options);
-  finish_reading(checkpoint);
-  return receipt;
+  try {
+    WriteReceipt receipt = format.write(checkpoint, sink, options);
+    finish_reading(checkpoint);
+    return receipt;
+  } catch (Error& error) {
+    throw error.is_output() ? error : error.in(checkpoint.file);
+  }
 }
 
 bool ends_in_gz(std::string_view name) { return name.ends_with(".gz"); }

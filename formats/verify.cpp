@@ -29,7 +29,7 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
   const Opened opened = open_layers(source);
   if (opened.format == nullptr) throw foreign_file(*opened.bytes);
   std::vector<Finding> findings;
-  const ReadContext context{&findings};
+  const ReadContext context{.pickle_cap = limits::pickle_cap(source->size()), .findings = &findings};
   try {
     const Checkpoint checkpoint = opened.format->read(opened.bytes, context);
     static_cast<void>(opened.bytes->size());  // a compressed stream is read to its end and its checksum compared

@@ -27,8 +27,9 @@ std::string tensor_table(const Inspection& inspection, const Colours& colours) {
   Table table({"name", "dtype", "shape", "device", "bytes"});
   for (const TensorRow& row : inspection.rows) {
     const TensorInfo& info = row.tensor->info;
-    table.add({row.name.empty() ? "(the tensor itself)" : printable(row.name), dtype_text(info), shape_text(info.shape),
-               row.device.empty() ? "-" : printable(row.device), std::to_string(row.nbytes)});
+    table.add({row.name.empty() ? (inspection.rows.size() == 1 ? "(the tensor itself)" : "\"\"") : printable(row.name),
+               dtype_text(info), shape_text(info.shape), row.device.empty() ? "-" : printable(row.device),
+               std::to_string(row.nbytes)});
   }
   return "\n" + table.text(colours);
 }

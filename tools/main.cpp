@@ -27,9 +27,10 @@ void clean_up_on(int signal_number) {
 }
 
 // A file must not be given the number of a standard stream that the caller closed: what is printed would land in it.
+// Standard output is reserved for reading, so that writing to what was closed still fails.
 void reserve_standard_streams() {
   for (int number = 0; number <= 2; ++number) {
-    if (::fcntl(number, F_GETFD) == -1) (void)::open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY);
+    if (::fcntl(number, F_GETFD) == -1) (void)::open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY);
   }
 }
 

@@ -33,7 +33,9 @@ void print_line(std::string_view kind, std::string_view text) {
 
 /// What to do about an error that brings no hint of its own.
 std::string hint_for(const Error& error) {
-  if (!error.hint().empty() || error.is_output()) return error.hint();
+  if (!error.hint().empty()) return error.hint();
+  if (error.is_output())
+    return "the folder of OUT must be there, be yours to write to, and have room: ls -ld and df -h tell";
   const std::string file = error.file().empty() ? "FILE" : error.file().substr(0, error.file().find(": "));
   switch (error.code()) {
     case ErrorCode::truncated:
@@ -44,6 +46,10 @@ std::string hint_for(const Error& error) {
       return "ckpt formats lists what ckpt reads and writes";
     case ErrorCode::limit_exceeded:
       return "no real checkpoint comes near this cap: the file is damaged, or made to do harm";
+    case ErrorCode::io:
+      return "check the path and who may read it: ls -l " + file;
+    case ErrorCode::out_of_memory:
+      return "close other programs, or use a machine with more memory";
     default:
       return {};
   }
@@ -100,6 +106,7 @@ int guarded(const std::function<int()>& work, const std::string& file) {
     return exit_status(error);
   } catch (const std::bad_alloc&) {
     print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "memory ran out");
+    print_hint("close other programs, or use a machine with more memory");
     return exit_unavailable;
   } catch (const std::exception& error) {
     print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "this is a bug in ckpt: " + error.what());

@@ -27,7 +27,8 @@ void note_unchanged(const Checkpoint& checkpoint, const PrefixReport& report, co
   print_note(checkpoint.file + ": no key starts with " + quoted(prefix) + ", so there was nothing to strip");
   if (report.shared_prefix.empty()) return;
   print_hint("every key starts with " + quoted(report.shared_prefix) + ": ckpt strip-prefix " +
-             shell_word(checkpoint.file) + " OUT --prefix " + shell_word(report.shared_prefix));
+             (checkpoint.file == "standard input" ? "IN" : shell_word(checkpoint.file)) + " OUT --prefix " +
+             shell_word(report.shared_prefix));
 }
 
 }  // namespace

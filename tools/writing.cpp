@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <set>
 
 #include "ckpt/gzip.h"
 #include "messages.h"
@@ -79,6 +80,13 @@ void tell_of_globals(const Checkpoint& checkpoint, const Job& job, bool quiet) {
   }
 }
 
+/// Tensors as inspect counts them: one that has two names is one.
+std::size_t count_tensors(const Checkpoint& checkpoint) {
+  std::set<const Tensor*> tensors;
+  for (const NamedTensor& named : tensor_names(checkpoint)) tensors.insert(named.tensor);
+  return tensors.size();
+}
+
 void print_summary(const std::string& line, const Job& job) {
   if (job.out != "-") return print(line + "\n");
   std::fputs((line + "\n").c_str(), stderr);
@@ -148,13 +156,14 @@ Checkpoint load_input(const Job& job) {
 }
 
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
+  // Before anything is written: a file that cannot be counted is not half a success.
+  const std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
   const SaveReport report = save_as_planned(checkpoint, job);
   warn_of_trailing_bytes(checkpoint, job.in);
   tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
-  std::string line = printable(shown_output(job)) + ": " + report.format + ", " +
-                     count_text(tensor_names(checkpoint).size(), "tensor") + ", " + size_text(report.bytes) + ", " +
-                     compression_summary(report, job);
+  std::string line = printable(shown_output(job)) + ": " + report.format + ", " + count_text(tensors, "tensor") + ", " +
+                     size_text(report.bytes) + ", " + compression_summary(report, job);
   for (const std::string& what : done) line += "; " + printable(what);
   print_summary(line, job);
 }

@@ -17,6 +17,10 @@ Emitter::Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& optio
   roots.insert(roots.end(), options.discarded.begin(), options.discarded.end());
   uses_ = count_uses(graph, roots);
   if (!spelling_.keep_forms && spelling_.protocol < 4) cyclic_ = find_cyclic(graph, roots);
+  // A tuple of arguments that is shared is spread out more than once where NEWOBJ is lowered.
+  for (ValueId id = 0; id < graph.size(); ++id)
+    if (uses_[id] != 0 && is_lowered_newobj(id) && uses_[graph.items(id)[1]] > 1)
+      for (const ValueId item : graph.items(graph.items(id)[1])) ++uses_[item];
   std::vector<bool> is_discarded(graph.size());
   for (const ValueId id : options.discarded) {
     waiting_.push({graph.made(id), id, 0});

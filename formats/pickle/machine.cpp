@@ -235,8 +235,8 @@ Program Machine::run() {
   return std::move(program_);
 }
 
-Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph) {
-  return Machine(source, offset, graph).run();
+Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap) {
+  return Machine(source, offset, graph, cap).run();
 }
 
 }  // namespace ckpt::pickle

@@ -5,6 +5,7 @@
 
 #include "ckpt/byte_source.h"
 #include "ckpt/checkpoint.h"
+#include "ckpt/limits.h"
 #include "ckpt/value.h"
 
 namespace ckpt::pickle {
@@ -19,8 +20,9 @@ struct Program {
 };
 
 /// Runs a pickle symbolically: every opcode of protocols 0 to 5, no name resolved, no call made. Values go into
-/// `graph`. Throws Error: corrupt (stack, memo, operands), unsupported (protocol above 5, out-of-band buffers),
-/// truncated, limit_exceeded.
-Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph);
+/// `graph`; `cap` is what the pickle's bytes may come to. Throws Error: corrupt (stack, memo, operands), unsupported
+/// (protocol above 5, out-of-band buffers), truncated, limit_exceeded.
+Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph,
+            std::uint64_t cap = limits::pickle_bytes);
 
 }  // namespace ckpt::pickle

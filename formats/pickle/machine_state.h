@@ -25,8 +25,8 @@ struct Slot {
 
 class Machine {
  public:
-  Machine(const ByteSource& source, std::uint64_t offset, ValueGraph& graph)
-      : source_(source), scanner_(source, offset), graph_(graph), first_value_(graph.size()) {}
+  Machine(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap)
+      : source_(source), scanner_(source, offset, cap), graph_(graph), first_value_(graph.size()) {}
 
   Program run();
 

@@ -8,8 +8,8 @@
 
 namespace ckpt::pickle {
 
-Scanner::Scanner(const ByteSource& source, std::uint64_t offset)
-    : source_(source), cursor_(source, offset, limits::pickle_bytes, "the pickle") {}
+Scanner::Scanner(const ByteSource& source, std::uint64_t offset, std::uint64_t cap)
+    : source_(source), cursor_(source, offset, cap, "the pickle") {}
 
 std::uint64_t Scanner::length(Operand operand) {
   switch (operand) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "ckpt/byte_source.h"
+#include "ckpt/limits.h"
 #include "io/byte_cursor.h"
 #include "pickle/opcodes.h"
 
@@ -22,8 +23,8 @@ struct Op {
 /// Cuts a pickle into instructions. Knows nothing of their meaning.
 class Scanner {
  public:
-  /// `source` must outlive the scanner. Reads at most limits::pickle_bytes from `offset`.
-  Scanner(const ByteSource& source, std::uint64_t offset);
+  /// `source` must outlive the scanner. Reads at most `cap` bytes from `offset`.
+  Scanner(const ByteSource& source, std::uint64_t offset, std::uint64_t cap = limits::pickle_bytes);
 
   /// Throws Error: corrupt (no such opcode, a negative length), truncated, limit_exceeded.
   Op next();

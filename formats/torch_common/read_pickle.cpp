@@ -6,8 +6,8 @@
 
 namespace ckpt::torch {
 
-std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, Checkpoint& checkpoint) {
-  pickle::Program program = pickle::run(source, offset, checkpoint.values);
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint) {
+  pickle::Program program = pickle::run(source, offset, checkpoint.values, cap);
   checkpoint.root = program.root;
   checkpoint.protocol = program.protocol;
   checkpoint.discarded = std::move(program.discarded);

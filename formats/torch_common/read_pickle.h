@@ -7,9 +7,10 @@
 
 namespace ckpt::torch {
 
-/// Reads the object's pickle at `offset` into an empty checkpoint: its graph, root, globals, and the storages that it
-/// names (without bytes). Returns where the pickle ends. decode_tensors() comes after the caller has found the bytes.
-std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, Checkpoint& checkpoint);
+/// Reads the object's pickle at `offset`, of at most `cap` bytes, into an empty checkpoint: its graph, root, globals,
+/// and the storages that it names (without bytes). Returns where the pickle ends. decode_tensors() comes after the
+/// caller has found the bytes.
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint);
 
 /// Refuses (unsafe) a checkpoint that names dangerous globals, unless they are allowed.
 void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe);

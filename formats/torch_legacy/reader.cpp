@@ -56,23 +56,24 @@ class CountedStorage final : public ByteSource {
 };
 
 /// Reads one of the small pickles around the object; its names count as the file's.
-pickle::Program read_small(const ByteSource& source, std::uint64_t offset, ValueGraph& values, Checkpoint& checkpoint) {
-  pickle::Program program = pickle::run(source, offset, values);
+pickle::Program read_small(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, ValueGraph& values,
+                           Checkpoint& checkpoint) {
+  pickle::Program program = pickle::run(source, offset, values, cap);
   for (GlobalUse& global : program.globals) checkpoint.globals.push_back(std::move(global));
   return program;
 }
 
 /// The pickles before the object. Returns where the object begins.
-std::uint64_t read_header(const ByteSource& source, Checkpoint& checkpoint) {
+std::uint64_t read_header(const ByteSource& source, std::uint64_t cap, Checkpoint& checkpoint) {
   ValueGraph values;
-  const auto magic = read_small(source, 0, values, checkpoint);
-  const auto version = read_small(source, magic.end, values, checkpoint);
+  const auto magic = read_small(source, 0, cap, values, checkpoint);
+  const auto version = read_small(source, magic.end, cap, values, checkpoint);
   if (values.kind(version.root) != ValueKind::integer || values.integer(version.root) != legacy_version)
     throw Error(ErrorCode::unsupported, "the file says another protocol version")
         .expected("1001")
         .at(magic.end)
         .in(source.name());
-  const auto system = read_small(source, version.end, values, checkpoint);
+  const auto system = read_small(source, version.end, cap, values, checkpoint);
   if (values.kind(system.root) != ValueKind::dict)
     throw Error(ErrorCode::corrupt, "sys_info is no dict").expected("a dict").at(version.end).in(source.name());
   auto details = std::make_shared<LegacyDetails>();
@@ -82,9 +83,10 @@ std::uint64_t read_header(const ByteSource& source, Checkpoint& checkpoint) {
   return system.end;
 }
 
-std::vector<std::string> read_keys(const ByteSource& source, std::uint64_t& offset, Checkpoint& checkpoint) {
+std::vector<std::string> read_keys(const ByteSource& source, std::uint64_t& offset, std::uint64_t cap,
+                                   Checkpoint& checkpoint) {
   ValueGraph values;
-  const auto program = read_small(source, offset, values, checkpoint);
+  const auto program = read_small(source, offset, cap, values, checkpoint);
   const auto fail = [&] {
     throw Error(ErrorCode::corrupt, "the object is not followed by the list of storage keys")
         .expected("a list of strings")
@@ -171,11 +173,11 @@ Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) 
   Checkpoint checkpoint;
   checkpoint.file = source->name();
   checkpoint.format = legacy_format.name;
-  const std::uint64_t object = read_header(*source, checkpoint);
+  const std::uint64_t object = read_header(*source, context.pickle_cap, checkpoint);
   const auto header_globals = std::move(checkpoint.globals);
-  std::uint64_t offset = read_object(*source, object, checkpoint);
+  std::uint64_t offset = read_object(*source, object, context.pickle_cap, checkpoint);
   checkpoint.globals.insert(checkpoint.globals.end(), header_globals.begin(), header_globals.end());
-  const auto keys = read_keys(*source, offset, checkpoint);
+  const auto keys = read_keys(*source, offset, context.pickle_cap, checkpoint);
   const std::uint64_t end = attach_storages(checkpoint, source, keys, offset);
   decode_tensors(checkpoint);
   for (const Storage& storage : checkpoint.storages)

@@ -53,11 +53,12 @@ std::string make_key_list(const std::vector<WrittenStorage>& storages, int proto
 
 /// Legacy files know typed storages only; torch itself cannot load what it writes of others.
 void refuse_untyped(const Checkpoint& checkpoint) {
-  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) {
-    if (checkpoint.storages[i].typed) continue;
-    std::string what = "an untyped storage, '" + checkpoint.storages[i].key + "'";
+  for (const auto& [id, use] : checkpoint.storage_uses) {
+    if (decode_storage_id(checkpoint.values, checkpoint.values.items(id)[0])->type.typed) continue;
+    const Storage& storage = checkpoint.storages[use.storage];
+    std::string what = "an untyped storage, '" + storage.key + "'";
     for (const NamedTensor& named : tensor_names(checkpoint))
-      if (named.tensor->storage == i) {
+      if (named.tensor->storage == use.storage && named.tensor->info.dtype != storage.dtype) {
         what = "tensor '" + named.name + "' is " + std::string(dtype_name(named.tensor->info.dtype));
         break;
       }

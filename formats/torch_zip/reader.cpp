@@ -163,8 +163,8 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   checkpoint.format = zip_format.name;
   const ZipMember& pickle = *zip.find(root + "/" + std::string(pickle_name));
   const ByteSourcePtr pickle_bytes =
-      memory_source(read_all(*zip.read(pickle), limits::pickle_bytes), source->name() + ": " + pickle.name);
-  read_object(*pickle_bytes, 0, checkpoint);
+      memory_source(read_all(*zip.read(pickle), context.pickle_cap), source->name() + ": " + pickle.name);
+  read_object(*pickle_bytes, 0, context.pickle_cap, checkpoint);
   if (pickle.method == 0)
     for (GlobalUse& global : checkpoint.globals) global.offset += pickle.data_offset;
   attach_storages(checkpoint, zip, root, read_byte_order(zip, root, *source), context);

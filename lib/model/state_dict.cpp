@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+
 #include "model/python_str.h"
 
 namespace ckpt {
@@ -24,12 +27,12 @@ class Search {
  public:
   explicit Search(const Checkpoint& checkpoint) : values_(checkpoint.values) {
     for (const Tensor& tensor : checkpoint.tensors) tensors_.insert(tensor.value);
-    open_.push_back({"", checkpoint.root});
+    open_.push_back({checkpoint.root, 0});
   }
 
   std::vector<StateDict> run() {
     while (!open_.empty()) {
-      const StateDict next = std::move(open_.back());
+      const Open next = open_.back();
       open_.pop_back();
       if (next.value != no_value && seen_.insert(next.value).second) visit(next);
     }
@@ -37,17 +40,45 @@ class Search {
   }
 
  private:
-  void visit(const StateDict& at) {
-    std::vector<StateDict> below;
-    const auto add = [&](const std::string& part, ValueId child) {
+  /// A place on the way: a part of a path, and the place above it. Paths are put together for what is found only.
+  struct Place {
+    std::string part;
+    std::size_t above = 0;
+  };
+  struct Open {
+    ValueId value = no_value;
+    std::size_t place = 0;
+  };
+
+  std::string path_to(std::size_t place) const {
+    std::vector<const std::string*> parts;
+    for (; place != 0; place = places_[place].above) parts.push_back(&places_[place].part);
+    std::string path;
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+      path += (path.empty() && part == parts.rbegin() ? "" : ".") + **part;
+    return path;
+  }
+
+  void add_found(const Open& at) {
+    found_.push_back({path_to(at.place), at.value});
+    path_bytes_ += found_.back().path.size();
+    if (path_bytes_ > limits::tensor_name_bytes)
+      throw Error(ErrorCode::limit_exceeded, "the paths of the file's state dicts take more than " +
+                                                 std::to_string(limits::tensor_name_bytes) + " bytes");
+  }
+
+  void visit(const Open& at) {
+    std::vector<Open> below;
+    const auto add = [&](std::string part, ValueId child) {
       const ValueKind kind = values_.kind(child);
-      if (is_mapping(values_, child) || kind == ValueKind::list || kind == ValueKind::tuple)
-        below.push_back({at.path.empty() && at_root_ ? part : at.path + "." + part, child});
+      if (!is_mapping(values_, child) && kind != ValueKind::list && kind != ValueKind::tuple) return;
+      below.push_back({child, places_.size()});
+      places_.push_back({std::move(part), at.place});
     };
     if (is_mapping(values_, at.value)) {
       const auto entries = mapping_entries(values_, at.value);
       if (is_optimizer_state(values_, entries)) return;
-      if (is_state_dict(entries)) return found_.push_back(at);
+      if (is_state_dict(entries)) return add_found(at);
       for (const MappingEntry& entry : entries) add(python_str(values_, entry.key), entry.value);
     } else {
       std::size_t position = 0;
@@ -55,7 +86,6 @@ class Search {
       for (auto handle = values_.first_effect(at.value); handle != 0; handle = values_.effect(handle).next)
         for (const ValueId item : values_.items(values_.effect(handle))) add(std::to_string(position++), item);
     }
-    at_root_ = false;
     open_.insert(open_.end(), below.rbegin(), below.rend());
   }
 
@@ -73,8 +103,10 @@ class Search {
 
   const ValueGraph& values_;
   std::unordered_set<ValueId> tensors_, seen_;
-  std::vector<StateDict> open_, found_;
-  bool at_root_ = true;
+  std::vector<Place> places_{1};  ///< the first is the root
+  std::vector<Open> open_;
+  std::vector<StateDict> found_;
+  std::uint64_t path_bytes_ = 0;
 };
 
 }  // namespace
@@ -83,11 +115,12 @@ std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) { return S
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {
   ValueId metadata = no_value;
+  std::unordered_set<ValueId> states;  // given again, a state says nothing new
   for (auto handle = values.first_effect(state_dict); handle != 0; handle = values.effect(handle).next) {
     const Effect& effect = values.effect(handle);
     if (effect.kind != EffectKind::build) continue;
     const ValueId state = values.items(effect)[0];
-    if (!is_mapping(values, state)) continue;
+    if (!is_mapping(values, state) || !states.insert(state).second) continue;
     for (const MappingEntry& entry : mapping_entries(values, state))
       if (is_string(values, entry.key) && values.text(entry.key) == "_metadata") metadata = entry.value;
   }

@@ -1,5 +1,7 @@
 #include "model/walk.h"
 
+#include <unordered_set>
+
 #include "ckpt/state_dict.h"
 #include "model/python_str.h"
 
@@ -18,12 +20,15 @@ void add_positions(std::span<const ValueId> items, std::size_t& position, Childr
 }
 
 /// The state given to BUILD: a dict of attributes, or (dict or None, dict of slots), as copyreg's protocol has it.
-void add_state(const ValueGraph& values, ValueId state, Children& children) {
-  if (is_mapping(values, state)) return add_entries(values, state, children);
+void add_state(const ValueGraph& values, ValueId state, std::unordered_set<ValueId>& seen, Children& children) {
+  const auto add_once = [&](ValueId mapping) {
+    if (seen.insert(mapping).second) add_entries(values, mapping, children);
+  };
+  if (is_mapping(values, state)) return add_once(state);
   const auto items = values.items(state);
   if (values.kind(state) == ValueKind::tuple && items.size() == 2 && is_mapping(values, items[1])) {
-    if (is_mapping(values, items[0])) add_entries(values, items[0], children);
-    return add_entries(values, items[1], children);
+    if (is_mapping(values, items[0])) add_once(items[0]);
+    return add_once(items[1]);
   }
   children.emplace_back("state", state);
 }
@@ -54,6 +59,7 @@ Children named_children(const ValueGraph& values, ValueId id) {
   else if (kind != ValueKind::persistent && kind != ValueKind::global)
     add_positions(values.items(id), position, children);
   const bool entries_are_in = is_mapping(values, id);
+  std::unordered_set<ValueId> states;  // given again, a state says nothing new
   for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
     const Effect& effect = values.effect(handle);
     const auto items = values.items(effect);
@@ -67,7 +73,7 @@ Children named_children(const ValueGraph& values, ValueId id) {
           children.emplace_back(python_str(values, items[i]), items[i + 1]);
         break;
       case EffectKind::build:
-        add_state(values, items[0], children);
+        add_state(values, items[0], states, children);
         break;
     }
   }

@@ -18,6 +18,13 @@ from torchfile import Call, Global, Storage, Tensor, save_legacy, save_zip, stat
 HERE = Path(__file__).resolve().parent
 
 
+def save_pickle(path, pickle, compression):
+    """A torch zip around a pickle that no pickler wrote."""
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in (("data.pkl", pickle), ("version", b"3\n")):
+            archive.writestr(zipfile.ZipInfo(f"{path.stem}/{name}", (1980, 1, 1, 0, 0, 0)), content, compression)
+
+
 def weights(prefix="", device="cpu"):
     return {f"{prefix}fc.weight": Tensor([2, 3], device=device), f"{prefix}fc.bias": Tensor([2], device=device)}
 
@@ -64,6 +71,9 @@ def ordinary(to):
     save_zip(to / "escape.pt", state_dict({"red\x1b[31m\x07": Tensor([1]), "new\nline": Tensor([1])}))
     save_zip(to / "protocol4.pt", state_dict(weights(device="cuda:0")), protocol=4)
     save_zip(to / "deflated.pt", state_dict(weights()), compression=zipfile.ZIP_DEFLATED)
+    # A small file that asks for much: many values, and deep nesting.
+    save_pickle(to / "bomb.pt", b"\x80\x02(" + b"N" * (20 << 20) + b"l.", zipfile.ZIP_DEFLATED)
+    save_pickle(to / "deep.pt", b"\x80\x02" + b"]" * 400_000 + b"a" * 399_999 + b".", zipfile.ZIP_DEFLATED)
     save_zip(to / "big_endian.pt", state_dict(weights()), order="big")
     save_zip(to / "trainer.pt", trainer("cuda:0"))
     save_legacy(to / "trainer_legacy.pt", trainer("cuda:0"))

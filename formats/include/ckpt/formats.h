@@ -16,7 +16,7 @@
 /// Detecting, reading and writing checkpoints in any format.
 ///
 ///     auto c = ckpt::load("model.pt.gz");             // what it is, its content says
-///     ckpt::save(c, "model.pt", {.gzip = false});     // as it was, but bare
+///     ckpt::save(c, "model.pt");                      // bare, as the name says
 namespace ckpt {
 
 struct FormatInfo {
@@ -67,8 +67,9 @@ struct SaveReport {
   std::uint64_t bytes = 0;  ///< of the file written
 };
 
-/// Writes a file (or "-", standard output) whole or not at all, and before it appears reads its directory and pickle
-/// back and compares the CRCs with those taken while writing.
+/// Writes a file whole or not at all ("-" is standard output, where a failure leaves the archive without its
+/// directory). Before a bare file appears, its directory and pickle are read back and its CRCs compared with those
+/// taken while writing; what is compressed is not read back (docs/formats/gzip.md).
 CKPT_API SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options = {});
 
 /// One thing verify() found.

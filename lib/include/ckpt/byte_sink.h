@@ -13,9 +13,9 @@ namespace ckpt {
 /// Where bytes are appended. Nothing counts until commit(): a sink that is destroyed without it leaves no trace
 /// (a file) or an unfinished stream (standard output, gzip).
 ///
-///     auto sink = create_file("out.pt");
-///     sink->write(bytes);
-///     sink->commit();
+///     FileSink sink("out.pt");
+///     sink.write(bytes);
+///     sink.commit();
 class CKPT_API ByteSink {
  public:
   virtual ~ByteSink();

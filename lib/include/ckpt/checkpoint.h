@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-/// What policy says of a global (DESIGN §2).
+/// What policy says of a global (docs/design.md).
 enum class Verdict : std::uint8_t { known, unknown, dangerous };
 
 CKPT_API std::string_view verdict_name(Verdict verdict);

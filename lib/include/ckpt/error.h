@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// What kind of failure it is; decides the exit status of a command (DESIGN §4).
+/// What kind of failure it is; decides the exit status of a command (docs/cli.md).
 enum class ErrorCode {
   io,                ///< the operating system refused a read or a write
   corrupt,           ///< the bytes contradict the format or themselves
@@ -22,7 +22,8 @@ enum class ErrorCode {
   out_of_memory,     ///< an allocation was refused
 };
 
-/// The one exception libckpt throws. Carries what was found, what was expected, the file, the byte and a hint.
+/// The one exception libckpt throws (besides std::bad_alloc, where memory runs out). Carries what was found, what was
+/// expected, the file, the byte and a hint.
 ///
 ///     try { auto c = ckpt::load("model.pt"); }
 ///     catch (const ckpt::Error& e) { std::cerr << e.what() << '\n' << e.hint() << '\n'; }

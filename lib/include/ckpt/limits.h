@@ -22,6 +22,14 @@ inline constexpr int gzip_depth = 2;
 inline constexpr std::uint64_t pickle_bytes = 2 * gib;
 /// Values (nodes) one pickle may make.
 inline constexpr std::uint64_t pickle_values = 256 * mib;
+/// … and no more than this, and this many times the bytes of the file on disk: a value takes far more memory than the
+/// byte of a compressed file that asks for it. Real pickles in gzip or deflate are 5 to 20 times their compressed size.
+inline constexpr std::uint64_t pickle_floor = 4 * mib;
+inline constexpr std::uint64_t pickle_ratio = 64;
+constexpr std::uint64_t pickle_cap(std::uint64_t file_bytes) {
+  if (file_bytes >= (pickle_bytes - pickle_floor) / pickle_ratio) return pickle_bytes;
+  return pickle_floor + pickle_ratio * file_bytes;
+}
 /// Entries of a pickle's memo (an index may be higher).
 inline constexpr std::uint64_t pickle_memo = 128 * mib;
 /// Bytes of one line of a text opcode (protocol 0).

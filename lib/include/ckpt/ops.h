@@ -56,9 +56,9 @@ struct CheckpointDigest {
 };
 
 /// The same for the same weights, whatever container, compression or device holds them. `root`: names below this path
-/// only, relative to it; "auto" finds the one state dict that DESIGN §2 would. Meta tensors have no bytes and are left
-/// out. Throws Error: limit_exceeded (a view that expands past ckpt/limits.h), invalid_argument (root), and what
-/// reading throws.
+/// only, relative to it; "auto" finds the state dict at the root or under state_dict, model_state_dict, model or net,
+/// else the only one. Meta tensors have no bytes and are left out. Throws Error: limit_exceeded (a view that expands
+/// past ckpt/limits.h), invalid_argument (root), and what reading throws.
 CKPT_API CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root = {});
 
 }  // namespace ckpt

@@ -72,8 +72,9 @@ struct Effect {
 /// it was made. Values live in the graph by index, so that nothing recurses and copying the graph is copying arrays.
 ///
 ///     ValueGraph g;
-///     ValueId d = g.make_dict();
-///     g.add_effect(d, EffectKind::set_items, {g.make_str("lr"), g.make_real(0.1)});
+///     const ValueId d = g.make_container(ValueKind::dict);
+///     const ValueId pair[] = {g.make_str("lr"), g.make_real(0.1)};
+///     g.add_effect(d, EffectKind::set_items, pair);
 ///
 /// Accessors expect a value of the right kind and an id of this graph; readers check with kind() first.
 class CKPT_API ValueGraph {

@@ -216,6 +216,16 @@ TEST(TorchLegacy, CannotSayUntypedStoragesAndNamesTheTensor) {
   EXPECT_TRUE(has(error->what(), "tensor 'net.w' is uint16")) << error->what();
 }
 
+TEST(TorchLegacy, CannotSayAnUntypedStorageBesideATypedOneOfTheSameBytes) {
+  const auto typed = torch_testing::storage({.type = "ByteStorage", .elements = 16});
+  const auto untyped = torch_testing::storage({.type = "UntypedStorage", .elements = 16, .module = "torch.storage"});
+  const auto checkpoint = torch_testing::checkpoint_of(py::list({typed, untyped}));
+  const auto error = io_testing::error_of([&] { torch_testing::written_as(checkpoint, "torch-legacy"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsupported);
+  EXPECT_TRUE(has(error->what(), "an untyped storage, '0'")) << error->what();
+}
+
 TEST(TorchLegacy, MadeFromAZipKeepsTheKeys) {
   const auto zip = torch_testing::checkpoint_of(py::list({torch_testing::weight(), torch_testing::weight()}));
   const auto legacy = torch_testing::read_bytes(torch_testing::written_as(zip, "torch-legacy"));

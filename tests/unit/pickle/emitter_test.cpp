@@ -158,6 +158,16 @@ TEST(PickleEmitter, ToProtocol0EverythingIsText) {
             "ccopy_reg\n__newobj__\n(cm\nO\nI1\ntR.");
 }
 
+// A tuple of arguments that two calls share is spread out twice; what it holds is still one object.
+TEST(PickleEmitter, ArgumentsThatAreSpreadOutTwiceStayShared) {
+  EXPECT_EQ(in_protocol(b("\x80\2("
+                          "cm\nO\n]\x85q\0\x81"
+                          "cm\nO\nh\0\x81t."),
+                        1),
+            b("(ccopy_reg\n__newobj__\n(cm\nO\n]q\0tR"
+              "ccopy_reg\n__newobj__\n(cm\nO\nh\0tRt."));
+}
+
 TEST(PickleEmitter, ANanThatTextCannotSayStaysBinary) {
   EXPECT_EQ(in_protocol(b("G\x7f\xf8\0\0\xde\xad\xbe\xef."), 0), b("G\x7f\xf8\0\0\xde\xad\xbe\xef."));
   EXPECT_EQ(in_protocol(b("G\x7f\xf8\0\0\0\0\0\0."), 0), "Fnan\n.");
