@@ -1,11 +1,13 @@
 #include "prefix_edit.h"
 
+#include <memory>
 #include <utility>
 
 #include "ckpt/ops.h"
 #include "messages.h"
 #include "render.h"
 #include "text.h"
+#include "writing.h"
 
 namespace ckpt::tools {
 namespace {
@@ -64,6 +66,26 @@ Checkpoint add_prefixes(Checkpoint checkpoint, const std::vector<std::string>& p
     if (!quiet && report.state_dicts == 0) note_no_state_dict(checkpoint);
   }
   return checkpoint;
+}
+
+Runner define_prefix_edit(Arguments& arguments, const std::string& command, PrefixEdit edit, const std::string& help) {
+  struct Options {
+    WritingOptions writing;
+    std::vector<std::string> prefixes;
+  };
+  const auto options = std::make_shared<Options>();
+  arguments.values("--prefix", "P", options->prefixes, help);
+  define_writing_options(arguments, options->writing);
+  return [options, command, edit](bool quiet) {
+    const Job job = plan(options->writing, command);
+    const std::vector<std::string> standard{std::string(data_parallel_prefix)};
+    const std::vector<std::string>& prefixes = options->prefixes.empty() ? standard : options->prefixes;
+    check_prefixes(prefixes, "--prefix");
+    std::vector<std::string> done;
+    const Checkpoint edited = edit(load_input(job), prefixes, done, quiet);
+    write_output(edited, job, done, quiet);
+    return static_cast<int>(exit_done);
+  };
 }
 
 }  // namespace ckpt::tools

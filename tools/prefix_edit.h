@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "commands.h"
 
 namespace ckpt::tools {
 
@@ -19,5 +20,13 @@ Checkpoint strip_prefixes(Checkpoint checkpoint, const std::vector<std::string>&
 /// Puts each prefix in turn before the keys of every state dict: the last one ends up first.
 Checkpoint add_prefixes(Checkpoint checkpoint, const std::vector<std::string>& prefixes, std::vector<std::string>& done,
                         bool quiet);
+
+/// strip_prefixes or add_prefixes.
+using PrefixEdit = Checkpoint (*)(Checkpoint checkpoint, const std::vector<std::string>& prefixes,
+                                  std::vector<std::string>& done, bool quiet);
+
+/// A command that does one such edit from IN to OUT: its options (--prefix, explained by `help`, and those of writing)
+/// and its runner.
+Runner define_prefix_edit(Arguments& arguments, const std::string& command, PrefixEdit edit, const std::string& help);
 
 }  // namespace ckpt::tools
