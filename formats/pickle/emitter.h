@@ -10,8 +10,8 @@ namespace ckpt::pickle {
 
 struct EmitOptions {
   int source_protocol = 2;  ///< of the pickle the graph was read from
-  std::optional<int>
-      protocol;  ///< none: the source's, each value in the opcode family it had; else that protocol's own
+  /// None: the source's, each value in the opcode family it had; else that protocol's own spelling of everything.
+  std::optional<int> protocol;
   /// Values outside the root that the source made and dropped (Program::discarded).
   std::vector<ValueId> discarded;
 };
