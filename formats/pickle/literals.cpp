@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
@@ -90,39 +89,6 @@ std::optional<std::string> unescape_string(std::string_view escaped) {
     }
   }
   return out;
-}
-
-std::string quote_string(std::string_view bytes) {
-  const bool has_single = bytes.find('\'') != std::string_view::npos;
-  const char quote = has_single && bytes.find('"') == std::string_view::npos ? '"' : '\'';
-  std::string out(1, quote);
-  for (const char c : bytes) {
-    const auto value = static_cast<unsigned char>(c);
-    if (c == '\t' || c == '\n' || c == '\r') {
-      out += c == '\t' ? "\\t" : c == '\n' ? "\\n" : "\\r";
-    } else if (value < 0x20 || value >= 0x7F) {
-      out += "\\x";
-      out.push_back(hex_digits[value >> 4]);
-      out.push_back(hex_digits[value & 15]);
-    } else {
-      if (c == '\\' || c == quote) out.push_back('\\');
-      out.push_back(c);
-    }
-  }
-  return out + quote;
-}
-
-std::string float_repr(double value) {
-  if (std::isnan(value)) return "nan";
-  char text[64];
-  const auto print = [&](std::chars_format format) {
-    const auto [end, error] = std::to_chars(text, text + sizeof text, value, format);
-    return std::string(text, end);
-  };
-  const double size = std::abs(value);
-  if (std::isinf(value) || (size != 0 && (size < 1e-4 || size >= 1e16))) return print(std::chars_format::scientific);
-  const std::string plain = print(std::chars_format::fixed);
-  return plain.find('.') == std::string::npos ? plain + ".0" : plain;
 }
 
 std::optional<std::string> unescape_unicode(std::string_view escaped) {

@@ -11,11 +11,6 @@ namespace ckpt::pickle {
 /// Inside of the quotes of Python 2's repr of a str: backslash escapes resolved, as codecs.escape_decode does.
 /// None where the escape is broken.
 std::optional<std::string> unescape_string(std::string_view escaped);
-/// Python 2's repr, quotes included.
-std::string quote_string(std::string_view bytes);
-
-/// The shortest decimal that reads as the same float, as Python's repr spells it ("1.0", "1e+16", "nan").
-std::string float_repr(double value);
 
 /// Python's raw-unicode-escape to UTF-8 (lone surrogates allowed); none where an escape is broken.
 std::optional<std::string> unescape_unicode(std::string_view escaped);

@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "io/bytes.h"
+#include "model/python_str.h"
 #include "pickle/literals.h"
 #include "pickle/opcodes.h"
 #include "pickle/python_names.h"

@@ -46,17 +46,6 @@ std::optional<StorageType> storage_type(std::string_view module, std::string_vie
   return StorageType{*dtype, true};
 }
 
-std::string_view storage_class(DType dtype) {
-  static constexpr std::string_view names[] = {
-      "DoubleStorage",        "FloatStorage",        "HalfStorage",   "BFloat16Storage", "LongStorage",
-      "IntStorage",           "ShortStorage",        "CharStorage",   "ByteStorage",     "BoolStorage",
-      "ComplexDoubleStorage", "ComplexFloatStorage", "QUInt8Storage", "QInt8Storage",    "QInt32Storage",
-      "QUInt4x2Storage",      "QUInt2x4Storage"};
-  for (std::size_t i = 0; i < std::size(classes); ++i)
-    if (classes[i].second == dtype) return names[i];
-  return {};
-}
-
 std::optional<DType> tensor_type(std::string_view module, std::string_view name) {
   return is_torch_module(module) ? by_class(name, "Tensor") : std::nullopt;
 }

@@ -16,9 +16,6 @@ struct StorageType {
 /// torch/storage.py); none for any other name.
 std::optional<StorageType> storage_type(std::string_view module, std::string_view name);
 
-/// "FloatStorage" for float32; empty for a dtype that has no typed storage class (uint16, float8 …).
-std::string_view storage_class(DType dtype);
-
 /// float32 for torch.FloatTensor and torch.cuda.FloatTensor; none for any other name.
 std::optional<DType> tensor_type(std::string_view module, std::string_view name);
 

@@ -97,10 +97,9 @@ std::vector<std::string> read_keys(const ByteSource& source, std::uint64_t& offs
   std::vector<std::string> keys;
   const auto add = [&](std::span<const ValueId> items) {
     for (const ValueId item : items) {
-      const ValueKind kind = values.kind(item);
-      if (kind == ValueKind::integer)
+      if (values.kind(item) == ValueKind::integer)
         keys.push_back(std::to_string(values.integer(item)));
-      else if (kind == ValueKind::str || kind == ValueKind::py2_str)
+      else if (values.is_string(item))
         keys.emplace_back(values.text(item));
       else
         fail();

@@ -5,9 +5,8 @@
 #include <vector>
 
 namespace ckpt {
-namespace {
 
-std::string real_repr(double value) {
+std::string float_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char digits[40];
@@ -21,8 +20,7 @@ std::string real_repr(double value) {
   return text;
 }
 
-/// As repr() quotes: `ascii` for bytes, of which Python shows only ASCII as it is.
-std::string quoted(std::string_view text, bool ascii = false) {
+std::string quote_string(std::string_view text, bool ascii) {
   const char quote = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';
   constexpr std::string_view hex = "0123456789abcdef";
   std::string out(1, quote);
@@ -44,6 +42,8 @@ std::string quoted(std::string_view text, bool ascii = false) {
   return out + quote;
 }
 
+namespace {
+
 std::string atom_repr(const ValueGraph& values, ValueId id) {
   switch (values.kind(id)) {
     case ValueKind::none:
@@ -53,12 +53,12 @@ std::string atom_repr(const ValueGraph& values, ValueId id) {
     case ValueKind::integer:
       return std::to_string(values.integer(id));
     case ValueKind::real:
-      return real_repr(values.real(id));
+      return float_repr(values.real(id));
     case ValueKind::str:
     case ValueKind::py2_str:
-      return quoted(values.text(id));
+      return quote_string(values.text(id), false);
     case ValueKind::bytes:
-      return "b" + quoted(values.text(id), true);
+      return "b" + quote_string(values.text(id));
     case ValueKind::global:
       return std::string(values.module(id)) + "." + std::string(values.name(id));
     default:
@@ -69,7 +69,7 @@ std::string atom_repr(const ValueGraph& values, ValueId id) {
 }  // namespace
 
 std::string python_str(const ValueGraph& values, ValueId id) {
-  if (values.kind(id) == ValueKind::str || values.kind(id) == ValueKind::py2_str) return std::string(values.text(id));
+  if (values.is_string(id)) return std::string(values.text(id));
   if (values.kind(id) != ValueKind::tuple) return atom_repr(values, id);
   struct Open {
     ValueId tuple;

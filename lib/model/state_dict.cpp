@@ -11,14 +11,10 @@
 namespace ckpt {
 namespace {
 
-bool is_string(const ValueGraph& values, ValueId id) {
-  return values.kind(id) == ValueKind::str || values.kind(id) == ValueKind::py2_str;
-}
-
 bool is_optimizer_state(const ValueGraph& values, const std::vector<MappingEntry>& entries) {
   const auto has = [&](std::string_view key) {
     return std::any_of(entries.begin(), entries.end(),
-                       [&](const MappingEntry& e) { return is_string(values, e.key) && values.text(e.key) == key; });
+                       [&](const MappingEntry& e) { return values.is_string(e.key) && values.text(e.key) == key; });
   };
   return has("state") && has("param_groups");
 }
@@ -92,7 +88,7 @@ class Search {
   bool is_state_dict(const std::vector<MappingEntry>& entries) const {
     bool any = false;
     for (const MappingEntry& entry : entries) {
-      if (!is_string(values_, entry.key)) return false;
+      if (!values_.is_string(entry.key)) return false;
       if (tensors_.contains(entry.value))
         any = true;
       else if (values_.kind(entry.value) != ValueKind::none && !values_.text(entry.key).ends_with("_extra_state"))
@@ -122,7 +118,7 @@ ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {
     const ValueId state = values.items(effect)[0];
     if (!is_mapping(values, state) || !states.insert(state).second) continue;
     for (const MappingEntry& entry : mapping_entries(values, state))
-      if (is_string(values, entry.key) && values.text(entry.key) == "_metadata") metadata = entry.value;
+      if (values.is_string(entry.key) && values.text(entry.key) == "_metadata") metadata = entry.value;
   }
   return metadata != no_value && is_mapping(values, metadata) ? metadata : no_value;
 }

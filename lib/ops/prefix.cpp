@@ -18,10 +18,6 @@ constexpr std::size_t shown_keys = 3;
 /// The new name of a key; none where it stays.
 using Rename = std::function<std::optional<std::string>(std::string_view)>;
 
-bool is_string(const ValueGraph& values, ValueId id) {
-  return values.kind(id) == ValueKind::str || values.kind(id) == ValueKind::py2_str;
-}
-
 void set_key(ValueGraph& values, const MappingEntry& entry, std::string_view name) {
   const ValueId key = values.make_text(values.kind(entry.key), name);  // a Python 2 str stays one
   if (entry.effect != 0)
@@ -75,7 +71,7 @@ void rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Rename& re
 const MappingEntry* find_key(const ValueGraph& values, const std::vector<MappingEntry>& entries,
                              std::string_view name) {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
-    return is_string(values, entry.key) && values.text(entry.key) == name;
+    return values.is_string(entry.key) && values.text(entry.key) == name;
   });
   return found == entries.end() ? nullptr : &*found;
 }
@@ -92,7 +88,7 @@ void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefi
   const MappingEntry* const module = wrapped.empty() ? nullptr : find_key(values, entries, wrapped);
   const MappingEntry* const wrapper = find_key(values, entries, "");
   for (const MappingEntry& entry : mapping_pairs(values, metadata)) {
-    if (!is_string(values, entry.key)) continue;
+    if (!values.is_string(entry.key)) continue;
     const std::string name(values.text(entry.key));
     if (name.starts_with(prefix)) set_key(values, entry, std::string_view(name).substr(prefix.size()));
   }
@@ -115,7 +111,7 @@ ValueId copy_entry(ValueGraph& values, ValueId value) {
 
 void add_to_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix) {
   for (const MappingEntry& entry : mapping_pairs(values, metadata)) {
-    if (!is_string(values, entry.key) || values.text(entry.key).empty()) continue;
+    if (!values.is_string(entry.key) || values.text(entry.key).empty()) continue;
     set_key(values, entry, std::string(prefix) + std::string(values.text(entry.key)));
   }
   const auto entries = mapping_entries(values, metadata);

@@ -82,6 +82,11 @@ class CKPT_API ValueGraph {
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] ValueKind kind(ValueId id) const { return nodes_[id].kind; }
 
+  /// str, or Python 2's: a name, whichever wrote it.
+  [[nodiscard]] bool is_string(ValueId id) const {
+    return kind(id) == ValueKind::str || kind(id) == ValueKind::py2_str;
+  }
+
   [[nodiscard]] bool boolean(ValueId id) const { return nodes_[id].integer != 0; }
   [[nodiscard]] std::int64_t integer(ValueId id) const { return nodes_[id].integer; }
   [[nodiscard]] double real(ValueId id) const { return nodes_[id].real; }

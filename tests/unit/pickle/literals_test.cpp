@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/python_str.h"
 #include "pickle/pickle_testing.h"
 
 namespace ckpt::pickle {
