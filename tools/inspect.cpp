@@ -17,8 +17,8 @@ struct InspectOptions {
 
 int inspect(const InspectOptions& options, const std::string& file, bool quiet) {
   const ByteSourcePtr source = open_file(file);
-  const Checkpoint checkpoint = read(source);
-  warn_of_trailing_bytes(checkpoint, file);
+  Checkpoint checkpoint = read(source);
+  for (std::string& warning : finish_reading(checkpoint)) checkpoint.warnings.push_back(std::move(warning));
   const Inspection inspection = inspect_checkpoint(checkpoint, file, source->size(), options.keys);
   if (options.json) {
     print(inspection_json(inspection));

@@ -86,11 +86,9 @@ void print(std::string_view text) {
 }
 
 void print_warning(std::string_view text) { print_line("ckpt: warning: ", text); }
-void warn_of_trailing_bytes(const Checkpoint& checkpoint, const std::string& file) {
-  const std::uint64_t trailing = finish_reading(checkpoint);
-  if (trailing > 0)
-    print_warning(file + ": " + std::to_string(trailing) +
-                  " bytes follow the gzip stream, belong to nothing and are left out");
+
+void finish_input(const Checkpoint& checkpoint, const std::string& file) {
+  for (const std::string& warning : finish_reading(checkpoint)) print_warning(file + ": " + warning);
 }
 
 void print_note(std::string_view text) { print_line("ckpt: note: ", text); }

@@ -33,8 +33,8 @@ void print(std::string_view text);
 
 /// `ckpt: warning: …`, `ckpt: note: …` and `hint: …` on standard error, made printable, a line each.
 void print_warning(std::string_view text);
-/// Reads a compressed file to its end and says what follows the compressed stream.
-void warn_of_trailing_bytes(const Checkpoint& checkpoint, const std::string& file);
+/// finish_reading(), and prints what it warns of.
+void finish_input(const Checkpoint& checkpoint, const std::string& file);
 void print_note(std::string_view text);
 void print_hint(std::string_view text);
 

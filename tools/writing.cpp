@@ -159,7 +159,7 @@ void write_output(const Checkpoint& checkpoint, const Job& job, const std::vecto
   // Before anything is written: a file that cannot be counted is not half a success.
   const std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
   const SaveReport report = save_as_planned(checkpoint, job);
-  warn_of_trailing_bytes(checkpoint, job.in);
+  finish_input(checkpoint, job.in);
   tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
   std::string line = printable(shown_output(job)) + ": " + report.format + ", " + count_text(tensors, "tensor") + ", " +

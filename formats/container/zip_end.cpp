@@ -1,6 +1,7 @@
 #include "container/zip_end.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,22 +109,34 @@ void check_limits(const End& end) {
         .expected("at most " + std::to_string(limits::zip_directory_bytes));
 }
 
+constexpr std::size_t longest_records = end64_size + locator_size + end_size;
+
+/// The end record in the last `tail_size` bytes; none where it is not among them, or not with all that may belong to
+/// it.
+std::optional<End> find_in_tail(const ByteSource& source, std::uint64_t file_size, std::size_t tail_size) {
+  const std::uint64_t tail_at = file_size - tail_size;
+  std::vector<std::byte> tail(tail_size);
+  source.read_exactly(tail_at, tail);
+  for (std::size_t i = tail_size >= end_size ? tail_size - end_size + 1 : 0; i-- > 0;) {
+    if (file_size - (tail_at + i) > end_size + comment_maximum) break;
+    if (load_le<std::uint32_t>(tail.data() + i) != end_signature) continue;
+    if (tail_at > 0 && i + end_size < longest_records) break;
+    return examine({tail.data() + i, i, tail_at + i}, file_size);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 End find_end(const ByteSource& source) {
   const std::uint64_t file_size = source.size();
-  const auto tail_size = static_cast<std::size_t>(
-      std::min<std::uint64_t>(file_size, end64_size + locator_size + end_size + comment_maximum));
-  const std::uint64_t tail_at = file_size - tail_size;
-  std::vector<std::byte> tail(tail_size);
-  source.read_exactly(tail_at, tail);
-
-  for (std::size_t i = tail_size >= end_size ? tail_size - end_size + 1 : 0; i-- > 0;) {
-    if (file_size - (tail_at + i) > end_size + comment_maximum) break;
-    if (load_le<std::uint32_t>(tail.data() + i) != end_signature) continue;
-    const End end = examine({tail.data() + i, i, tail_at + i}, file_size);
-    check_limits(end);
-    return end;
+  // The record is nearly always the last thing in the file, and an inflating source still holds its last few bytes.
+  for (const std::size_t most : {limits::kib, longest_records + comment_maximum}) {
+    const auto tail_size = static_cast<std::size_t>(std::min<std::uint64_t>(file_size, most));
+    if (const std::optional<End> end = find_in_tail(source, file_size, tail_size)) {
+      check_limits(*end);
+      return *end;
+    }
   }
   throw Error(ErrorCode::truncated, "no end of central directory")
       .expected("a zip archive's last 22 bytes")

@@ -33,12 +33,14 @@ bool agrees(std::uint64_t local, std::uint64_t directory, std::uint64_t ones, bo
 }  // namespace
 
 LocalHeaders::LocalHeaders(const ByteSource& source, const std::vector<DirectoryEntry>& entries,
-                           std::uint64_t directory_offset)
-    : source_(source), entries_(entries), limit_(directory_offset) {}
+                           std::uint64_t directory_offset, const SeenHeaders* seen)
+    : source_(source), entries_(entries), limit_(directory_offset), seen_(seen) {}
 
 std::span<const std::byte> LocalHeaders::header(std::size_t index) {
   const std::uint64_t from = entries_[index].member.header_offset;
   if (from >= limit_) return {};
+  if (seen_ != nullptr)
+    if (const auto header = seen_->find(from); header != seen_->end()) return header->second;
   const bool inside = from >= window_offset_ && header_end(entries_[index], limit_) <= window_offset_ + window_.size();
   if (!inside || window_.empty()) {
     std::uint64_t end = header_end(entries_[index], limit_);

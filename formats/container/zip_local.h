@@ -14,7 +14,9 @@ namespace ckpt::zip {
 class LocalHeaders {
  public:
   /// `entries` are sorted by header offset and outlive this; `directory_offset` is where member data must have ended.
-  LocalHeaders(const ByteSource& source, const std::vector<DirectoryEntry>& entries, std::uint64_t directory_offset);
+  /// Headers that `seen` holds are not read again.
+  LocalHeaders(const ByteSource& source, const std::vector<DirectoryEntry>& entries, std::uint64_t directory_offset,
+               const SeenHeaders* seen);
 
   /// Where the data of entry `index` starts. Entries are asked for in ascending order.
   /// Throws Error: corrupt (there is no header), io.
@@ -30,6 +32,7 @@ class LocalHeaders {
   const ByteSource& source_;
   const std::vector<DirectoryEntry>& entries_;
   std::uint64_t limit_;
+  const SeenHeaders* seen_;
   std::vector<std::byte> window_;
   std::uint64_t window_offset_ = 0;
 };

@@ -44,8 +44,8 @@ void check_start(const std::vector<DirectoryEntry>& entries, const zip::End& end
 
 // Sets the data offset of each entry and returns those that can be read.
 std::vector<ZipMember> check_members(const ByteSource& source, std::vector<DirectoryEntry>& entries,
-                                     const zip::End& end, const ReadContext& context) {
-  zip::LocalHeaders headers(source, entries, end.directory_offset);
+                                     const zip::End& end, const ReadContext& context, const SeenHeaders* seen) {
+  zip::LocalHeaders headers(source, entries, end.directory_offset, seen);
   std::vector<ZipMember> members;
   members.reserve(entries.size());
   std::uint64_t free_from = 0;
@@ -74,7 +74,7 @@ std::vector<ZipMember> check_members(const ByteSource& source, std::vector<Direc
 
 }  // namespace
 
-ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context) {
+ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, const SeenHeaders* seen) {
   try {
     ZipReader reader;
     const zip::End end = zip::find_end(*source);
@@ -87,7 +87,7 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context) {
       std::stable_sort(entries.begin(), entries.end(), by_offset);
 
     std::vector<ZipMember>& members = reader.members_;
-    members = check_members(*source, entries, end, context);
+    members = check_members(*source, entries, end, context, seen);
     passes(context, *source, "", [&] { check_start(entries, end); });
 
     const auto name_of = [&](std::size_t i) { return std::string_view(members[i].name); };

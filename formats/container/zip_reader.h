@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ckpt/byte_source.h"
@@ -22,6 +23,9 @@ struct ZipMember {
   std::uint16_t method = 0;  ///< 0 stored, 8 deflated
 };
 
+/// Fixed part, name and extra field of local headers, by their offset.
+using SeenHeaders = std::unordered_map<std::uint64_t, std::vector<std::byte>>;
+
 /// The directory of a ZIP archive (APPNOTE 6.3.10; ZIP64). Opening refuses what readers disagree about: duplicate or
 /// case-folded equal names, a local header that contradicts the directory (name, method, flags, sizes or CRC where it
 /// has them), encryption, members that overlap or reach past their archive, absolute or parent paths, links, several
@@ -29,8 +33,9 @@ struct ZipMember {
 class ZipReader {
  public:
   /// Throws Error: corrupt, truncated, unsupported, limit_exceeded, io. With findings in `context`, faults of single
-  /// members are noted there and the member is still listed where that is possible.
-  static ZipReader open(ByteSourcePtr source, const ReadContext& context = {});
+  /// members are noted there and the member is still listed where that is possible. Local headers that `seen` holds are
+  /// not read again.
+  static ZipReader open(ByteSourcePtr source, const ReadContext& context = {}, const SeenHeaders* seen = nullptr);
 
   /// In the order of their data in the file.
   [[nodiscard]] const std::vector<ZipMember>& members() const { return members_; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +11,7 @@
 namespace ckpt::torch {
 
 /// What a torch zip holds beside its pickle and storages, and the order of it all.
-class ZipDetails final : public FormatDetails {
+class ZipDetails : public FormatDetails {
  public:
   struct Member {
     enum class Kind : std::uint8_t { pickle, storage, record } kind{};
@@ -18,7 +20,19 @@ class ZipDetails final : public FormatDetails {
   };
   std::string root;              ///< the folder that all members lie in: "archive"
   std::uint32_t alignment = 64;  ///< of members' data
-  std::vector<Member> members;   ///< in the order of the file
+
+  /// Members in the order of the file; none past the last. Throws Error: what finding it throws.
+  [[nodiscard]] virtual std::optional<Member> member(std::size_t index) const = 0;
+};
+
+/// Members that are known from the start.
+class ListedDetails final : public ZipDetails {
+ public:
+  std::vector<Member> members;
+
+  [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
+    return index < members.size() ? std::optional(members[index]) : std::nullopt;
+  }
 };
 
 }  // namespace ckpt::torch

@@ -16,29 +16,29 @@ using Member = ZipDetails::Member;
 
 /// What torch 2.11 writes around a pickle and its storages, for checkpoints that come from elsewhere.
 /// The serialization id is torch's hash of the members; any 40 digits serve, and these are always the same.
-ZipDetails default_details(const std::vector<WrittenStorage>& storages, ByteOrder order) {
+std::shared_ptr<const ZipDetails> default_details(const std::vector<WrittenStorage>& storages, ByteOrder order) {
   const auto record = [](const std::string& name, std::string_view text) {
     const auto bytes = as_bytes(text);
     return Member{Member::Kind::record, name, memory_source({bytes.begin(), bytes.end()}, name)};
   };
-  ZipDetails details;
-  details.root = "archive";
-  details.members = {{Member::Kind::pickle, "data.pkl", nullptr},
-                     record(".format_version", "1"),
-                     record(".storage_alignment", "64"),
-                     record("byteorder", order == ByteOrder::big ? "big" : "little")};
+  auto details = std::make_shared<ListedDetails>();
+  details->root = "archive";
+  details->members = {{Member::Kind::pickle, "data.pkl", nullptr},
+                      record(".format_version", "1"),
+                      record(".storage_alignment", "64"),
+                      record("byteorder", order == ByteOrder::big ? "big" : "little")};
   for (const WrittenStorage& storage : storages)
-    details.members.push_back({Member::Kind::storage, storage.source_key, nullptr});
-  details.members.push_back(record("version", "3\n"));
-  details.members.push_back(record(".data/serialization_id", std::string(40, '0')));
+    details->members.push_back({Member::Kind::storage, storage.source_key, nullptr});
+  details->members.push_back(record("version", "3\n"));
+  details->members.push_back(record(".data/serialization_id", std::string(40, '0')));
   return details;
 }
 
 /// The source's own arrangement where it is a torch zip whose storages are all still the same; else a new one.
-ZipDetails arrange(const Checkpoint& checkpoint, const std::vector<WrittenStorage>& storages) {
+std::shared_ptr<const ZipDetails> arrange(const Checkpoint& checkpoint, const std::vector<WrittenStorage>& storages) {
   const ByteOrder order = storages.empty() ? ByteOrder::little : storages.front().storage.byte_order;
-  const auto* const own = dynamic_cast<const ZipDetails*>(checkpoint.details.get());
-  return own != nullptr ? *own : default_details(storages, order);
+  auto own = std::dynamic_pointer_cast<const ZipDetails>(checkpoint.details);
+  return own != nullptr ? own : default_details(storages, order);
 }
 
 }  // namespace
@@ -52,21 +52,21 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
 
   std::unordered_map<std::string_view, const WrittenStorage*> by_key;
   for (const WrittenStorage& written : storages) by_key[written.source_key] = &written;
-  const ZipDetails details = arrange(checkpoint, storages);
-  ZipWriter zip(sink, details.alignment);
+  const auto details = arrange(checkpoint, storages);
+  ZipWriter zip(sink, details->alignment);
   WriteReceipt receipt;
-  for (const Member& member : details.members) {
-    switch (member.kind) {
+  for (std::size_t i = 0; const auto member = details->member(i); ++i) {
+    switch (member->kind) {
       case Member::Kind::pickle:
-        zip.add(details.root + "/data.pkl", as_bytes(pickle));
+        zip.add(details->root + "/data.pkl", as_bytes(pickle));
         break;
       case Member::Kind::storage: {
-        const WrittenStorage& written = *by_key.at(member.name);
-        receipt[written.key] = zip.add(details.root + "/data/" + written.key, *written.storage.bytes);
+        const WrittenStorage& written = *by_key.at(member->name);
+        receipt[written.key] = zip.add(details->root + "/data/" + written.key, *written.storage.bytes);
         break;
       }
       case Member::Kind::record:
-        zip.add(details.root + "/" + member.name, *member.bytes);
+        zip.add(details->root + "/" + member->name, *member->bytes);
         break;
     }
   }

@@ -18,10 +18,16 @@ std::string_view verdict_name(Verdict verdict) {
   return "";
 }
 
-std::uint64_t finish_reading(const Checkpoint& checkpoint) {
-  if (checkpoint.source == nullptr || !checkpoint.gzip) return 0;
+std::vector<std::string> FormatDetails::finish() const { return {}; }
+
+std::vector<std::string> finish_reading(const Checkpoint& checkpoint) {
+  std::vector<std::string> warnings;
+  if (checkpoint.source == nullptr || !checkpoint.gzip) return warnings;
   static_cast<void>(checkpoint.source->size());
-  return gzip_trailing_bytes(*checkpoint.source);
+  if (checkpoint.details != nullptr) warnings = checkpoint.details->finish();
+  if (const std::uint64_t trailing = gzip_trailing_bytes(*checkpoint.source); trailing > 0)
+    warnings.push_back(std::to_string(trailing) + " bytes follow the gzip stream, belong to nothing and are left out");
+  return warnings;
 }
 
 std::string device_of(const Checkpoint& checkpoint, const Tensor& tensor) {

@@ -39,7 +39,8 @@ struct Detection {
 /// Throws Error: io, limit_exceeded (gzip inside gzip inside gzip).
 CKPT_API Detection detect(const ByteSourcePtr& source);
 
-/// Reads a checkpoint; tensor bytes stay in the source. Throws Error: unsupported (named where it is recognised),
+/// Reads a checkpoint; tensor bytes stay in the source. Of a compressed file, only finish_reading() knows that it is
+/// whole; save() and digest() come to it by themselves. Throws Error: unsupported (named where it is recognised),
 /// corrupt, truncated, limit_exceeded, io.
 CKPT_API Checkpoint read(const ByteSourcePtr& source);
 /// open_file() and read().

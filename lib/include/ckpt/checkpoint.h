@@ -40,6 +40,10 @@ struct StorageUse {
 class CKPT_API FormatDetails {
  public:
   virtual ~FormatDetails();
+
+  /// Checks what the reader left until all else has been read. Returns what a user should know, as
+  /// Checkpoint::warnings. Throws Error: corrupt, truncated.
+  [[nodiscard]] virtual std::vector<std::string> finish() const;
 };
 
 /// A checkpoint: one object graph, the storages its tensors live in, and where it all came from.
@@ -74,9 +78,10 @@ struct Checkpoint {
   std::vector<std::string> warnings;
 };
 
-/// Reads what is left of a compressed source, so that its checksum is compared and a cut is noticed; free otherwise.
-/// Returns how many bytes follow the compressed stream and belong to nothing. Throws Error (corrupt, truncated).
-CKPT_API std::uint64_t finish_reading(const Checkpoint& checkpoint);
+/// Reads what is left of a compressed source, so that its checksums are compared and a cut is noticed; free otherwise.
+/// Only then is it known that the whole file is sound. Returns what a user should know besides Checkpoint::warnings.
+/// Throws Error (corrupt, truncated).
+CKPT_API std::vector<std::string> finish_reading(const Checkpoint& checkpoint);
 
 /// A tensor under one of its names. A tensor that the object holds twice has two names.
 struct NamedTensor {

@@ -1,0 +1,157 @@
+#include "torch_zip/forward.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "container/zip_format.h"
+#include "torch_common/read_pickle.h"
+#include "torch_common/tensors.h"
+#include "torch_zip/forward_archive.h"
+#include "torch_zip/layout.h"
+#include "torch_zip/torch_zip.h"
+
+namespace ckpt::torch {
+namespace {
+
+using ArchivePtr = std::shared_ptr<ForwardArchive>;
+
+/// A storage that is looked for when its bytes are first asked for.
+class ForwardStorage final : public ByteSource {
+ public:
+  ForwardStorage(ArchivePtr archive, Storage storage)
+      : ByteSource(archive->source()->name() + ": member " +
+                   zip::quoted(archive->root() + "/" + std::string(storage_folder) + storage.key)),
+        archive_(std::move(archive)),
+        storage_(std::move(storage)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return storage_.nbytes; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset >= size()) return 0;
+    const auto wanted = out.first(std::min<std::uint64_t>(out.size(), size() - offset));
+    if (const auto* entry = archive_->find(storage_.key))
+      return archive_->source()->read_at(entry->data_offset + offset, wanted);
+    return from_directory().read_at(offset, wanted);
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override {
+    if (const auto* entry = archive_->find(storage_.key)) return archive_->checksum(*entry);
+    return from_directory().recorded_crc32();
+  }
+
+ private:
+  const ByteSource& from_directory() const {
+    std::uint64_t begin = 0;
+    if (!listed_)
+      listed_ = find_storage(archive_->directory(), archive_->root(), storage_, *archive_->source(), {}, begin);
+    return *listed_;
+  }
+
+  ArchivePtr archive_;
+  Storage storage_;
+  mutable ByteSourcePtr listed_;
+};
+
+class ForwardDetails final : public ZipDetails {
+ public:
+  explicit ForwardDetails(ArchivePtr archive) : archive_(std::move(archive)) { root = archive_->root(); }
+
+  [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
+    const std::string within = archive_->source()->name() + ": member ";
+    if (const auto* entry = archive_->walk_to(index)) {
+      const bool is_storage = archive_->is_storage(entry->name);
+      const auto crc = is_storage ? std::nullopt : archive_->checksum(*entry);
+      return describe_member(entry->name, is_storage,
+                             slice(archive_->source(), entry->data_offset, entry->size,
+                                   within + zip::quoted(root + "/" + entry->name), crc));
+    }
+    const ZipReader& zip = archive_->directory();
+    if (index >= zip.members().size()) return std::nullopt;
+    const ZipMember& listed = zip.members()[index];
+    const std::string name = listed.name.substr(root.size() + 1);
+    return describe_member(name, archive_->is_storage(name), zip.read(listed));
+  }
+
+  [[nodiscard]] std::vector<std::string> finish() const override { return archive_->finish(); }
+
+ private:
+  ArchivePtr archive_;
+};
+
+/// What the records before the first storage say of all storages.
+struct Heading {
+  ByteOrder byte_order = ByteOrder::little;
+  std::optional<std::uint32_t> alignment;
+  /// Until 2.5 or so torch wrote storages in the order of their keys as text, later in that of their appearance.
+  bool by_appearance = false;
+};
+
+Heading read_heading(const ForwardDetails& details, ForwardArchive& archive) {
+  Heading heading;
+  for (std::size_t i = 1;; ++i) {
+    const auto* entry = archive.walk_to(i);
+    if (entry == nullptr || archive.is_storage(entry->name)) return heading;
+    const std::uint64_t at = entry->data_offset;
+    const ZipDetails::Member record = *details.member(i);
+    if (record.name == byte_order_name)
+      heading.byte_order = parse_byte_order(read_text(*record.bytes), at, *archive.source());
+    if (record.name == alignment_name) heading.alignment = parse_alignment(read_text(*record.bytes));
+    if (record.name == ".format_version") heading.by_appearance = true;
+  }
+}
+
+/// Puts the storages into the order in which they most likely stand, and renumbers their uses.
+void order_by_key(Checkpoint& checkpoint) {
+  std::vector<std::uint32_t> order(checkpoint.storages.size()), place(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return checkpoint.storages[a].key < checkpoint.storages[b].key;
+  });
+  std::vector<Storage> ordered;
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    ordered.push_back(std::move(checkpoint.storages[order[i]]));
+  }
+  checkpoint.storages = std::move(ordered);
+  for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
+}
+
+std::optional<Checkpoint> read_plain(const ByteSourcePtr& source, const ReadContext& context) {
+  const auto archive = std::make_shared<ForwardArchive>(source);
+  const zip::ForwardMember* const pickle = archive->first();
+  if (pickle == nullptr) return std::nullopt;
+  Checkpoint checkpoint;
+  checkpoint.file = source->name();
+  checkpoint.format = zip_format.name;
+  const std::uint64_t begin = pickle->data_offset;
+  const std::uint64_t end = read_object(*source, begin, context.pickle_cap, checkpoint);
+  refuse_views(checkpoint);
+  if (!archive->begin(end - begin, checkpoint.storages)) return std::nullopt;
+
+  const auto details = std::make_shared<ForwardDetails>(archive);
+  const Heading heading = read_heading(*details, *archive);
+  details->alignment = heading.alignment.value_or(details->alignment);
+  if (!heading.by_appearance) order_by_key(checkpoint);
+  for (Storage& storage : checkpoint.storages) {
+    storage.byte_order = heading.byte_order;
+    storage.bytes = std::make_shared<ForwardStorage>(archive, storage);
+  }
+  decode_tensors(checkpoint);
+  checkpoint.details = details;
+  return checkpoint;
+}
+
+}  // namespace
+
+std::optional<Checkpoint> read_forward(const ByteSourcePtr& source, const ReadContext& context) {
+  try {
+    return read_plain(source, context);
+  } catch (const Error& error) {
+    // A stream or an archive that is damaged is the cause rather than what was made of it: the long way finds it.
+    return std::nullopt;
+  }
+}
+
+}  // namespace ckpt::torch

@@ -1,0 +1,121 @@
+#include "torch_zip/forward_archive.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "container/zip_format.h"
+#include "io/checksum.h"
+#include "torch_zip/layout.h"
+
+namespace ckpt::torch {
+
+const zip::ForwardMember* ForwardArchive::first() {
+  last_ = zip::read_forward_header(*source_, 0);
+  if (!last_) return nullptr;
+  const std::size_t slash = last_->name.find('/');
+  if (slash == std::string::npos || last_->name.substr(slash + 1) != pickle_name) return nullptr;
+  root_ = last_->name.substr(0, slash);
+  return &*last_;
+}
+
+bool ForwardArchive::begin(std::uint64_t pickle_size, const std::vector<Storage>& storages) {
+  for (const Storage& storage : storages) storages_.emplace(std::string(storage_folder) + storage.key, storage);
+  seen_.emplace(0, std::move(last_->header));
+  entries_.push_back({std::string(pickle_name), last_->data_offset, pickle_size, std::nullopt});
+  if (!close(entries_.front())) return false;
+  const auto pickle = slice(source_, last_->data_offset, pickle_size, source_->name());
+  return stream_all(*pickle, [](std::span<const std::byte>) {}) == entries_.front().crc32;
+}
+
+bool ForwardArchive::give_up() {
+  walking_ = false;
+  return false;
+}
+
+bool ForwardArchive::close(Entry& entry) {
+  if (entry.crc32) return true;
+  const auto end = zip::read_forward_end(*source_, *last_, entry.size);
+  if (!end) return give_up();
+  entry.crc32 = end->crc32;
+  next_ = end->next;
+  return true;
+}
+
+bool ForwardArchive::step() {
+  if (!walking_ || !close(entries_.back())) return false;
+  auto header = zip::read_forward_header(*source_, next_);
+  if (!header || !header->name.starts_with(root_ + "/") || header->name.ends_with('/')) return give_up();
+  const std::string name = header->name.substr(root_.size() + 1);
+  const auto storage = storages_.find(name);
+  const auto size =
+      storage == storages_.end() ? zip::find_forward_size(*source_, *header) : std::optional(storage->second.nbytes);
+  if (!size || !places_.emplace(name, entries_.size()).second) return give_up();
+  seen_.emplace(next_, std::move(header->header));
+  last_ = std::move(header);
+  entries_.push_back({name, last_->data_offset, *size, std::nullopt});
+  return true;
+}
+
+const ForwardArchive::Entry* ForwardArchive::walk_to(std::size_t index) {
+  while (index >= entries_.size())
+    if (!step()) return nullptr;
+  return &entries_[index];
+}
+
+const ForwardArchive::Entry* ForwardArchive::find(const std::string& key) {
+  const std::string name = std::string(storage_folder) + key;
+  while (!places_.contains(name))
+    if (!step()) return nullptr;
+  return &entries_[places_.at(name)];
+}
+
+std::optional<std::uint32_t> ForwardArchive::checksum(const Entry& entry) {
+  // Only the last entry can be open. An archive without checksums records 0; finish() knows whether it is one.
+  if (!close(entries_[static_cast<std::size_t>(&entry - entries_.data())]) || *entry.crc32 == 0) return std::nullopt;
+  return entry.crc32;
+}
+
+void ForwardArchive::compare_with_directory() const {
+  const auto& members = directory_->members();
+  const auto differs = [&](std::size_t i) {
+    const Entry& entry = entries_[i];
+    return i >= members.size() || members[i].name != root_ + "/" + entry.name ||
+           members[i].data_offset != entry.data_offset || members[i].size != entry.size ||
+           (entry.crc32 && members[i].crc32 != *entry.crc32);
+  };
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    // An entry whose end was not where it should be is not one that was read: of that, the directory alone speaks.
+    if (!entries_[i].crc32 || !differs(i)) continue;
+    throw zip::corrupt(
+        "member " + zip::quoted(root_ + "/" + entries_[i].name) + " is not in the directory as it is here",
+        entries_[i].data_offset)
+        .expected("the directory at the end to tell the same name, size and CRC-32")
+        .in(source_->name());
+  }
+}
+
+const ZipReader& ForwardArchive::directory() {
+  if (!directory_) {
+    walking_ = false;
+    ZipReader zip = ZipReader::open(source_, {}, &seen_);
+    static_cast<void>(find_root(zip, *source_));
+    directory_ = std::move(zip);
+    compare_with_directory();
+  }
+  return *directory_;
+}
+
+std::vector<std::string> ForwardArchive::finish() {
+  const ZipReader& zip = directory();
+  for (const auto& [name, storage] : storages_) {
+    std::uint64_t begin = 0;
+    static_cast<void>(find_storage(zip, root_, storage, *source_, {}, begin));
+  }
+  for (std::size_t i = 0; i < entries_.size() && zip.has_checksums(); ++i)
+    if (entries_[i].crc32 == 0U && entries_[i].size > 0)
+      stream_all(*zip.read(zip.members()[i]), [](std::span<const std::byte>) {});
+  return archive_warnings(zip);
+}
+
+}  // namespace ckpt::torch
