@@ -18,7 +18,7 @@ namespace ckpt {
 
 /// What a reader is given beside the bytes: how deep it is in files within files, and where to put diagnostics.
 struct ReadContext {
-  /// Bytes that a pickle of this file may have.
+  /// Bytes that a pickle of this file may have, or an archive's directory: what is held in memory as a whole.
   std::uint64_t pickle_cap = limits::pickle_bytes;
   /// Set by verify(): the reader then reads every byte, and faults that do not keep the rest from being read go here
   /// instead of being thrown.

@@ -100,13 +100,13 @@ End examine(const Candidate& candidate, std::uint64_t file_size) {
   return end;
 }
 
-void check_limits(const End& end) {
+void check_limits(const End& end, std::uint64_t directory_cap) {
   if (end.members > limits::zip_members)
     throw Error(ErrorCode::limit_exceeded, "an archive of " + std::to_string(end.members) + " members")
         .expected("at most " + std::to_string(limits::zip_members));
-  if (end.directory_size > limits::zip_directory_bytes)
+  if (end.directory_size > directory_cap)
     throw Error(ErrorCode::limit_exceeded, "a zip directory of " + std::to_string(end.directory_size) + " bytes")
-        .expected("at most " + std::to_string(limits::zip_directory_bytes));
+        .expected("at most " + std::to_string(directory_cap));
 }
 
 constexpr std::size_t longest_records = end64_size + locator_size + end_size;
@@ -128,13 +128,13 @@ std::optional<End> find_in_tail(const ByteSource& source, std::uint64_t file_siz
 
 }  // namespace
 
-End find_end(const ByteSource& source) {
+End find_end(const ByteSource& source, std::uint64_t directory_cap) {
   const std::uint64_t file_size = source.size();
   // The record is nearly always the last thing in the file, and an inflating source still holds its last few bytes.
   for (const std::size_t most : {limits::kib, longest_records + comment_maximum}) {
     const auto tail_size = static_cast<std::size_t>(std::min<std::uint64_t>(file_size, most));
     if (const std::optional<End> end = find_in_tail(source, file_size, tail_size)) {
-      check_limits(*end);
+      check_limits(*end, directory_cap);
       return *end;
     }
   }

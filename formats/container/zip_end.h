@@ -18,7 +18,8 @@ struct End {
 /// Searches the end record backward from the end of the source. The last one decides, as it does for torch and for
 /// Python: to go on to an earlier one where the last does not fit would show one archive where they load another.
 /// It fits only if the directory it describes ends where the end records begin.
+/// A directory of more than `directory_cap` bytes is refused.
 /// Throws Error: truncated (there is none), corrupt (it does not fit), unsupported (several disks), limit_exceeded, io.
-End find_end(const ByteSource& source);
+End find_end(const ByteSource& source, std::uint64_t directory_cap);
 
 }  // namespace ckpt::zip

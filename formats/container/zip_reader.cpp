@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "container/zip_directory.h"
 #include "container/zip_end.h"
 #include "container/zip_format.h"
@@ -77,7 +78,7 @@ std::vector<ZipMember> check_members(const ByteSource& source, std::vector<Direc
 ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, const SeenHeaders* seen) {
   try {
     ZipReader reader;
-    const zip::End end = zip::find_end(*source);
+    const zip::End end = zip::find_end(*source, std::min(limits::zip_directory_bytes, context.pickle_cap));
     reader.trailing_bytes_ = source->size() - end.archive_end;
     std::vector<DirectoryEntry> entries = zip::read_directory(*source, end);
     const auto by_offset = [](const DirectoryEntry& a, const DirectoryEntry& b) {

@@ -119,7 +119,7 @@ void order_by_key(Checkpoint& checkpoint) {
 }
 
 std::optional<Checkpoint> read_plain(const ByteSourcePtr& source, const ReadContext& context) {
-  const auto archive = std::make_shared<ForwardArchive>(source);
+  const auto archive = std::make_shared<ForwardArchive>(source, context);
   const zip::ForwardMember* const pickle = archive->first();
   if (pickle == nullptr) return std::nullopt;
   Checkpoint checkpoint;

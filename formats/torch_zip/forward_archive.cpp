@@ -44,6 +44,8 @@ bool ForwardArchive::close(Entry& entry) {
 
 bool ForwardArchive::step() {
   if (!walking_ || !close(entries_.back())) return false;
+  // Each member has a record in the directory, and that is bounded.
+  if (entries_.size() >= context_.pickle_cap / zip::entry_size) return give_up();
   auto header = zip::read_forward_header(*source_, next_);
   if (!header || !header->name.starts_with(root_ + "/") || header->name.ends_with('/')) return give_up();
   const std::string name = header->name.substr(root_.size() + 1);
@@ -98,7 +100,7 @@ void ForwardArchive::compare_with_directory() const {
 const ZipReader& ForwardArchive::directory() {
   if (!directory_) {
     walking_ = false;
-    ZipReader zip = ZipReader::open(source_, {}, &seen_);
+    ZipReader zip = ZipReader::open(source_, context_, &seen_);
     static_cast<void>(find_root(zip, *source_));
     directory_ = std::move(zip);
     compare_with_directory();
@@ -110,7 +112,7 @@ std::vector<std::string> ForwardArchive::finish() {
   const ZipReader& zip = directory();
   for (const auto& [name, storage] : storages_) {
     std::uint64_t begin = 0;
-    static_cast<void>(find_storage(zip, root_, storage, *source_, {}, begin));
+    static_cast<void>(find_storage(zip, root_, storage, *source_, context_, begin));
   }
   for (std::size_t i = 0; i < entries_.size() && zip.has_checksums(); ++i)
     if (entries_[i].crc32 == 0U && entries_[i].size > 0)

@@ -25,7 +25,7 @@ class ForwardArchive {
     std::optional<std::uint32_t> crc32;  ///< once its end has been read
   };
 
-  explicit ForwardArchive(ByteSourcePtr source) : source_(std::move(source)) {}
+  ForwardArchive(ByteSourcePtr source, const ReadContext& context) : source_(std::move(source)), context_(context) {}
 
   /// The first member, its size still open; null where it is not the pickle. Throws Error: what reading throws.
   const zip::ForwardMember* first();
@@ -58,6 +58,7 @@ class ForwardArchive {
   void compare_with_directory() const;
 
   ByteSourcePtr source_;
+  ReadContext context_;
   std::string root_;
   std::unordered_map<std::string, Storage> storages_;  // by name within the root folder
   std::unordered_map<std::string, std::size_t> places_;

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "ckpt/error.h"
+#include "container/zip_format.h"
 #include "container/zip_reader.h"
 #include "io/bytes.h"
+#include "io/io_testing.h"
 #include "zip_builder.h"
 
 namespace ckpt {
@@ -159,6 +161,16 @@ TEST(ZipRefuses, TwoEntriesForOneLocalHeader) {
   ZipPart again = plain;
   again.offset = 0;
   refuses(build_zip({plain, again}), ErrorCode::corrupt, "overlaps");
+}
+
+TEST(ZipRefuses, ADirectoryThatIsLargerThanItsFileDeserves) {
+  const std::string archive = build_zip({plain});
+  const std::uint64_t size = zip::entry_size + plain.name.size();
+  EXPECT_NO_THROW(static_cast<void>(ZipReader::open(source_of(archive), {.pickle_cap = size})));
+  const auto error =
+      io_testing::error_of([&] { static_cast<void>(ZipReader::open(source_of(archive), {.pickle_cap = size - 1})); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
 }
 
 TEST(ZipRefuses, BytesBeforeTheArchive) {
