@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+FIGURE = re.compile(r"^figure (\S+) (\d+)$")
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 # A sanitizer's finding must not look like one of the program's own exit statuses.
 ENVIRONMENT = {
@@ -37,6 +38,9 @@ class Result:
     seconds: float = 0
 
 
+figures = {}  # what suites count beside results, for docs/trust.md: "figure NAME N" on a line of its own
+
+
 def run(command, timeout, keep=lambda line: True):
     """Runs `command`, passing its output on line by line. Returns its exit status, or None after `timeout`, and its lines."""
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -48,7 +52,9 @@ def run(command, timeout, keep=lambda line: True):
     try:
         for line in process.stdout:
             lines.append(line.rstrip("\n"))
-            if keep(line):
+            if found := FIGURE.match(lines[-1]):
+                figures[found[1]] = int(found[2])
+            elif keep(line):
                 print("  " + line, end="", flush=True)
         status = process.wait()
     finally:
@@ -108,6 +114,13 @@ def package(options):
     return script(sys.executable, "tests/package/run.py", "--build", options.build)(options)
 
 
+def trust(options):
+    """docs/trust.md says what the suites before this one counted."""
+    path = options.build / "figures.json"
+    path.write_text(json.dumps(figures, indent=1) + "\n")
+    return script(sys.executable, "tests/trust.py", "--figures", path)(options)
+
+
 def suites(options):
     plain = [sys.executable]
     unlimited = [] if options.plain else ["--memory", "0"]  # sanitizers reserve terabytes of address space
@@ -118,6 +131,7 @@ def suites(options):
         "interop": interop,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
+        "trust": trust,  # last: it compares what the others counted
     }
 
 

@@ -46,6 +46,10 @@ def main():
         with suite.group("malicious"):
             tests = [files.HostileTest(suite, ckpt, r, top / r.name.replace("/", "_")) for r in hostile]
             ends += [(t.row, *end) for t, end in zip(tests, pool.map(files.HostileTest.run, tests))]
+    readable = [o for o in outcomes if o.row.format]
+    suite.figure("corpus.files", sum(o.equal for o in readable))
+    suite.figure("corpus.tensors", sum(len(o.row.tensors) for o in readable))
+    suite.figure("corpus.hostile", len(ends))
     if not options.only:
         text = page.page(outcomes, ends)
         if options.write_page:
