@@ -83,6 +83,9 @@ def beaten(title, ckpt, peer):
     times = f"{seconds(peer['median'])} against {seconds(ckpt['median'])}"
     if peer["median"] * FASTER < ckpt["median"]:
         yield f"{title}: `{peer['command']}`{does} is faster, {times}."
+    elif peer.get("without_import", ckpt["median"]) * FASTER < ckpt["median"]:
+        times = f"{seconds(peer['without_import'])} against {seconds(ckpt['median'])}"
+        yield f"{title}: `{peer['command']}`{does} is faster where torch is imported already, {times}."
     if peer["command"].endswith("OUT.pt.gz") and peer["size"] * SMALLER < ckpt["size"]:
         sizes = f"{size(peer['size'])} against {size(ckpt['size'])}"
         yield f"{title}: `{peer['command']}` makes a smaller file, {sizes}, in {times}."
