@@ -102,10 +102,20 @@ def unit(options):
     return judge(status, [f"{len(tests) - failed - skipped} passed, {failed} failed, {skipped} skipped"])
 
 
-def interop(options):
+def with_torch(options, *command):
     if not options.torch_python:
         return Result(failed=1, remark="no Python with torch (see above)")
-    return script(options.torch_python, "tests/interop/run.py", "--ckpt", options.ckpt)(options)
+    return script(options.torch_python, *command)(options)
+
+
+def interop(options):
+    return with_torch(options, "tests/interop/run.py", "--ckpt", options.ckpt)
+
+
+def bench(options):
+    if not options.plain:
+        return Result(skipped=1, remark="only for a build without sanitizers")
+    return with_torch(options, "tests/bench/run.py", "--build", options.build)
 
 
 def package(options):
@@ -131,6 +141,7 @@ def suites(options):
         "interop": interop,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
+        "bench": bench,
         "trust": trust,  # last: it compares what the others counted
     }
 

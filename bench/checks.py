@@ -1,0 +1,76 @@
+"""Did a command do what it is measured at? Each check is a function of a Run, and raises Wrong where it did not."""
+
+import hashlib
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class Wrong(Exception):
+    pass
+
+
+@dataclass
+class Run:
+    """What is left of a run: its output files, its printed output; and what there was to begin with."""
+
+    ckpt: Path
+    source: Path
+    expected: dict  # tensor name: [SHA-256, dtype, shape], as PyTorch said when the source was made
+    out: Path
+    printed: Path
+
+
+def demand(good, what):
+    if not good:
+        raise Wrong(what)
+
+
+def ask(run, command):
+    done = subprocess.run([run.ckpt, command, "--json", run.out], capture_output=True)
+    demand(done.returncode == 0, f"ckpt {command} of the output: {done.stderr.decode()}")
+    return json.loads(done.stdout)
+
+
+def holds(device="cuda:0", prefix="module."):
+    """OUT is a checkpoint of the source's tensors, on `device`, its keys beginning with `prefix`."""
+
+    def check(run):
+        expected = {prefix + name.removeprefix("module."): [*what, device] for name, what in run.expected.items()}
+        digests = ask(run, "digest")["tensors"]
+        tensors = ask(run, "inspect")["tensors"]
+        found = {t["name"]: [digests.get(t["name"]), t["dtype"], t["shape"], t["device"]] for t in tensors}
+        demand(found == expected, f"OUT does not hold the tensors of IN on {device} under {prefix!r}")
+
+    return check
+
+
+def lists(run):
+    """The name of each tensor was printed."""
+    missing = set(run.expected) - set(run.printed.read_text().split())
+    demand(not missing, f"{len(missing)} of {len(run.expected)} tensors are not listed")
+
+
+def hashes(run):
+    """The SHA-256 of each tensor was printed before its name."""
+    lines = {tuple(line.split()) for line in run.printed.read_text().splitlines()}
+    right = all((what[0], name) in lines for name, what in run.expected.items())
+    demand(right, "digests differ from PyTorch's tensors")
+
+
+def hashes_file(run):
+    with run.source.open("rb") as file:
+        expected = hashlib.file_digest(file, "sha256").hexdigest()
+    demand(run.printed.read_text().split()[0] == expected, "not the file's SHA-256")
+
+
+def says(text):
+    def check(run):
+        demand(text in run.printed.read_text(), f"it did not say {text!r}")
+
+    return check
+
+
+def succeeds(run):
+    """Its exit status, which is asked of every command, says all."""

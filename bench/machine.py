@@ -1,0 +1,48 @@
+"""What the benchmarks ran on and with: everything a reader needs to judge the figures."""
+
+import os
+import platform
+import re
+import subprocess
+import time
+from pathlib import Path
+
+
+def _first(path, pattern):
+    found = re.search(pattern, Path(path).read_text(), re.M)
+    return found[1].strip() if found else "unknown"
+
+
+def memory_available():
+    return int(_first("/proc/meminfo", r"^MemAvailable:\s+(\d+) kB")) << 10
+
+
+def _version(*command):
+    """The first version number that a program names; None where it is not here."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    found = re.search(r"\d+\.[\d.]*\d", done.stdout + done.stderr)
+    return found[0] if found else "unknown"
+
+
+def describe(ckpt, where):
+    import torch
+
+    programs = {name: _version(name, "--version") for name in ("cp", "sha256sum", "igzip", "gzip", "pigz")}
+    return {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "processor": _first("/proc/cpuinfo", r"^model name\s*:(.*)$"),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory": int(_first("/proc/meminfo", r"^MemTotal:\s+(\d+) kB")) << 10,
+        "kernel": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "files_on": where,
+        "load": round(os.getloadavg()[0], 2),
+        "versions": {
+            "ckpt": _version(ckpt, "--version"),
+            "Python": platform.python_version(),
+            "torch": torch.__version__,
+            **{name: version for name, version in programs.items() if version},
+        },
+    }

@@ -1,0 +1,7 @@
+import gzip
+import sys
+
+import torch
+
+with gzip.open(sys.argv[1], "rb") as file:
+    torch.save(torch.load(file, map_location="cpu", weights_only=True), sys.argv[2])

@@ -1,0 +1,5 @@
+import sys
+
+import torch
+
+torch.save(torch.load(sys.argv[1], map_location="cpu", weights_only=True), sys.argv[2])
