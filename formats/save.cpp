@@ -79,7 +79,9 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   SaveReport report{.format = std::string(format.name), .gzip = wants_gzip(checkpoint, path, options), .bytes = 0};
   std::unique_ptr<ByteSink> sink;
   FileSink* file = nullptr;
-  if (path == "-") {
+  if (options.dry_run) {
+    sink = dry_sink(path, {options.no_clobber});
+  } else if (path == "-") {
     sink = standard_output();
   } else {
     auto owned = std::make_unique<FileSink>(path, FileSinkOptions{options.no_clobber});

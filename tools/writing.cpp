@@ -68,23 +68,15 @@ std::vector<std::string> globals_with(const Checkpoint& checkpoint, Verdict verd
 }
 
 void tell_of_globals(const Checkpoint& checkpoint, const Job& job, bool quiet) {
+  const std::string written = job.save.dry_run ? " would be written through: " : " were written through: ";
   const auto dangerous = globals_with(checkpoint, Verdict::dangerous);
   if (!dangerous.empty()) {
-    print_warning(shown_output(job) +
-                  ": dangerous globals were written through: " + list_text(dangerous, dangerous.size()));
+    print_warning(shown_output(job) + ": dangerous globals" + written + list_text(dangerous, dangerous.size()));
   }
   const auto unknown = globals_with(checkpoint, Verdict::unknown);
   if (!quiet && !unknown.empty()) {
-    print_note(shown_output(job) +
-               ": globals that ckpt does not know were written through: " + list_text(unknown, unknown.size()));
+    print_note(shown_output(job) + ": globals that ckpt does not know" + written + list_text(unknown, unknown.size()));
   }
-}
-
-/// Tensors as inspect counts them: one that has two names is one.
-std::size_t count_tensors(const Checkpoint& checkpoint) {
-  std::set<const Tensor*> tensors;
-  for (const NamedTensor& named : tensor_names(checkpoint)) tensors.insert(named.tensor);
-  return tensors.size();
 }
 
 void print_summary(const std::string& line, const Job& job) {
@@ -115,6 +107,8 @@ void define_writing_options(Arguments& arguments, WritingOptions& options) {
                            "compress; 1 (the default) is fastest, 9 often smaller");
   arguments.flag("--no-gzip", options.no_gzip, "write a bare file, which torch.load opens by its path");
   arguments.flag("--no-clobber", options.no_clobber, "refuse where OUT exists");
+  arguments.flag("--dry-run", options.dry_run,
+                 "do all of it but the file: read, check, edit, and say what would be written");
   arguments.flag("--allow-unsafe", options.allow_unsafe, "write dangerous globals through instead of refusing");
 }
 
@@ -140,6 +134,7 @@ Job plan(const WritingOptions& options, const std::string& command) {
   if (options.gzip) job.save.gzip_level = number_option("--gzip", *options.gzip, 1, 9);
   if (options.gzip || options.no_gzip) job.save.gzip = !options.no_gzip;
   job.save.no_clobber = options.no_clobber;
+  job.save.dry_run = options.dry_run;
   job.save.allow_unsafe = options.allow_unsafe;
   return job;
 }
@@ -155,6 +150,12 @@ Checkpoint load_input(const Job& job) {
   }
 }
 
+std::size_t count_tensors(const Checkpoint& checkpoint) {
+  std::set<const Tensor*> tensors;
+  for (const NamedTensor& named : tensor_names(checkpoint)) tensors.insert(named.tensor);
+  return tensors.size();
+}
+
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
   // Before anything is written: a file that cannot be counted is not half a success.
   const std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
@@ -162,8 +163,9 @@ void write_output(const Checkpoint& checkpoint, const Job& job, const std::vecto
   warn_of_trailing_bytes(checkpoint, job.in);
   tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
-  std::string line = printable(shown_output(job)) + ": " + report.format + ", " + count_text(tensors, "tensor") + ", " +
-                     size_text(report.bytes) + ", " + compression_summary(report, job);
+  std::string line = printable(shown_output(job)) + (job.save.dry_run ? ": would be written: " : ": ") + report.format +
+                     ", " + count_text(tensors, "tensor") + ", " + size_text(report.bytes) + ", " +
+                     compression_summary(report, job);
   for (const std::string& what : done) line += "; " + printable(what);
   print_summary(line, job);
 }

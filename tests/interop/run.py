@@ -29,6 +29,7 @@ def main():
     import pickles
     import prefixes
     import roundtrip
+    import selection
 
     groups = [
         roundtrip.unedited,
@@ -41,6 +42,10 @@ def main():
         prefixes.trainer,
         prefixes.modules,
         prefixes.identity,
+        selection.roots,
+        selection.globs,
+        selection.weights_only,
+        selection.shared,
         content.gzip_files,
         content.digests,
         content.byte_order,

@@ -59,6 +59,7 @@ struct SaveOptions : WriteOptions {
   std::optional<int> gzip_level;  ///< compress at this level; none: see `gzip`
   std::optional<bool> gzip;       ///< none: as OUT's suffix says (".gz"), else as the source was
   bool no_clobber = false;
+  bool dry_run = false;  ///< all but the output: nothing appears, what would be refused is
 };
 
 struct SaveReport {

@@ -44,6 +44,28 @@ CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
 
+/// The value at `root` as the whole object: a path as tensor_names() has them, empty for all of it, or "auto" for the
+/// state dict that digest() finds. What only the rest held goes with it: tensors, storages, globals.
+/// Throws Error (invalid_argument) where nothing lies there, and where "auto" finds no state dict or cannot choose.
+CKPT_API Checkpoint take_root(Checkpoint checkpoint, std::string_view root);
+
+/// Globs over the paths of mappings' entries, tensors and other values alike; `*` crosses dots (docs/cli.md).
+struct Selection {
+  std::vector<std::string> keep;  ///< what matches stays, with all below it and the mappings on the way; none: all
+  std::vector<std::string> drop;  ///< of that, what matches goes, with all below it
+};
+
+/// Globs that match nothing.
+struct SelectionReport {
+  std::vector<std::string> idle_keep, idle_drop;
+};
+
+/// Takes entries out of mappings and, with them, what nothing else holds: tensors, storages, globals. What stays keeps
+/// types, order, sharing and protocol. What stands in a list, a tuple or an object has no key of its own, so that it
+/// stays where the entry around it does. Throws Error (invalid_argument): `drop` matches such a one, or one of several
+/// names of an entry and not the others; `keep` leaves no tensor.
+CKPT_API std::pair<Checkpoint, SelectionReport> select(Checkpoint checkpoint, const Selection& selection);
+
 /// SHA-256 of one tensor's contiguous little-endian bytes.
 struct TensorDigest {
   std::string name;

@@ -152,6 +152,31 @@ TEST(Save, ReadsACompressedSourceToItsEnd) {
   EXPECT_TRUE(folder.entries().empty());
 }
 
+TEST(Save, OfADryRunCountsAndWritesNothing) {
+  const TemporaryFolder folder;
+  for (const char* name : {"out.pt", "out.pt.gz"}) {
+    SaveOptions options;
+    options.dry_run = true;
+    const SaveReport dry = save(small(), folder / name, options);
+    EXPECT_TRUE(folder.entries().empty());
+    const SaveReport real = save(small(), folder / name);
+    EXPECT_EQ(dry.bytes, real.bytes);
+    EXPECT_EQ(dry.gzip, real.gzip);
+    std::filesystem::remove(folder / name);
+  }
+}
+
+TEST(Save, OfADryRunReadsEveryByte) {
+  const std::vector<zip_testing::ZipPart> parts{{.name = "r/data.pkl", .data = py::pickle(torch_testing::weight())},
+                                                {.name = "r/data/0", .data = std::string(16, 'x'), .crc = 1},
+                                                {.name = "r/version", .data = "3\n"}};
+  const auto checkpoint = torch_testing::read_bytes(io_testing::bytes_of(zip_testing::build_zip(parts)));
+  const TemporaryFolder folder;
+  SaveOptions options;
+  options.dry_run = true;
+  EXPECT_TRUE(error_of([&] { save(checkpoint, folder / "out.pt", options); }));
+}
+
 TEST(Save, GivesTheSameBytesTwice) {
   const TemporaryFolder folder;
   for (const char* name : {"a.pt", "b.pt", "a.pt.gz", "b.pt.gz"}) save(small(), folder / name);
