@@ -50,6 +50,17 @@ void take_files(Job& job, const WritingOptions& options, const std::string& comm
   }
 }
 
+ReadBack read_back_option(const WritingOptions& options, const std::string& command) {
+  const std::string how = options.verify.value_or("quick");
+  if (how == "none") return ReadBack::none;
+  if (how == "quick") return ReadBack::quick;
+  if (how != "full") throw usage_error("--verify takes full, quick or none, not '" + how + "'", "--verify=full");
+  if (options.files.size() == 2 && options.files.back() == "-")
+    throw usage_error("--verify=full cannot read standard output back",
+                      "ckpt " + command + " IN OUT --verify=full, and ckpt verify checks what came through a pipe");
+  return ReadBack::full;
+}
+
 // Python opens what torch.save wrote, but not what lies in gzip, by its path alone: the one surprise worth a line.
 std::string compression_summary(const SaveReport& report, const Job& job) {
   if (!report.gzip) return "not compressed (--gzip compresses)";
@@ -106,6 +117,8 @@ void define_writing_options(Arguments& arguments, WritingOptions& options) {
   arguments.optional_value("--gzip", "LEVEL", std::to_string(gzip_default_level), options.gzip,
                            "compress; 1 (the default) is fastest, 9 often smaller");
   arguments.flag("--no-gzip", options.no_gzip, "write a bare file, which torch.load opens by its path");
+  arguments.value("--verify", "HOW", options.verify,
+                  "what is read back before OUT appears: quick (the default), full (every byte) or none");
   arguments.flag("--no-clobber", options.no_clobber, "refuse where OUT exists");
   arguments.flag("--dry-run", options.dry_run,
                  "do all of it but the file: read, check, edit, and say what would be written");
@@ -133,6 +146,7 @@ Job plan(const WritingOptions& options, const std::string& command) {
   take_files(job, options, command);
   if (options.gzip) job.save.gzip_level = number_option("--gzip", *options.gzip, 1, 9);
   if (options.gzip || options.no_gzip) job.save.gzip = !options.no_gzip;
+  job.save.read_back = read_back_option(options, command);
   job.save.no_clobber = options.no_clobber;
   job.save.dry_run = options.dry_run;
   job.save.allow_unsafe = options.allow_unsafe;

@@ -15,7 +15,7 @@ namespace ckpt::tools {
 /// The options as they were given.
 struct WritingOptions {
   std::vector<std::string> files;  ///< IN and OUT, or FILE with --in-place
-  std::optional<std::string> gzip;
+  std::optional<std::string> gzip, verify;
   bool no_gzip = false;
   bool in_place = false;
   bool no_clobber = false;
