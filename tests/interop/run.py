@@ -25,6 +25,7 @@ def main():
     import checks
     import content
     import devices
+    import finite
     import hand
     import pickles
     import prefixes
@@ -48,6 +49,8 @@ def main():
         selection.shared,
         content.gzip_files,
         content.digests,
+        finite.numbers,
+        finite.lists,
         content.byte_order,
         hand.streams,
         hand.python2_strings,

@@ -46,6 +46,9 @@ inline constexpr std::uint64_t zip_ratio = 1032;
 /// Bytes of a small member (version, byteorder, serialization_id …) that is held in memory.
 inline constexpr std::uint64_t zip_small_member = 64 * mib;
 
+/// Bytes of a list of digests (what `ckpt digest` prints).
+inline constexpr std::uint64_t digest_list_bytes = 512 * mib;
+
 /// Dimensions of one tensor.
 inline constexpr std::size_t tensor_dimensions = 1024;
 /// Tensor names that one file may give rise to (shared containers are walked once a path): this many, and some more for

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/device.h"
+#include "ckpt/error.h"
 #include "ckpt/export.h"
 
 /// Pure operations: each takes a checkpoint by value and returns the edited one. Move in what is no longer needed,
@@ -82,5 +84,18 @@ struct CheckpointDigest {
 /// else the only one. Meta tensors have no bytes and are left out. Throws Error: limit_exceeded (a view that expands
 /// past ckpt/limits.h), invalid_argument (root), and what reading throws.
 CKPT_API CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root = {});
+
+/// Elements of one tensor that are no finite number. Of complex ones the real and the imaginary part count apart.
+struct NonFinite {
+  std::string name;                                   ///< a part of a sparse tensor's: NAME.values …
+  std::uint64_t nan = 0, positive = 0, negative = 0;  ///< NaN, +Inf, -Inf
+  std::vector<std::int64_t> first;                    ///< index of the first of them
+};
+
+/// Every tensor of a floating or complex dtype that holds NaN or infinities, once, in the file's order; none where all
+/// is finite. Each storage is read once, forward. A view counts its own elements alone, an expanded one as often as it
+/// shows them. What cannot be looked at goes to `unread`, an Error each (unsupported: a tensor that is held as a numpy
+/// array), or is thrown where that is null.
+CKPT_API std::vector<NonFinite> find_non_finite(const Checkpoint& checkpoint, std::vector<Error>* unread = nullptr);
 
 }  // namespace ckpt
