@@ -94,7 +94,8 @@ WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const Wr
     sink.write(count);
     const auto append = [&](std::span<const std::byte> bytes) { sink.write(bytes); };
     const bool swap = storage.byte_order == ByteOrder::big;
-    receipt[written.key] = stream_all(swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes, append);
+    receipt[written.key] =
+        stream_all(swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes, append);
   }
   return receipt;
 }

@@ -43,6 +43,18 @@ void EntryWalk::open(ValueId value, std::size_t entry, bool inside) {
   open_.push_back({value, path_.size(), around_.size(), inside, std::move(children), 0});
 }
 
+void EntryWalk::count_step() {
+  path_bytes_ += path_.size();
+  if (++steps_ > limits::walk_steps)
+    throw Error(ErrorCode::limit_exceeded, "containers of the file hold each other more than " +
+                                               std::to_string(limits::walk_steps) + " times over")
+        .in(checkpoint_.file);
+  if (path_bytes_ > limits::tensor_name_bytes)
+    throw Error(ErrorCode::limit_exceeded,
+                "the names in the file take more than " + std::to_string(limits::tensor_name_bytes) + " bytes")
+        .in(checkpoint_.file);
+}
+
 void EntryWalk::run(const Visit& visit) {
   if (checkpoint_.root == no_value) return;
   if (is_tensor_[checkpoint_.root]) static_cast<void>(visit({}));
@@ -56,13 +68,10 @@ void EntryWalk::run(const Visit& visit) {
       open_.pop_back();
       continue;
     }
-    if (++steps_ > limits::walk_steps)
-      throw Error(ErrorCode::limit_exceeded, "containers of the file hold each other more than " +
-                                                 std::to_string(limits::walk_steps) + " times over")
-          .in(checkpoint_.file);
     const Child child = std::move(at.children[at.next++]);
     if (!path_.empty() || open_.size() > 1) path_ += '.';
     path_ += child.part;
+    count_step();
     const bool inside = visit({path_, child.entry, checkpoint_.values.kind(at.value), at.inside});
     open(child.value, child.entry, inside);
   }

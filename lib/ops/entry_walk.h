@@ -60,6 +60,7 @@ class EntryWalk {
 
   std::vector<Child> children_of(ValueId value);
   void open(ValueId value, std::size_t entry, bool inside);
+  void count_step();
 
   const Checkpoint& checkpoint_;
   std::vector<bool> is_tensor_, on_path_;
@@ -68,7 +69,7 @@ class EntryWalk {
   std::vector<std::size_t> around_;
   std::vector<Open> open_;
   std::string path_;
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0, path_bytes_ = 0;
 };
 
 }  // namespace ckpt

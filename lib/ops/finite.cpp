@@ -51,10 +51,15 @@ class View {
   /// Looks at those of its elements that lie in `bytes`, which begin at `address` of the storage.
   void look_at(std::uint64_t address, std::span<const std::byte> bytes) {
     const std::uint64_t first = std::max(begin(), address), last = std::min(end(), address + bytes.size());
-    for (std::uint64_t at = first; at + item() <= last; at += item()) {
-      const std::byte* const element = bytes.data() + (at - address);
-      if (!holds_fault(element)) continue;
-      if (const auto index = index_of((at - begin()) / item())) count(element, *index, repeats_);
+    constexpr std::uint64_t piece = 4 * limits::kib;
+    for (std::uint64_t from = first; from < last; from += piece) {
+      const std::uint64_t to = std::min(last, from + piece);
+      if (!any_not_finite(bits_, bytes.subspan(from - address, to - from))) continue;
+      for (std::uint64_t at = from; at < to; at += item()) {
+        const std::byte* const element = bytes.data() + (at - address);
+        if (!holds_fault(element)) continue;
+        if (const auto index = index_of((at - begin()) / item())) count(element, *index, repeats_);
+      }
     }
   }
 

@@ -55,7 +55,7 @@ inline constexpr std::size_t tensor_dimensions = 1024;
 /// each tensor that it has.
 inline constexpr std::uint64_t tensor_names = 256 * kib;
 inline constexpr std::uint64_t names_a_tensor = 16;
-/// Bytes of all of them (a tensor deep in containers has a long name).
+/// Bytes of all of them (a tensor deep in containers has a long name); of all names that a selection looks at, too.
 inline constexpr std::uint64_t tensor_name_bytes = 256 * mib;
 /// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
 inline constexpr std::uint64_t walk_steps = 64 * mib;

@@ -160,6 +160,15 @@ TEST(Drop, TakesPairsOfADictsSubclass) {
   EXPECT_EQ(names(selected(py::dict({{py::str("c"), config}}), dropping({"c.a"}))), (Names{"c.b"}));
 }
 
+TEST(Select, RefusesNamesThatMultiply) {
+  py::Code code = weight();
+  for (std::uint8_t level = 1; level < 60; ++level) code = py::list({py::put(code, level), py::get(level)});
+  const auto checkpoint = checkpoint_of(py::dict({{py::str("w"), weight()}, {py::str("l"), code}}));
+  const auto error = io_testing::error_of([&] { select(checkpoint, dropping({"x"})); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+}
+
 TEST(Select, SaysWhichGlobsMatchNothing) {
   const auto [checkpoint, report] =
       select(checkpoint_of(trainer()), {.keep = {"model*", "x"}, .drop = {"*.a", "model.a", "y"}});
