@@ -32,7 +32,7 @@ struct ReadContext {
   void check_bytes(const ByteSource& bytes, const std::string& where) const;
 };
 
-/// The CRC-32 of each storage as it was written, by its key in the file; none where the format keeps no checksums.
+/// The CRC-32 of each storage as it was written, by its key in the file.
 using WriteReceipt = std::map<std::string, std::uint32_t>;
 
 /// A file format: the whole of what the rest of ckpt knows about it. Adding one is a folder and a line in registry.cpp.

@@ -4,6 +4,7 @@
 #include "ckpt/file_sink.h"
 #include "ckpt/gzip.h"
 #include "format.h"
+#include "read_back.h"
 
 namespace ckpt {
 namespace {
@@ -45,29 +46,6 @@ bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const Sav
   return checkpoint.gzip && !ends_in_gz(checkpoint.file);
 }
 
-/// Reads the directory and the pickle of what was written, and compares.
-void check_written(const Format& format, const Checkpoint& checkpoint, const ByteSourcePtr& written,
-                   const WriteReceipt& receipt) {
-  const auto fail = [&](const std::string& what) {
-    throw Error(ErrorCode::io, "what was written does not read back: " + what)
-        .in(written->name())
-        .on_output()
-        .hint("the target's disk may be failing; nothing was replaced");
-  };
-  try {
-    const Checkpoint back = format.read(written, {});
-    if (back.tensors.size() != checkpoint.tensors.size()) fail("another number of tensors");
-    for (const Storage& storage : back.storages) {
-      const auto crc = receipt.find(storage.key);
-      if (crc != receipt.end() && storage.bytes->recorded_crc32() != crc->second)
-        fail("storage '" + storage.key + "' has another CRC");
-    }
-  } catch (const Error& error) {
-    if (error.is_output()) throw;
-    fail(error.what());
-  }
-}
-
 }  // namespace
 
 void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
@@ -79,20 +57,27 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   SaveReport report{.format = std::string(format.name), .gzip = wants_gzip(checkpoint, path, options), .bytes = 0};
   std::unique_ptr<ByteSink> sink;
   FileSink* file = nullptr;
-  if (path == "-") {
+  if (options.dry_run) {
+    sink = dry_sink(path, {options.no_clobber});
+  } else if (path == "-") {
     sink = standard_output();
   } else {
     auto owned = std::make_unique<FileSink>(path, FileSinkOptions{options.no_clobber});
     file = owned.get();
     sink = std::move(owned);
   }
+  const auto check = [&](const ByteSourcePtr& written, const WriteReceipt& receipt) {
+    check_read_back(format, checkpoint, written, receipt, options.read_back);
+  };
   if (report.gzip) {
     const auto gzip = gzip_sink(*sink, options.gzip_level.value_or(gzip_default_level));
-    write_with(format, checkpoint, *gzip, options);
+    const WriteReceipt receipt = write_with(format, checkpoint, *gzip, options);
     gzip->commit();
+    // Quick would be to inflate all of it (docs/adr/0006).
+    if (file != nullptr && options.read_back == ReadBack::full) check(gunzip(file->read_back()), receipt);
   } else {
     const WriteReceipt receipt = write_with(format, checkpoint, *sink, options);
-    if (file != nullptr) check_written(format, checkpoint, file->read_back(), receipt);
+    if (file != nullptr && options.read_back != ReadBack::none) check(file->read_back(), receipt);
   }
   report.bytes = sink->offset();
   sink->commit();

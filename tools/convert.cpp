@@ -9,6 +9,7 @@
 #include "messages.h"
 #include "prefix_edit.h"
 #include "render.h"
+#include "selection.h"
 #include "text.h"
 #include "writing.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 struct ConvertOptions {
   WritingOptions writing;
+  SelectionOptions selection;
   std::optional<std::string> to, format, protocol, strip_prefix, add_prefix;
   std::vector<std::string> map;
 };
@@ -109,6 +111,9 @@ int run(const ConvertOptions& options, bool quiet) {
   Job job = plan(options.writing, "convert");
   if (options.format) job.save.format = writable_format(*options.format);
   if (options.protocol) job.save.protocol = number_option("--protocol", *options.protocol, 0, 5);
+  // What torch.load(weights_only=True) takes, whatever the source was.
+  else if (options.selection.weights_only)
+    job.save.protocol = 2;
   const DeviceMap map = device_map(options);
   const std::vector<std::string> strip = as_list(options.strip_prefix), add = as_list(options.add_prefix);
   check_prefixes(strip, "--strip-prefix");
@@ -116,6 +121,7 @@ int run(const ConvertOptions& options, bool quiet) {
 
   std::vector<std::string> done;
   Checkpoint checkpoint = load_input(job);
+  checkpoint = take_part(std::move(checkpoint), options.selection, done);
   checkpoint = remap_devices(std::move(checkpoint), map, done);
   checkpoint = strip_prefixes(std::move(checkpoint), strip, done, quiet);
   checkpoint = add_prefixes(std::move(checkpoint), add, done, quiet);
@@ -126,6 +132,7 @@ int run(const ConvertOptions& options, bool quiet) {
 Runner define(Arguments& arguments) {
   const auto options = std::make_shared<ConvertOptions>();
   const std::string module(data_parallel_prefix);
+  define_selection_options(arguments, options->selection);
   arguments.value("--to", "DEVICE", options->to, "the device of every storage: cpu, cuda:1, mps, ...");
   arguments.values("--map", "SRC=DST", options->map, "one device's storages to another; '*=DST' takes every other");
   arguments.value("--format", "NAME", options->format, "torch or torch-legacy (ckpt formats); else as the input");
@@ -146,7 +153,8 @@ const Command convert_command{
     "device, format, compression and prefix, in one pass",
     "Writes a checkpoint again with what the options change, and nothing else: other values, their types,\n"
     "order and sharing stay. OUT appears whole or not at all. Without options OUT is what IN was; a name\n"
-    "that ends in .gz is compressed.\n",
+    "that ends in .gz is compressed. What is done comes in this order: --root or --weights-only, --keep,\n"
+    "--drop (by the names of the input), devices, prefixes.\n",
     "ckpt convert model.pt.gz model.cpu.pt --to cpu --strip-prefix --no-gzip",
     "ckpt convert --in-place model.pt --map cuda:1=cuda:0",
     define,

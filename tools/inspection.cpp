@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "ckpt/dtype.h"
+#include "ckpt/glob.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
-#include "glob.h"
 
 namespace ckpt::tools {
 namespace {

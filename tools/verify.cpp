@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "ckpt/formats.h"
+#include "ckpt/ops.h"
 #include "commands.h"
+#include "digest_list.h"
 #include "messages.h"
 #include "render.h"
 #include "text.h"
@@ -13,6 +16,8 @@ namespace {
 
 struct VerifyOptions {
   std::vector<std::string> files;
+  std::optional<std::string> digest, root;
+  bool finite = false;
   bool json = false;
 };
 
@@ -29,17 +34,60 @@ void drop_prefix(std::string& what, const std::string& prefix) {
   if (!prefix.empty() && what.compare(0, prefix.size() + 2, prefix + ": ") == 0) what.erase(0, prefix.size() + 2);
 }
 
-Result examine(const std::string& file) {
+std::size_t count_faults(const std::vector<Finding>& findings) {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(), [](const Finding& finding) { return finding.fault; }));
+}
+
+std::string finite_text(const NonFinite& found) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + count_text(count) + " " + std::string(what);
+  };
+  add(found.nan, "NaN");
+  add(found.positive, "+Inf");
+  add(found.negative, "-Inf");
+  return text + "; the first at " + shape_text(found.first);
+}
+
+void look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& findings) {
+  const bool damaged = count_faults(findings) > 0;
+  std::vector<Error> unread;
+  for (const NonFinite& found : find_non_finite(checkpoint, &unread))
+    findings.push_back({true, finite_text(found), "tensor '" + found.name + "'"});
+  // What cannot be read has been said already, where the file is damaged.
+  for (const Error& error : unread) {
+    const bool fault = error.code() != ErrorCode::unsupported && !damaged;
+    findings.push_back({fault, std::string("not looked at for NaN and Inf: ") + error.what(), ""});
+  }
+}
+
+/// What --finite and --digest find in a file that verify() has been through.
+void look_further(const ByteSourcePtr& source, const VerifyOptions& options, const DigestList* list,
+                  std::vector<Finding>& findings) {
+  if (!options.finite && list == nullptr) return;
+  try {
+    const Checkpoint checkpoint = read(source);
+    if (options.finite) look_at_numbers(checkpoint, findings);
+    if (list == nullptr) return;
+    const auto differences = compare_digests(*list, digest(checkpoint, options.root.value_or("")));
+    findings.insert(findings.end(), differences.begin(), differences.end());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_argument) throw;  // a root that is not there
+    findings.push_back({count_faults(findings) == 0, std::string("its tensors cannot be read: ") + error.what(), ""});
+  }
+}
+
+Result examine(const std::string& file, const VerifyOptions& options, const DigestList* list) {
   const ByteSourcePtr source = open_file(file);
   Result result{file, 0, detect(source), verify(source), 0};
+  look_further(source, options, list, result.findings);
   result.bytes = source->size();
   for (Finding& finding : result.findings) {
     drop_prefix(finding.what, source->name());
     drop_prefix(finding.what, finding.where);
   }
-  const auto& all = result.findings;
-  result.faults =
-      static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const Finding& f) { return f.fault; }));
+  result.faults = count_faults(result.findings);
   return result;
 }
 
@@ -64,7 +112,7 @@ std::string finding_line(const std::string& file, const Finding& finding, const 
   return file + ": " + (finding.fault ? colours.red("fault: ") : "remark: ") + what;
 }
 
-std::string result_text(const Result& result, bool quiet) {
+std::string result_text(const Result& result, const VerifyOptions& options, bool quiet) {
   const Colours colours;
   const std::string file = printable(result.file);
   std::string out;
@@ -74,22 +122,33 @@ std::string result_text(const Result& result, bool quiet) {
   if (result.faults > 0) return out + file + ": " + count_text(result.faults, "fault") + "\n";
   if (quiet) return out;
   return out + file + ": ok (" + result.detection.format + (result.detection.gzip_layers > 0 ? ", gzip, " : ", ") +
-         size_text(result.bytes) + ": every byte read, every size, checksum and reference checked)\n";
+         size_text(result.bytes) + ": every byte read, every size, checksum and reference checked" +
+         (options.finite ? ", every number finite" : "") + (options.digest ? ", every tensor as listed" : "") + ")\n";
 }
 
-int verify_file(const VerifyOptions& options, const std::string& file, bool quiet) {
-  const Result result = examine(file);
-  print(options.json ? result_json(result) : result_text(result, quiet));
+int verify_file(const VerifyOptions& options, const DigestList* list, const std::string& file, bool quiet) {
+  const Result result = examine(file, options, list);
+  print(options.json ? result_json(result) : result_text(result, options, quiet));
   return result.faults > 0 ? exit_no : exit_done;
 }
 
 Runner define(Arguments& arguments) {
   const auto options = std::make_shared<VerifyOptions>();
   arguments.files(options->files);
+  arguments.flag("--finite", options->finite, "NaN and Inf in a tensor are faults, too");
+  arguments.value("--digest", "FILE", options->digest,
+                  "compare with what ckpt digest printed (text or --json): a tensor that differs is a fault");
+  arguments.value("--root", "PATH", options->root, "with --digest: as digest --root");
   arguments.flag("--json", options->json, "one JSON object a file, on one line");
   return [options](bool quiet) {
     if (options->files.empty()) throw usage_error("verify needs a FILE", "ckpt verify model.pt");
-    return for_each_file(options->files, [&](const std::string& file) { return verify_file(*options, file, quiet); });
+    if (options->root && !options->digest)
+      throw usage_error("--root belongs to --digest", "ckpt verify model.pt --digest model.digest --root PATH");
+    std::optional<DigestList> list;
+    if (options->digest) list = read_digest_list(*options->digest, options->files.front());
+    const DigestList* const digests = list ? &*list : nullptr;
+    return for_each_file(options->files,
+                         [&](const std::string& file) { return verify_file(*options, digests, file, quiet); });
   };
 }
 
@@ -103,8 +162,8 @@ const Command verify_command{
     "Checks files to the last byte: offsets, sizes, CRCs, references between the pickle and its storages.\n"
     "All that is wrong is listed, not the first of it. Exit status 1 where a fault was found, 3 where a\n"
     "file is not recognised or cannot be read. Remarks (no checksum covers a member) are no faults.\n",
-    "ckpt verify model.pt",
-    "ckpt verify --json checkpoints/*.pt.gz",
+    "ckpt verify model.pt --finite",
+    "ckpt verify copy.pt --digest model.digest",
     define,
 };
 

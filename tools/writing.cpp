@@ -50,6 +50,17 @@ void take_files(Job& job, const WritingOptions& options, const std::string& comm
   }
 }
 
+ReadBack read_back_option(const WritingOptions& options, const std::string& command) {
+  const std::string how = options.verify.value_or("quick");
+  if (how == "none") return ReadBack::none;
+  if (how == "quick") return ReadBack::quick;
+  if (how != "full") throw usage_error("--verify takes full, quick or none, not '" + how + "'", "--verify=full");
+  if (options.files.size() == 2 && options.files.back() == "-")
+    throw usage_error("--verify=full cannot read standard output back",
+                      "ckpt " + command + " IN OUT --verify=full, and ckpt verify checks what came through a pipe");
+  return ReadBack::full;
+}
+
 // Python opens what torch.save wrote, but not what lies in gzip, by its path alone: the one surprise worth a line.
 std::string compression_summary(const SaveReport& report, const Job& job) {
   if (!report.gzip) return "not compressed (--gzip compresses)";
@@ -68,23 +79,15 @@ std::vector<std::string> globals_with(const Checkpoint& checkpoint, Verdict verd
 }
 
 void tell_of_globals(const Checkpoint& checkpoint, const Job& job, bool quiet) {
+  const std::string written = job.save.dry_run ? " would be written through: " : " were written through: ";
   const auto dangerous = globals_with(checkpoint, Verdict::dangerous);
   if (!dangerous.empty()) {
-    print_warning(shown_output(job) +
-                  ": dangerous globals were written through: " + list_text(dangerous, dangerous.size()));
+    print_warning(shown_output(job) + ": dangerous globals" + written + list_text(dangerous, dangerous.size()));
   }
   const auto unknown = globals_with(checkpoint, Verdict::unknown);
   if (!quiet && !unknown.empty()) {
-    print_note(shown_output(job) +
-               ": globals that ckpt does not know were written through: " + list_text(unknown, unknown.size()));
+    print_note(shown_output(job) + ": globals that ckpt does not know" + written + list_text(unknown, unknown.size()));
   }
-}
-
-/// Tensors as inspect counts them: one that has two names is one.
-std::size_t count_tensors(const Checkpoint& checkpoint) {
-  std::set<const Tensor*> tensors;
-  for (const NamedTensor& named : tensor_names(checkpoint)) tensors.insert(named.tensor);
-  return tensors.size();
 }
 
 void print_summary(const std::string& line, const Job& job) {
@@ -114,7 +117,11 @@ void define_writing_options(Arguments& arguments, WritingOptions& options) {
   arguments.optional_value("--gzip", "LEVEL", std::to_string(gzip_default_level), options.gzip,
                            "compress; 1 (the default) is fastest, 9 often smaller");
   arguments.flag("--no-gzip", options.no_gzip, "write a bare file, which torch.load opens by its path");
+  arguments.value("--verify", "HOW", options.verify,
+                  "what is read back before OUT appears: quick (the default), full (every byte) or none");
   arguments.flag("--no-clobber", options.no_clobber, "refuse where OUT exists");
+  arguments.flag("--dry-run", options.dry_run,
+                 "do all of it but the file: read, check, edit, and say what would be written");
   arguments.flag("--allow-unsafe", options.allow_unsafe, "write dangerous globals through instead of refusing");
 }
 
@@ -139,7 +146,9 @@ Job plan(const WritingOptions& options, const std::string& command) {
   take_files(job, options, command);
   if (options.gzip) job.save.gzip_level = number_option("--gzip", *options.gzip, 1, 9);
   if (options.gzip || options.no_gzip) job.save.gzip = !options.no_gzip;
+  job.save.read_back = read_back_option(options, command);
   job.save.no_clobber = options.no_clobber;
+  job.save.dry_run = options.dry_run;
   job.save.allow_unsafe = options.allow_unsafe;
   return job;
 }
@@ -155,6 +164,12 @@ Checkpoint load_input(const Job& job) {
   }
 }
 
+std::size_t count_tensors(const Checkpoint& checkpoint) {
+  std::set<const Tensor*> tensors;
+  for (const NamedTensor& named : tensor_names(checkpoint)) tensors.insert(named.tensor);
+  return tensors.size();
+}
+
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
   // Before anything is written: a file that cannot be counted is not half a success.
   const std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
@@ -162,8 +177,9 @@ void write_output(const Checkpoint& checkpoint, const Job& job, const std::vecto
   finish_input(checkpoint, job.in);
   tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
-  std::string line = printable(shown_output(job)) + ": " + report.format + ", " + count_text(tensors, "tensor") + ", " +
-                     size_text(report.bytes) + ", " + compression_summary(report, job);
+  std::string line = printable(shown_output(job)) + (job.save.dry_run ? ": would be written: " : ": ") + report.format +
+                     ", " + count_text(tensors, "tensor") + ", " + size_text(report.bytes) + ", " +
+                     compression_summary(report, job);
   for (const std::string& what : done) line += "; " + printable(what);
   print_summary(line, job);
 }

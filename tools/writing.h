@@ -15,10 +15,11 @@ namespace ckpt::tools {
 /// The options as they were given.
 struct WritingOptions {
   std::vector<std::string> files;  ///< IN and OUT, or FILE with --in-place
-  std::optional<std::string> gzip;
+  std::optional<std::string> gzip, verify;
   bool no_gzip = false;
   bool in_place = false;
   bool no_clobber = false;
+  bool dry_run = false;
   bool allow_unsafe = false;
 };
 
@@ -40,6 +41,9 @@ int number_option(const std::string& option, const std::string& text, int least,
 
 /// Reads the input, and prints what the reader warns of.
 Checkpoint load_input(const Job& job);
+
+/// Tensors as inspect counts them: one that has two names is one.
+std::size_t count_tensors(const Checkpoint& checkpoint);
 
 /// Writes the output, then prints the summary: one line that says what was written and, after it, what was done.
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet);

@@ -86,6 +86,7 @@ WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const Wr
   sink.write(
       as_bytes(pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded})));
   sink.write(as_bytes(make_key_list(storages, protocol)));
+  WriteReceipt receipt;
   for (const WrittenStorage& written : storages) {
     const Storage& storage = written.storage;
     std::vector<std::byte> count;
@@ -93,9 +94,10 @@ WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const Wr
     sink.write(count);
     const auto append = [&](std::span<const std::byte> bytes) { sink.write(bytes); };
     const bool swap = storage.byte_order == ByteOrder::big;
-    stream_all(swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes, append);
+    receipt[written.key] =
+        stream_all(swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes, append);
   }
-  return {};
+  return receipt;
 }
 
 }  // namespace ckpt::torch

@@ -34,7 +34,7 @@ std::shared_ptr<const ZipDetails> default_details(const std::vector<WrittenStora
   return details;
 }
 
-/// The source's own arrangement where it is a torch zip whose storages are all still the same; else a new one.
+/// The source's own arrangement where it is a torch zip; else a new one.
 std::shared_ptr<const ZipDetails> arrange(const Checkpoint& checkpoint, const std::vector<WrittenStorage>& storages) {
   const ByteOrder order = storages.empty() ? ByteOrder::little : storages.front().storage.byte_order;
   auto own = std::dynamic_pointer_cast<const ZipDetails>(checkpoint.details);
@@ -61,7 +61,9 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
         zip.add(details->root + "/data.pkl", as_bytes(pickle));
         break;
       case Member::Kind::storage: {
-        const WrittenStorage& written = *by_key.at(member->name);
+        const auto found = by_key.find(member->name);
+        if (found == by_key.end()) break;  // an edit has left it out
+        const WrittenStorage& written = *found->second;
         receipt[written.key] = zip.add(details->root + "/data/" + written.key, *written.storage.bytes);
         break;
       }

@@ -16,10 +16,6 @@ namespace {
 
 constexpr mode_t permission_bits = 0777;
 
-Error exists_already(const std::string& path) {
-  return output_error("cannot create", path, EEXIST).hint("leave out --no-clobber, or name another file");
-}
-
 std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace

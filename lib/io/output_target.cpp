@@ -47,6 +47,10 @@ UniqueFd open_folder(const std::string& path) {
 
 }  // namespace
 
+Error exists_already(const std::string& path) {
+  return output_error("cannot create", path, EEXIST).hint("leave out --no-clobber, or name another file");
+}
+
 OutputTarget open_target(const std::string& path) {
   OutputTarget target;
   target.shown = path;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "ckpt/error.h"
 #include "io/posix.h"
 
 namespace ckpt {
@@ -20,5 +21,8 @@ struct OutputTarget {
 
 /// Throws Error (io, on_output): no such folder, a folder or a device in the target's place.
 OutputTarget open_target(const std::string& path);
+
+/// What --no-clobber refuses.
+[[nodiscard]] Error exists_already(const std::string& path);
 
 }  // namespace ckpt

@@ -9,6 +9,7 @@
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "ops/mapping_edit.h"
 
 namespace ckpt {
 namespace {
@@ -31,18 +32,6 @@ void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
     values.set_effect_item(entry.effect, entry.index + 1, value);
   else
     values.set_item(entry.holder, entry.index + 1, value);
-}
-
-/// Replaces the pair where `entry` stands by `pairs` (key, value …; none removes it).
-void replace_pair(ValueGraph& values, const MappingEntry& entry, const std::vector<ValueId>& pairs) {
-  const auto items = entry.effect != 0 ? values.items(values.effect(entry.effect)) : values.items(entry.holder);
-  std::vector<ValueId> edited(items.begin(), items.end());
-  const auto at = edited.erase(edited.begin() + entry.index, edited.begin() + entry.index + 2);
-  edited.insert(at, pairs.begin(), pairs.end());
-  if (entry.effect != 0)
-    values.set_effect_items(entry.effect, edited);
-  else
-    values.set_items(entry.holder, edited);
 }
 
 /// Renames the keys of one state dict. Throws where two become one.
@@ -96,7 +85,7 @@ void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefi
   // The wrapper's own entry, under the empty name, gives way to the module's.
   if (wrapper == nullptr) return set_key(values, *module, "");
   set_value(values, *wrapper, module->value);
-  replace_pair(values, *module, {});
+  remove_pairs(values, metadata, {*module});
 }
 
 /// A dict with the same entries: two names of _metadata never share one.
@@ -119,7 +108,7 @@ void add_to_metadata(ValueGraph& values, ValueId metadata, std::string_view pref
   const std::string_view wrapped = module_name(prefix);
   if (wrapper == nullptr || wrapped.empty()) return;
   const ValueId module = values.make_text(values.kind(wrapper->key), wrapped);
-  replace_pair(values, *wrapper, {wrapper->key, wrapper->value, module, copy_entry(values, wrapper->value)});
+  insert_pair_after(values, metadata, *wrapper, module, copy_entry(values, wrapper->value));
 }
 
 std::string find_shared_prefix(const Checkpoint& checkpoint, const std::vector<StateDict>& dicts) {

@@ -96,7 +96,7 @@ class FileTest:
         allow = self.policy()
         if allow is not None:
             for what, options, format_, device in (
-                ("convert --to cpu", ["--to", "cpu"], self.row.format, "cpu"),
+                ("convert --to cpu", ["--to", "cpu", "--verify=full"], self.row.format, "cpu"),
                 ("convert", [], self.row.format, None),
                 ("convert to the other format", None, None, None),
             ):
@@ -104,6 +104,8 @@ class FileTest:
                     format_ = "torch" if self.row.format == "torch-legacy" else "torch-legacy"
                     options = ["--format", format_]
                 self.convert(what, [*options, *allow], format_, device, report, digest)
+            self.weights_only(allow)
+            self.one_tensor(allow, digest["tensors"])
         self.outcome.equal = self.good
 
     def policy(self):
@@ -147,6 +149,32 @@ class FileTest:
         self.check(f"{what}: the same but for what was asked", not wrong, "\n".join(wrong))
         sums = self.ckpt("digest", "--json", out)
         self.check(f"{what}: the same digests", sums.code == 0 and sums.json == digest, sums)
+
+    def weights_only(self, allow):
+        """The state dict that digest --root auto finds, or a refusal where that finds none."""
+        out = self.folder / "weights.pt"
+        wanted = self.ckpt("digest", "--json", "--root", "auto", self.row.path)
+        done = self.ckpt("convert", self.row.path, out, "--weights-only", "--no-gzip", *allow)
+        if self.check("--weights-only: as digest --root auto ends", done.code == wanted.code, done) and not done.code:
+            sums = self.ckpt("digest", "--json", out)
+            self.check("--weights-only: the same digests", sums.code == 0 and sums.json == wanted.json, sums)
+
+    def one_tensor(self, allow, sums):
+        """--keep of one name keeps that tensor, and no other bytes than the file had."""
+        names = [n for n in sums if n and "#" not in n and "\\" not in n]
+        if not names:
+            return
+        name, out = names[len(names) // 2], self.folder / "one.pt"
+        glob = "".join(f"[{c}]" if c in "*?[" else c for c in name)
+        for part in (".indices", ".values", ".crow_indices", ".col_indices", ".ccol_indices", ".row_indices"):
+            glob = glob.removesuffix(part)
+        done = self.ckpt("convert", self.row.path, out, "--keep", glob, *allow)
+        if self.check(f"--keep {name}", done.code == 0, done):
+            got = self.ckpt("digest", "--json", out)
+            kept = got.json["tensors"] if got.code == 0 else {}
+            self.check(
+                f"--keep {name}: it is there, and nothing new", name in kept and kept.items() <= sums.items(), got
+            )
 
 
 class HostileTest:

@@ -9,6 +9,7 @@ Beside them go copies of the files in this folder that real PyTorch wrote. Nothi
 import argparse
 import gzip
 import shutil
+import struct
 import sys
 import zipfile
 from pathlib import Path
@@ -62,6 +63,11 @@ def ordinary(to):
         ),
     )
     save_zip(to / "slice.pt", state_dict({"row": Tensor([10], storage=Storage(500_000), offset=20)}))
+    numbers = Storage(6, record=struct.pack("<6f", 1, float("nan"), float("inf"), -float("inf"), 2, 3))
+    save_zip(
+        to / "nonfinite.pt",
+        state_dict({"bad": Tensor([2, 2], storage=numbers), "good": Tensor([2], storage=numbers, offset=4)}),
+    )
     save_zip(
         to / "kinds.pt",
         state_dict(
@@ -127,8 +133,6 @@ def spoil(path, marker, replacement, to):
 def broken(to):
     """Checkpoints with something wrong in them, each named for what."""
     save_zip(to / "good.pt", state_dict({"a": Tensor([4]), "b": Tensor([4]), "c": Tensor([4])}))
-    import struct
-
     second = struct.pack("<4f", 7, 8, 9, 10)
     spoil(to / "good.pt", second, struct.pack("<4f", 7, 8, 9, 11), to / "bad_crc.pt")
     both = (to / "bad_crc.pt").read_bytes()

@@ -25,10 +25,12 @@ def main():
     import checks
     import content
     import devices
+    import finite
     import hand
     import pickles
     import prefixes
     import roundtrip
+    import selection
 
     groups = [
         roundtrip.unedited,
@@ -41,8 +43,14 @@ def main():
         prefixes.trainer,
         prefixes.modules,
         prefixes.identity,
+        selection.roots,
+        selection.globs,
+        selection.weights_only,
+        selection.shared,
         content.gzip_files,
         content.digests,
+        finite.numbers,
+        finite.lists,
         content.byte_order,
         hand.streams,
         hand.python2_strings,

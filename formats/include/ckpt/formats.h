@@ -56,10 +56,19 @@ struct WriteOptions {
 /// what reading the source throws: a CRC that does not match stops the copy.
 CKPT_API void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options = {});
 
+/// How much of a file is read again before it appears.
+enum class ReadBack : std::uint8_t {
+  none,
+  quick,  ///< directory and pickle, and the checksums that the container records; of what is compressed, nothing
+  full,   ///< every byte, inflated where it was compressed: each storage's CRC-32, each tensor's name, dtype and shape
+};
+
 struct SaveOptions : WriteOptions {
   std::optional<int> gzip_level;  ///< compress at this level; none: see `gzip`
   std::optional<bool> gzip;       ///< none: as OUT's suffix says (".gz"), else as the source was
+  ReadBack read_back = ReadBack::quick;
   bool no_clobber = false;
+  bool dry_run = false;  ///< all but the output: nothing appears, what would be refused is
 };
 
 struct SaveReport {
@@ -69,8 +78,8 @@ struct SaveReport {
 };
 
 /// Writes a file whole or not at all ("-" is standard output, where a failure leaves the archive without its
-/// directory). Before a bare file appears, its directory and pickle are read back and its CRCs compared with those
-/// taken while writing; what is compressed is not read back (docs/formats/gzip.md).
+/// directory; it cannot be read back). Before a file appears, as much of it is read back as `read_back` says and
+/// compared with what was to be written; a difference is an Error (io, on_output), and the old file stands.
 CKPT_API SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options = {});
 
 /// One thing verify() found.

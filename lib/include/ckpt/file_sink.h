@@ -36,6 +36,10 @@ class CKPT_API FileSink final : public ByteSink {
   std::unique_ptr<State> state_;
 };
 
+/// What a FileSink of this path would be but for the file: refuses what it would refuse, counts what is written, and
+/// leaves no trace. "-" is standard output, of which nothing is asked.
+CKPT_API std::unique_ptr<ByteSink> dry_sink(const std::string& path, FileSinkOptions options = {});
+
 /// A sink for "-", standard output. commit() flushes; a reader that has gone away is an Error (io, on_output).
 CKPT_API std::unique_ptr<ByteSink> standard_output();
 

@@ -46,13 +46,16 @@ inline constexpr std::uint64_t zip_ratio = 1032;
 /// Bytes of a small member (version, byteorder, serialization_id …) that is held in memory.
 inline constexpr std::uint64_t zip_small_member = 64 * mib;
 
+/// Bytes of a list of digests (what `ckpt digest` prints).
+inline constexpr std::uint64_t digest_list_bytes = 512 * mib;
+
 /// Dimensions of one tensor.
 inline constexpr std::size_t tensor_dimensions = 1024;
 /// Tensor names that one file may give rise to (shared containers are walked once a path): this many, and some more for
 /// each tensor that it has.
 inline constexpr std::uint64_t tensor_names = 256 * kib;
 inline constexpr std::uint64_t names_a_tensor = 16;
-/// Bytes of all of them (a tensor deep in containers has a long name).
+/// Bytes of all of them (a tensor deep in containers has a long name); of all names that a selection looks at, too.
 inline constexpr std::uint64_t tensor_name_bytes = 256 * mib;
 /// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
 inline constexpr std::uint64_t walk_steps = 64 * mib;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/device.h"
+#include "ckpt/error.h"
 #include "ckpt/export.h"
 
 /// Pure operations: each takes a checkpoint by value and returns the edited one. Move in what is no longer needed,
@@ -44,6 +46,28 @@ CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
 
+/// The value at `root` as the whole object: a path as tensor_names() has them, empty for all of it, or "auto" for the
+/// state dict that digest() finds. What only the rest held goes with it: tensors, storages, globals.
+/// Throws Error (invalid_argument) where nothing lies there, and where "auto" finds no state dict or cannot choose.
+CKPT_API Checkpoint take_root(Checkpoint checkpoint, std::string_view root);
+
+/// Globs over the paths of mappings' entries, tensors and other values alike; `*` crosses dots (docs/cli.md).
+struct Selection {
+  std::vector<std::string> keep;  ///< what matches stays, with all below it and the mappings on the way; none: all
+  std::vector<std::string> drop;  ///< of that, what matches goes, with all below it
+};
+
+/// Globs that match nothing.
+struct SelectionReport {
+  std::vector<std::string> idle_keep, idle_drop;
+};
+
+/// Takes entries out of mappings and, with them, what nothing else holds: tensors, storages, globals. What stays keeps
+/// types, order, sharing and protocol. What stands in a list, a tuple or an object has no key of its own, so that it
+/// stays where the entry around it does. Throws Error (invalid_argument): `drop` matches such a one, or one of several
+/// names of an entry and not the others; `keep` leaves no tensor.
+CKPT_API std::pair<Checkpoint, SelectionReport> select(Checkpoint checkpoint, const Selection& selection);
+
 /// SHA-256 of one tensor's contiguous little-endian bytes.
 struct TensorDigest {
   std::string name;
@@ -60,5 +84,18 @@ struct CheckpointDigest {
 /// else the only one. Meta tensors have no bytes and are left out. Throws Error: limit_exceeded (a view that expands
 /// past ckpt/limits.h), invalid_argument (root), and what reading throws.
 CKPT_API CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root = {});
+
+/// Elements of one tensor that are no finite number. Of complex ones the real and the imaginary part count apart.
+struct NonFinite {
+  std::string name;                                   ///< a part of a sparse tensor's: NAME.values …
+  std::uint64_t nan = 0, positive = 0, negative = 0;  ///< NaN, +Inf, -Inf
+  std::vector<std::int64_t> first;                    ///< index of the first of them
+};
+
+/// Every tensor of a floating or complex dtype that holds NaN or infinities, once, in the file's order; none where all
+/// is finite. Each storage is read once, forward. A view counts its own elements alone, an expanded one as often as it
+/// shows them. What cannot be looked at goes to `unread`, an Error each (unsupported: a tensor that is held as a numpy
+/// array), or is thrown where that is null.
+CKPT_API std::vector<NonFinite> find_non_finite(const Checkpoint& checkpoint, std::vector<Error>* unread = nullptr);
 
 }  // namespace ckpt

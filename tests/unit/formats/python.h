@@ -24,6 +24,8 @@ Code list(const std::vector<Code>& items);
 Code tuple(const std::vector<Code>& items);
 Code dict(const Pairs& pairs);
 Code ordered_dict(const Pairs& pairs);
+/// SETITEMS on the value before it.
+Code set_items(const Pairs& pairs);
 Code global(std::string_view module, std::string_view name);
 /// callable(*arguments)
 Code call(const Code& callable, const std::vector<Code>& arguments);

@@ -1,4 +1,9 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
 
 #include "ckpt/error.h"
 #include "container/zip_builder.h"
@@ -150,6 +155,97 @@ TEST(Save, ReadsACompressedSourceToItsEnd) {
   const TemporaryFolder folder;
   EXPECT_TRUE(error_of([&] { save(read(source_of(damaged)), folder / "out.pt"); }));
   EXPECT_TRUE(folder.entries().empty());
+}
+
+TEST(Save, OfADryRunCountsAndWritesNothing) {
+  const TemporaryFolder folder;
+  for (const char* name : {"out.pt", "out.pt.gz"}) {
+    SaveOptions options;
+    options.dry_run = true;
+    const SaveReport dry = save(small(), folder / name, options);
+    EXPECT_TRUE(folder.entries().empty());
+    const SaveReport real = save(small(), folder / name);
+    EXPECT_EQ(dry.bytes, real.bytes);
+    EXPECT_EQ(dry.gzip, real.gzip);
+    std::filesystem::remove(folder / name);
+  }
+}
+
+TEST(Save, OfADryRunReadsEveryByte) {
+  const std::vector<zip_testing::ZipPart> parts{{.name = "r/data.pkl", .data = py::pickle(torch_testing::weight())},
+                                                {.name = "r/data/0", .data = std::string(16, 'x'), .crc = 1},
+                                                {.name = "r/version", .data = "3\n"}};
+  const auto checkpoint = torch_testing::read_bytes(io_testing::bytes_of(zip_testing::build_zip(parts)));
+  const TemporaryFolder folder;
+  SaveOptions options;
+  options.dry_run = true;
+  EXPECT_TRUE(error_of([&] { save(checkpoint, folder / "out.pt", options); }));
+}
+
+/// A storage whose bytes, when they are read, alter what has already been written to the file that is being made: a
+/// disk that keeps something else than it was given.
+class Saboteur final : public ByteSource {
+ public:
+  Saboteur(std::uint64_t size, std::string folder) : ByteSource("saboteur"), size_(size), folder_(std::move(folder)) {}
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset >= size_) return 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code ignored;
+      const std::string target = std::filesystem::read_symlink(entry.path(), ignored).string();
+      const std::byte other{0xA5};
+      if (target.starts_with(folder_ + "/") && ::pwrite(std::stoi(entry.path().filename()), &other, 1, at) == 1) ++hits;
+    }
+    return std::min<std::uint64_t>(out.size(), size_ - offset);
+  }
+
+  static constexpr off_t at = 300'000;  // in the first storage, of what has left the buffers
+  mutable int hits = 0;
+
+ private:
+  std::uint64_t size_;
+  std::string folder_;
+};
+
+/// Saves two storages, the second of which alters the first where it has been written already.
+std::optional<Error> save_on_a_bad_disk(const TemporaryFolder& folder, ReadBack how, const std::string& format,
+                                        const std::string& name = "out.pt") {
+  constexpr std::int64_t elements = 1 << 18;
+  const auto part = [](const std::string& key) {
+    return torch_testing::tensor(torch_testing::storage({.key = key, .elements = elements}), {elements}, {1});
+  };
+  const Bytes data(elements * sizeof(float));
+  Checkpoint checkpoint = torch_testing::read_bytes(
+      bytes_of(ZipFile{.object = py::list({part("0"), part("1")}), .data = {{"data/0", data}, {"data/1", data}}}));
+  const auto saboteur = std::make_shared<Saboteur>(data.size(), folder.path());
+  checkpoint.storages.at(1).bytes = saboteur;
+  SaveOptions options;
+  options.read_back = how;
+  options.format = format;
+  auto error = error_of([&] { save(checkpoint, folder / name, options); });
+  EXPECT_GT(saboteur->hits, 0);
+  return error;
+}
+
+TEST(Save, ReadFullyFindsAByteThatTheDiskChanged) {
+  for (const char* format : {"torch", "torch-legacy"}) {
+    const TemporaryFolder folder;
+    io_testing::put_file(folder / "out.pt", std::string_view("old"));
+    const auto error = save_on_a_bad_disk(folder, ReadBack::full, format);
+    ASSERT_TRUE(error) << format;
+    EXPECT_EQ(error->code(), ErrorCode::io);
+    EXPECT_TRUE(error->is_output());
+    EXPECT_NE(std::string(error->what()).find("does not read back"), std::string::npos) << error->what();
+    EXPECT_EQ(io_testing::text_of(folder / "out.pt"), "old");
+    EXPECT_EQ(folder.entries().size(), 1U);
+  }
+}
+
+TEST(Save, ReadQuicklyLooksAtNoStorage) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(save_on_a_bad_disk(folder, ReadBack::quick, "torch"));
+  EXPECT_FALSE(save_on_a_bad_disk(folder, ReadBack::none, "torch"));
 }
 
 TEST(Save, GivesTheSameBytesTwice) {

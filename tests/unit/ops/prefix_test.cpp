@@ -119,6 +119,39 @@ TEST(StripPrefix, OfMetadataLeavesOtherNames) {
   EXPECT_EQ(metadata_of(stripped(with_metadata({"module.w"}, {"", "modules", "other"}))), "=0, modules=1, other=2");
 }
 
+/// The same as Python 2 pickles it: a list of [key, value] lists, the only argument of the OrderedDict.
+py::Code with_python2_metadata(const Keys& keys, const Keys& modules) {
+  std::vector<py::Code> pairs;
+  for (const std::string& name : modules)
+    pairs.push_back(py::list({py::py2_str(name), py::dict({{py::py2_str("version"),
+                                                            py::integer(static_cast<std::int64_t>(pairs.size()))}})}));
+  const auto metadata = py::call(py::global("collections", "OrderedDict"), {py::list(pairs)});
+  return py::build(weights(keys), py::dict({{py::str("_metadata"), metadata}}));
+}
+
+/// How many items each of those lists has: Python takes nothing but two.
+std::vector<std::size_t> python2_pair_sizes(const Checkpoint& checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  const ValueId metadata = state_dict_metadata(values, checkpoint.root);
+  const ValueId list = values.items(values.items(metadata)[1])[0];
+  std::vector<std::size_t> sizes;
+  for (const ValueId pair : values.items(values.effect(values.first_effect(list))))
+    sizes.push_back(values.items(values.effect(values.first_effect(pair))).size());
+  return sizes;
+}
+
+TEST(StripPrefix, OfMetadataTakesThePairsThatPython2Keeps) {
+  const auto checkpoint = stripped(with_python2_metadata({"module.fc.w"}, {"", "module", "module.fc"}));
+  EXPECT_EQ(metadata_of(checkpoint), "=1, fc=2");
+  EXPECT_EQ(python2_pair_sizes(checkpoint), (std::vector<std::size_t>{2, 2}));
+}
+
+TEST(AddPrefix, OfMetadataAddsAPairAsPython2KeepsThem) {
+  const auto checkpoint = added(with_python2_metadata({"fc.w"}, {"", "fc"}));
+  EXPECT_EQ(metadata_of(checkpoint), "=0, module=0, module.fc=1");
+  EXPECT_EQ(python2_pair_sizes(checkpoint), (std::vector<std::size_t>{2, 2, 2}));
+}
+
 TEST(StripPrefix, OfMetadataNeedsAChangedKey) {
   EXPECT_EQ(metadata_of(stripped(with_metadata({"w"}, {"", "module"}))), "=0, module=1");
 }

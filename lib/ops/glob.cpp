@@ -1,11 +1,11 @@
-#include "glob.h"
+#include "ckpt/glob.h"
 
 #include <algorithm>
 #include <cstddef>
 
-#include "text.h"
+#include "io/utf8.h"
 
-namespace ckpt::tools {
+namespace ckpt {
 namespace {
 
 std::u32string code_points(std::string_view text) {
@@ -89,4 +89,4 @@ bool any_glob_match(const std::vector<std::string>& patterns, std::string_view n
                                          [&](const std::string& pattern) { return glob_match(pattern, name); });
 }
 
-}  // namespace ckpt::tools
+}  // namespace ckpt

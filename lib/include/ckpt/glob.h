@@ -4,14 +4,16 @@
 #include <string_view>
 #include <vector>
 
-namespace ckpt::tools {
+#include "ckpt/export.h"
+
+namespace ckpt {
 
 /// True where `pattern` matches the whole of `name`, as fnmatch(3) does without FNM_PATHNAME: `*` is any run of
 /// characters, dots too; `?` one character; `[a-z]` one of a set, `[!a-z]` one outside it; `\` takes the next
 /// literally. Characters are code points. Time is at most the product of the two lengths.
-bool glob_match(std::string_view pattern, std::string_view name);
+CKPT_API bool glob_match(std::string_view pattern, std::string_view name);
 
 /// True where any of `patterns` matches, or where there are none.
-bool any_glob_match(const std::vector<std::string>& patterns, std::string_view name);
+CKPT_API bool any_glob_match(const std::vector<std::string>& patterns, std::string_view name);
 
-}  // namespace ckpt::tools
+}  // namespace ckpt

@@ -1,0 +1,242 @@
+#include "ops/prune.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/making_order.h"
+
+namespace ckpt {
+namespace {
+
+/// Whether a call could leave a trace in it.
+bool may_change(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::bytearray:
+    case ValueKind::list:
+    case ValueKind::dict:
+    case ValueKind::set:
+    case ValueKind::persistent:
+    case ValueKind::object:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The names that the values in `among` (empty: all) stand for.
+std::set<std::pair<std::string, std::string>> global_names(const ValueGraph& values, const std::vector<bool>& among) {
+  std::set<std::pair<std::string, std::string>> names;
+  for (ValueId id = 0; id < values.size(); ++id) {
+    if (!among.empty() && !among[id]) continue;
+    if (values.kind(id) == ValueKind::global) names.emplace(values.module(id), values.name(id));
+    if (values.kind(id) == ValueKind::extension) names.emplace("copyreg.extension", std::to_string(values.integer(id)));
+  }
+  return names;
+}
+
+class Pruner {
+ public:
+  explicit Pruner(Checkpoint checkpoint)
+      : checkpoint_(std::move(checkpoint)),
+        values_(std::exchange(checkpoint_.values, {})),
+        stays_(values_.size()),
+        moved_(values_.size()) {}
+
+  Checkpoint run() {
+    mark(checkpoint_.root);
+    keep_discarded();
+    keep_globals();
+    copy_values();
+    std::erase_if(checkpoint_.tensors, [&](const Tensor& tensor) { return !stays_[tensor.value]; });
+    move_storages();
+    each_tensor([&](Tensor& tensor) { move_tensor(tensor); });
+    checkpoint_.root = moved_[checkpoint_.root];
+    for (ValueId& id : checkpoint_.discarded) id = moved_[id];
+    return std::move(checkpoint_);
+  }
+
+ private:
+  /// Calls `use` for each operand of the value and of its effects.
+  template <class Use>
+  void each_operand(ValueId id, Use use) const {
+    for (const ValueId item : values_.items(id)) use(item);
+    for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
+      for (const ValueId item : values_.items(values_.effect(handle))) use(item);
+  }
+
+  void mark(ValueId root) {
+    std::vector<ValueId> open;
+    const auto reach = [&](ValueId id) {
+      if (!stays_[id]) open.push_back(id);
+      stays_[id] = true;
+    };
+    reach(root);
+    while (!open.empty()) {
+      const ValueId id = open.back();
+      open.pop_back();
+      each_operand(id, reach);
+    }
+  }
+
+  /// A dropped value stays where its making may have changed something that does.
+  void keep_discarded() {
+    std::vector<bool> barren(values_.size());  // leads to nothing that stays
+    std::vector<ValueId> kept;
+    for (const ValueId id : checkpoint_.discarded) {
+      std::vector<ValueId> open;
+      bool touches = false;
+      const auto reach = [&](ValueId item) {
+        if (stays_[item]) touches = touches || may_change(values_.kind(item));
+        if (!stays_[item] && !barren[item]) open.push_back(item);
+        barren[item] = true;
+      };
+      reach(id);
+      while (!open.empty() && !touches) {
+        const ValueId next = open.back();
+        open.pop_back();
+        each_operand(next, reach);
+      }
+      if (!touches) continue;
+      kept.push_back(id);
+      mark(id);
+    }
+    checkpoint_.discarded = std::move(kept);
+  }
+
+  /// A name goes with its last value. (A name that no value of the graph has comes from elsewhere in the file.)
+  void keep_globals() {
+    const auto before = global_names(values_, {});
+    const auto after = global_names(values_, stays_);
+    std::set<std::pair<std::string, std::string>> gone;
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::inserter(gone, gone.end()));
+    // Once only: the object's names come first, and a second one is that of a pickle around it.
+    std::erase_if(checkpoint_.globals, [&](const GlobalUse& global) {
+      return gone.erase({global.module, global.name}) != 0;
+    });
+  }
+
+  void copy_values() {
+    const std::optional<MakingOrder> order =
+        checkpoint_.discarded.empty() ? making_order(values_, checkpoint_.root) : std::nullopt;
+    ValueId next = 0;
+    for (ValueId id = 0; id < values_.size(); ++id)
+      if (stays_[id]) moved_[id] = next++;
+    ValueGraph& result = checkpoint_.values;
+    std::vector<std::pair<std::uint32_t, ValueId>> effects;
+    for (ValueId id = 0; id < values_.size(); ++id) {
+      if (!stays_[id]) continue;
+      const ValueId copy = copy_value(result, id);
+      result.set_form(copy, values_.form(id));
+      result.set_made(copy, order ? order->values[id] : values_.made(id));
+      if (values_.memoized(id)) result.set_memoized(copy);
+      for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
+        effects.emplace_back(handle, copy);
+    }
+    std::sort(effects.begin(), effects.end());
+    for (const auto& [handle, target] : effects) {
+      const Effect& effect = values_.effect(handle);
+      if (effect.count == 0) continue;
+      result.add_effect(target, effect.kind, moved(values_.items(effect)), effect.form,
+                        order ? order->effects.at(handle) : effect.time, effect.late);
+    }
+  }
+
+  ValueId copy_value(ValueGraph& to, ValueId id) {
+    switch (values_.kind(id)) {
+      case ValueKind::none:
+        return to.make_none();
+      case ValueKind::boolean:
+        return to.make_boolean(values_.boolean(id));
+      case ValueKind::integer:
+        return to.make_integer(values_.integer(id));
+      case ValueKind::big_integer:
+        return to.make_big_integer(values_.text(id));
+      case ValueKind::real:
+        return to.make_real(values_.real(id));
+      case ValueKind::str:
+      case ValueKind::bytes:
+      case ValueKind::bytearray:
+      case ValueKind::py2_str:
+        return to.make_text(values_.kind(id), values_.text(id));
+      case ValueKind::global: {
+        const ValueId global = to.make_global(values_.module(id), values_.name(id));
+        if (!values_.items(id).empty()) to.set_items(global, moved(values_.items(id)));
+        return global;
+      }
+      case ValueKind::extension:
+        return to.make_extension(values_.integer(id));
+      case ValueKind::persistent:
+        return to.make_persistent(moved_[values_.items(id)[0]]);
+      case ValueKind::object:
+        return to.make_object(values_.call(id), moved(values_.items(id)));
+      default:
+        return to.make_container(values_.kind(id), moved(values_.items(id)));
+    }
+  }
+
+  std::span<const ValueId> moved(std::span<const ValueId> items) {
+    operands_.clear();
+    for (const ValueId item : items) operands_.push_back(moved_[item]);
+    return operands_;
+  }
+
+  void move_storages() {
+    std::unordered_map<ValueId, StorageUse> uses;
+    std::vector<bool> used(checkpoint_.storages.size());
+    for (const auto& [id, use] : checkpoint_.storage_uses) {
+      if (!stays_[id]) continue;
+      used[use.storage] = true;
+      uses.emplace(moved_[id], use);
+    }
+    each_tensor([&](const Tensor& tensor) {
+      if (tensor.storage) used[*tensor.storage] = true;
+    });
+    std::vector<Storage> storages;
+    place_.resize(used.size());
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      place_[i] = static_cast<std::uint32_t>(storages.size());
+      if (used[i]) storages.push_back(std::move(checkpoint_.storages[i]));
+    }
+    for (auto& [id, use] : uses) use.storage = place_[use.storage];
+    checkpoint_.storages = std::move(storages);
+    checkpoint_.storage_uses = std::move(uses);
+  }
+
+  void move_tensor(Tensor& tensor) const {
+    tensor.value = moved_[tensor.value];
+    if (tensor.storage) tensor.storage = place_[*tensor.storage];
+    if (tensor.device_holder != no_value) tensor.device_holder = moved_[tensor.device_holder];
+  }
+
+  /// Calls `use` with each tensor, and with those that it is made of.
+  template <class Use>
+  void each_tensor(Use use) {
+    std::vector<Tensor*> open;
+    for (Tensor& tensor : checkpoint_.tensors) open.push_back(&tensor);
+    while (!open.empty()) {
+      Tensor& next = *open.back();
+      open.pop_back();
+      use(next);
+      for (Tensor::Part& part : next.parts) open.push_back(&part.tensor);
+    }
+  }
+
+  Checkpoint checkpoint_;  ///< without its values
+  const ValueGraph values_;
+  std::vector<bool> stays_;
+  std::vector<ValueId> moved_;        ///< each value's new id
+  std::vector<std::uint32_t> place_;  ///< each storage's new index
+  std::vector<ValueId> operands_;
+};
+
+}  // namespace
+
+Checkpoint prune(Checkpoint checkpoint) { return Pruner(std::move(checkpoint)).run(); }
+
+}  // namespace ckpt

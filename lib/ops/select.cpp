@@ -1,0 +1,144 @@
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckpt/error.h"
+#include "ckpt/glob.h"
+#include "ckpt/ops.h"
+#include "ops/entry_walk.h"
+#include "ops/mapping_edit.h"
+#include "ops/prune.h"
+
+namespace ckpt {
+namespace {
+
+/// Globs, and which of them have matched.
+class Globs {
+ public:
+  explicit Globs(const std::vector<std::string>& patterns) : patterns_(patterns), matched_(patterns.size()) {}
+
+  bool match(std::string_view path) {
+    bool any = false;
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      if (!glob_match(patterns_[i], path)) continue;
+      matched_[i] = true;
+      any = true;
+    }
+    return any;
+  }
+
+  [[nodiscard]] std::vector<std::string> idle() const {
+    std::vector<std::string> idle;
+    for (std::size_t i = 0; i < patterns_.size(); ++i)
+      if (!matched_[i]) idle.push_back(patterns_[i]);
+    return idle;
+  }
+
+ private:
+  const std::vector<std::string>& patterns_;
+  std::vector<bool> matched_;
+};
+
+/// Takes away the entries that `goes` names by their place in `entries`.
+void remove_entries(Checkpoint& checkpoint, const std::vector<EntryWalk::Entry>& entries,
+                    const std::function<bool(std::size_t)>& goes) {
+  std::map<ValueId, std::vector<MappingEntry>> by_holder;
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (goes(i)) by_holder[entries[i].holder].push_back(entries[i].pair);
+  for (const auto& [holder, pairs] : by_holder) remove_pairs(checkpoint.values, holder, pairs);
+}
+
+Checkpoint keep_entries(Checkpoint checkpoint, Globs& globs) {
+  EntryWalk walk(checkpoint);
+  std::vector<bool> stays;
+  walk.run([&](const EntryWalk::Place& place) {
+    stays.resize(walk.entries().size());
+    if (!globs.match(place.path) && !place.inside) return false;
+    if (place.entry != EntryWalk::no_entry) stays[place.entry] = true;
+    for (const std::size_t entry : walk.around()) stays[entry] = true;
+    return true;
+  });
+  stays.resize(walk.entries().size());
+  remove_entries(checkpoint, walk.entries(), [&](std::size_t i) { return !stays[i]; });
+  checkpoint = prune(std::move(checkpoint));
+  if (tensor_names(checkpoint).empty())
+    throw Error(ErrorCode::invalid_argument, "--keep leaves no tensor")
+        .expected("a name of a tensor, or of what holds one, among those that match")
+        .in(checkpoint.file)
+        .hint("ckpt inspect " + checkpoint.file + " lists the names");
+  return checkpoint;
+}
+
+std::string_view kind_word(ValueKind holder) {
+  switch (holder) {
+    case ValueKind::list:
+      return "an element of a list";
+    case ValueKind::tuple:
+      return "an element of a tuple";
+    case ValueKind::set:
+    case ValueKind::frozenset:
+      return "a member of a set";
+    case ValueKind::object:
+      return "an attribute of an object";
+    default:
+      return "the object itself";
+  }
+}
+
+[[noreturn]] void refuse_cut(const EntryWalk::Place& place, const std::string& around, const std::string& file) {
+  Error error(ErrorCode::invalid_argument, "'" + std::string(place.path) + "' is " +
+                                               std::string(kind_word(place.holder)) + " and cannot be dropped");
+  error.expected("names of entries of mappings").in(file);
+  if (!around.empty()) error.hint("--drop '" + around + "' drops what it stands in");
+  throw error;
+}
+
+/// What a drop does to an entry, by the names that it has.
+struct Fate {
+  std::optional<std::string> dropped, kept;
+};
+
+Checkpoint drop_entries(Checkpoint checkpoint, Globs& globs) {
+  EntryWalk walk(checkpoint);
+  std::vector<Fate> fates;
+  walk.run([&](const EntryWalk::Place& place) {
+    fates.resize(walk.entries().size());
+    const bool hit = globs.match(place.path);
+    if (place.inside) return true;
+    if (place.entry == EntryWalk::no_entry) {
+      if (hit)
+        refuse_cut(place, walk.around().empty() ? "" : fates[walk.around().back()].kept.value_or(""), checkpoint.file);
+      return false;
+    }
+    auto& name = hit ? fates[place.entry].dropped : fates[place.entry].kept;
+    if (!name) name = place.path;
+    return hit;
+  });
+  fates.resize(walk.entries().size());
+  bool any = false;
+  for (const Fate& fate : fates) {
+    any = any || fate.dropped;
+    if (fate.dropped && fate.kept)
+      throw Error(ErrorCode::invalid_argument,
+                  "'" + *fate.dropped + "' and '" + *fate.kept + "' are two names of one entry, and one would stay")
+          .expected("--drop to match both, or what holds the one")
+          .in(checkpoint.file);
+  }
+  if (!any) return checkpoint;
+  remove_entries(checkpoint, walk.entries(), [&](std::size_t i) { return fates[i].dropped.has_value(); });
+  return prune(std::move(checkpoint));
+}
+
+}  // namespace
+
+std::pair<Checkpoint, SelectionReport> select(Checkpoint checkpoint, const Selection& selection) {
+  Globs keep(selection.keep), drop(selection.drop);
+  if (!selection.keep.empty()) checkpoint = keep_entries(std::move(checkpoint), keep);
+  if (!selection.drop.empty()) checkpoint = drop_entries(std::move(checkpoint), drop);
+  return {std::move(checkpoint), {keep.idle(), drop.idle()}};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,56 @@
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckpt/error.h"
+#include "ckpt/ops.h"
+#include "model/walk.h"
+#include "ops/prune.h"
+#include "ops/root.h"
+
+namespace ckpt {
+namespace {
+
+/// The first value, in the file's order, that lies at `path` below the root; no_value where none does. Keys may hold
+/// dots themselves, so that a path may be cut into parts in several ways.
+ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
+  if (path.empty()) return checkpoint.root;
+  std::vector<bool> is_tensor(checkpoint.values.size());
+  for (const Tensor& tensor : checkpoint.tensors) is_tensor[tensor.value] = true;
+  std::vector<std::pair<ValueId, std::string_view>> open{{checkpoint.root, path}};
+  std::set<std::pair<ValueId, std::size_t>> seen;
+  while (!open.empty()) {
+    const auto [value, rest] = open.back();
+    open.pop_back();
+    if (rest.data() == nullptr) return value;
+    if (is_tensor[value] || !seen.emplace(value, rest.size()).second) continue;
+    const auto children = named_children(checkpoint.values, value);
+    for (auto child = children.rbegin(); child != children.rend(); ++child) {
+      const auto below = name_below(child->first, rest);
+      if (rest == child->first)
+        open.emplace_back(child->second, std::string_view());
+      else if (below && !child->first.empty())
+        open.emplace_back(child->second, *below);
+      else if (child->first.empty() && rest.starts_with('.'))
+        open.emplace_back(child->second, rest.substr(1));
+    }
+  }
+  return no_value;
+}
+
+}  // namespace
+
+Checkpoint take_root(Checkpoint checkpoint, std::string_view root) {
+  const std::string path = resolve_root(checkpoint, root);
+  if (path.empty()) return checkpoint;
+  const ValueId value = find_value(checkpoint, path);
+  if (value == no_value)
+    throw Error(ErrorCode::invalid_argument, "nothing lies at '" + path + "'")
+        .expected("the path of a value")
+        .in(checkpoint.file);
+  checkpoint.root = value;
+  return prune(std::move(checkpoint));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "ckpt/file_sink.h"
+#include "io/io_testing.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::error_of;
+using io_testing::TemporaryFolder;
+
+TEST(DrySink, CountsAndLeavesNothing) {
+  const TemporaryFolder folder;
+  const auto sink = dry_sink(folder / "out.pt");
+  sink->write(io_testing::bytes_of("12345"));
+  EXPECT_TRUE(folder.entries().empty());
+  sink->commit();
+  EXPECT_EQ(sink->offset(), 5U);
+  EXPECT_TRUE(folder.entries().empty());
+}
+
+TEST(DrySink, LeavesAnOldFile) {
+  const TemporaryFolder folder;
+  io_testing::put_file(folder / "out.pt", std::string_view("old"));
+  const auto sink = dry_sink(folder / "out.pt");
+  sink->write(io_testing::bytes_of("new"));
+  sink->commit();
+  EXPECT_EQ(io_testing::text_of(folder / "out.pt"), "old");
+}
+
+/// What a real sink and a dry one say of the path.
+void expect_alike(const std::string& path, FileSinkOptions options = {}) {
+  const auto real = error_of([&] { FileSink(path, options).commit(); });
+  const auto dry = error_of([&] { dry_sink(path, options); });
+  ASSERT_TRUE(real) << path;
+  ASSERT_TRUE(dry) << path;
+  EXPECT_STREQ(dry->what(), real->what());
+  EXPECT_EQ(dry->hint(), real->hint());
+  EXPECT_TRUE(dry->is_output());
+}
+
+TEST(DrySink, RefusesWhatARealOneRefuses) {
+  const TemporaryFolder folder;
+  io_testing::put_file(folder / "out.pt", std::string_view("old"));
+  expect_alike(folder / "out.pt", {.no_clobber = true});
+  expect_alike(folder / "nowhere/out.pt");
+  expect_alike(folder.path());
+  expect_alike("/dev/null");
+  expect_alike("");
+}
+
+TEST(DrySink, RefusesAFolderThatCannotBeWrittenTo) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
+  const TemporaryFolder folder;
+  ::chmod(folder.path().c_str(), 0500);
+  expect_alike(folder / "out.pt");
+  ::chmod(folder.path().c_str(), 0700);
+}
+
+TEST(DrySink, AsksNothingOfStandardOutput) { EXPECT_EQ(dry_sink("-")->offset(), 0U); }
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,99 @@
+#include "digest_list.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "text.h"
+
+namespace ckpt::tools {
+namespace {
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+void add(DigestList& list, std::string name, std::string sha256) {
+  list.names.push_back(name);
+  list.sha256[std::move(name)] = std::move(sha256);
+}
+
+/// "SHA256  NAME" a line, the last of which is the total.
+std::optional<DigestList> parse_text(std::string_view text) {
+  constexpr std::size_t name_at = 66;
+  DigestList list;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    if (end == std::string_view::npos || end < name_at || line.substr(64, 2) != "  " || !is_sha256(line.substr(0, 64)))
+      return std::nullopt;
+    text.remove_prefix(end + 1);
+    if (!text.empty()) {
+      add(list, std::string(line.substr(name_at)), std::string(line.substr(0, 64)));
+    } else if (line.substr(name_at) == "total") {
+      list.total = line.substr(0, 64);
+    }
+  }
+  return list.total.empty() ? std::nullopt : std::optional(std::move(list));
+}
+
+std::optional<DigestList> parse_json(const std::string& text) {
+  using Json = nlohmann::json;
+  const Json parsed = Json::parse(text, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("digest") || !parsed["digest"].is_string()) return std::nullopt;
+  if (!parsed.contains("tensors") || !parsed["tensors"].is_object()) return std::nullopt;
+  DigestList list;
+  list.json = true;
+  list.total = parsed["digest"].get<std::string>();
+  for (const auto& [name, sha256] : parsed["tensors"].items()) {
+    if (!sha256.is_string() || !is_sha256(sha256.get<std::string>())) return std::nullopt;
+    add(list, name, sha256.get<std::string>());
+  }
+  return is_sha256(list.total) ? std::optional(std::move(list)) : std::nullopt;
+}
+
+}  // namespace
+
+DigestList read_digest_list(const std::string& file, const std::string& checked) {
+  const std::string how = "ckpt digest model.pt > model.digest makes one";
+  try {
+    const ByteSourcePtr source = open_file(file);
+    if (!detect(source).format.empty())
+      throw Error(ErrorCode::unsupported, "is a checkpoint, and no list of digests")
+          .hint("ckpt diff " + shell_word(checked) + " " + shell_word(file) + " compares two checkpoints; " + how);
+    const auto bytes = read_all(*source, limits::digest_list_bytes);
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    auto list = text.starts_with('{') ? parse_json(text) : parse_text(text);
+    if (!list) throw Error(ErrorCode::unsupported, "is no list of digests").expected("what ckpt digest prints");
+    return std::move(*list);
+  } catch (Error& error) {
+    if (error.hint().empty()) error.hint(how);
+    throw error.in(file);
+  }
+}
+
+std::vector<Finding> compare_digests(const DigestList& list, const CheckpointDigest& digest) {
+  std::vector<Finding> findings;
+  std::unordered_set<std::string> there;
+  for (const TensorDigest& tensor : digest.tensors) {
+    const std::string name = list.json ? valid_utf8(tensor.name) : printable(tensor.name);
+    const auto listed = list.sha256.find(name);
+    there.insert(name);
+    const std::string where = "tensor '" + name + "'";
+    if (listed == list.sha256.end())
+      findings.push_back({true, "is not in the list", where});
+    else if (listed->second != tensor.sha256)
+      findings.push_back({true, "its SHA-256 is " + tensor.sha256 + ", expected " + listed->second, where});
+  }
+  for (const std::string& name : list.names)
+    if (!there.contains(name))
+      findings.push_back({true, "is in the list, and not in the file", "tensor '" + name + "'"});
+  if (digest.total != list.total)
+    findings.push_back({true, "the total is " + digest.total + ", expected " + list.total, ""});
+  return findings;
+}
+
+}  // namespace ckpt::tools

@@ -1,0 +1,72 @@
+#include "selection.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "messages.h"
+#include "render.h"
+#include "text.h"
+#include "writing.h"
+
+namespace ckpt::tools {
+namespace {
+
+std::uint64_t storage_bytes(const Checkpoint& checkpoint) {
+  std::uint64_t bytes = 0;
+  for (const Storage& storage : checkpoint.storages) bytes += storage.nbytes;
+  return bytes;
+}
+
+/// `above`: the path that `root` is relative to, for the hint.
+Checkpoint take(Checkpoint checkpoint, const std::string& root, const std::string& above = {}) {
+  const std::string file = checkpoint.file;
+  try {
+    return take_root(std::move(checkpoint), root);
+  } catch (Error& error) {
+    constexpr std::string_view option = "--root ";
+    const std::string hint = error.hint();
+    if (!above.empty() && hint.starts_with(option)) error.hint("--root " + above + "." + hint.substr(option.size()));
+    if (hint.empty()) error.hint("ckpt inspect " + shell_word(file) + " lists the names and the state dicts");
+    throw;
+  }
+}
+
+void warn_of_idle(const std::string& file, const std::string& option, const std::vector<std::string>& globs) {
+  for (const std::string& glob : globs) print_warning(file + ": " + option + " '" + glob + "' matches nothing");
+}
+
+}  // namespace
+
+void define_selection_options(Arguments& arguments, SelectionOptions& options) {
+  arguments.value("--root", "PATH", options.root,
+                  "only the value at PATH, as the whole object; 'auto': the state dict");
+  arguments.flag("--weights-only", options.weights_only,
+                 "only the state dict, as torch.load(weights_only=True) takes it");
+  arguments.values("--keep", "GLOB", options.globs.keep,
+                   "only entries whose name matches, and what is below them; * crosses dots");
+  arguments.values("--drop", "GLOB", options.globs.drop, "without entries whose name matches; after --keep");
+}
+
+Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std::vector<std::string>& done) {
+  const bool globs = !options.globs.keep.empty() || !options.globs.drop.empty();
+  if (!options.root && !options.weights_only && !globs) return checkpoint;
+  const std::size_t tensors = count_tensors(checkpoint);
+  const std::uint64_t bytes = storage_bytes(checkpoint);
+  const std::string root = options.root.value_or("");
+  if (options.root) checkpoint = take(std::move(checkpoint), root);
+  if (options.weights_only) checkpoint = take(std::move(checkpoint), "auto", root == "auto" ? "" : root);
+  if (globs) {
+    auto [selected, report] = select(std::move(checkpoint), options.globs);
+    checkpoint = std::move(selected);
+    warn_of_idle(checkpoint.file, "--keep", report.idle_keep);
+    warn_of_idle(checkpoint.file, "--drop", report.idle_drop);
+  }
+  const std::size_t dropped = tensors - count_tensors(checkpoint);
+  done.push_back(dropped == 0 ? "no tensor dropped"
+                              : count_text(dropped) + " of " + count_text(tensors, "tensor") + " dropped, " +
+                                    size_text(bytes - storage_bytes(checkpoint)));
+  return checkpoint;
+}
+
+}  // namespace ckpt::tools

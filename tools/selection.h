@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/ops.h"
+
+/// Writing a part of a checkpoint: --root, --weights-only, --keep, --drop.
+namespace ckpt::tools {
+
+struct SelectionOptions {
+  std::optional<std::string> root;
+  bool weights_only = false;
+  Selection globs;
+};
+
+void define_selection_options(Arguments& arguments, SelectionOptions& options);
+
+/// The part that the options name; adds to `done` what was left out, and warns of globs that match nothing.
+Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std::vector<std::string>& done);
+
+}  // namespace ckpt::tools
