@@ -21,6 +21,7 @@ void clean_up_on(int signal_number) {
   struct sigaction action {};
   if (sigaction(signal_number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
   action = {};
+  sigfillset(&action.sa_mask);  // a second signal waits until the first has cleaned up
   action.sa_handler = on_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(signal_number, &action, nullptr);
@@ -38,12 +39,11 @@ void reserve_standard_streams() {
 
 int main(int count, char** words) {
   reserve_standard_streams();
-  clean_up_on(SIGINT);
-  clean_up_on(SIGTERM);
-  clean_up_on(SIGHUP);
-  // A reader that has gone away is an error of the write, with its own message.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) clean_up_on(number);
+  // A reader that has gone away and a limit on the size of files are errors of the write, with their own messages.
   std::signal(SIGPIPE, SIG_IGN);
-  const std::vector<std::string> arguments(words + (count > 0 ? 1 : 0), words + count);
-  const int status = ckpt::tools::guarded([&] { return ckpt::tools::run(arguments); });
+  std::signal(SIGXFSZ, SIG_IGN);
+  const int status = ckpt::tools::guarded(
+      [&] { return ckpt::tools::run(std::vector<std::string>(words + (count > 0 ? 1 : 0), words + count)); });
   return ckpt::tools::finish_output(status);
 }
