@@ -63,7 +63,7 @@ void check_written(const Format& format, const Checkpoint& checkpoint, const Byt
         fail("storage '" + storage.key + "' has another CRC");
     }
   } catch (const Error& error) {
-    if (error.is_output()) throw;
+    if (error.is_output() || error.code() == ErrorCode::out_of_memory) throw;
     fail(error.what());
   }
 }
