@@ -31,7 +31,9 @@ void clean_up_on(int signal_number) {
 // Standard output is reserved for reading, so that writing to what was closed still fails.
 void reserve_standard_streams() {
   for (int number = 0; number <= 2; ++number) {
-    if (::fcntl(number, F_GETFD) == -1) (void)::open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY);
+    if (::fcntl(number, F_GETFD) != -1) continue;
+    // Where there is no /dev/null (a bare container), a folder takes and gives nothing either.
+    if (::open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY) < 0) (void)::open("/", O_RDONLY | O_DIRECTORY);
   }
 }
 

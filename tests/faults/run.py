@@ -9,6 +9,7 @@ CONTRIBUTING.md says how to repeat one fault by hand.
 """
 
 import gzip
+import inspect
 import os
 import random
 import sys
@@ -18,6 +19,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "data")]
 import harness  # noqa: E402
+import kills  # noqa: E402
+import names  # noqa: E402
+import places  # noqa: E402
+import streams  # noqa: E402
 import sweeps  # noqa: E402
 from driver import Folders, Program, Scenario  # noqa: E402
 from torchfile import Storage, Tensor, save_legacy, save_zip, state_dict  # noqa: E402
@@ -70,15 +75,14 @@ def named(all_scenarios):
 
 def sweep_group(context):
     for scenario in scenarios(context.files, "large") + named(scenarios(context.files, "large")):
-        yield lambda s=scenario: sweeps.failing_calls(context.suite, context.program, s, context.folders)
+        yield context.job(sweeps.failing_calls, scenario)
 
 
 def memory_group(context):
     small = scenarios(context.files, "small")
     for scenario in small[:-1] + named([small[1]]):
         for part in range(2):
-            yield lambda s=scenario, p=part: sweeps.failing_allocations(
-                context.suite, context.program, s, context.folders, p, 2)
+            yield context.job(sweeps.failing_allocations, scenario, part, 2)
 
 
 def changing_group(context):
@@ -87,10 +91,67 @@ def changing_group(context):
                             ("_legacy.pt.gz", "convert IN OUT")):
         for size in ("small", "large"):
             scenario = Scenario(f"{size}{source}: {command}", command.split(), context.files / f"{size}{source}", OLD)
-            yield lambda s=scenario: sweeps.changing_input(context.suite, context.program, s, context.folders)
+            yield context.job(sweeps.changing_input, scenario)
 
 
-GROUPS = {"calls": sweep_group, "memory": memory_group, "changing": changing_group}
+def reading_group(context):
+    for command in (["inspect"], ["inspect", "--json"], ["verify"], ["digest"]):
+        for source in ("small.pt", "small.pt.gz", "small_legacy.pt"):
+            yield context.job(sweeps.reading_fails, command, context.files / source)
+
+
+def kill_group(context):
+    all_scenarios = scenarios(context.files, "large")
+    for scenario in all_scenarios + named(all_scenarios):
+        yield context.job(kills.killed_at_calls, scenario)
+        yield context.job(kills.signals_at_calls, scenario)
+    for scenario in all_scenarios[1:3] + named(all_scenarios[1:3]) + all_scenarios[6:7]:
+        yield context.job(kills.at_random, scenario, 100)
+        yield context.job(kills.failing_cleanup, scenario)
+        yield context.job(kills.ignored_signal, scenario)
+
+
+def stream_group(context):
+    files = context.files
+    yield context.job(streams.full_disk, files)
+    yield context.job(streams.full_disk, files, named=True)
+    yield context.job(streams.size_limit, scenarios(files, "large")[1])
+    yield context.job(streams.standard_streams, files)
+    yield context.job(streams.quiet, files)
+    for source, *options in (("large.pt",), ("large.pt", "--gzip"), ("large.pt.gz", "--no-gzip"), ("large_legacy.pt",)):
+        yield context.job(streams.failing_output, files, source, options)
+
+
+def place_group(context):
+    for job in (places.same_file, places.bad_places, places.modes, places.taken_names):
+        yield context.job(job, context.files)
+
+
+def race_group(context):
+    for number in (2, 8):
+        for no_clobber in (False, True):
+            for by_name in (False, True):
+                yield context.job(places.races, context.files, number, no_clobber, by_name, 30 if number == 2 else 15)
+
+
+def name_group(context):
+    yield lambda: names.seen_to_find(context.suite)
+    yield context.job(names.shown_words)
+    for command in names.commands_of(context.program):
+        yield context.job(names.shown_names, command)
+
+
+GROUPS = {
+    "calls": sweep_group,
+    "memory": memory_group,
+    "reading": reading_group,
+    "kills": kill_group,
+    "streams": stream_group,
+    "places": place_group,
+    "races": race_group,
+    "changing": changing_group,
+    "names": name_group,
+}
 
 
 class Context:
@@ -100,6 +161,12 @@ class Context:
         self.folders = Folders(top)
         self.files = self.folders.new()
         make_sources(self.files)
+
+    def job(self, function, *args, **more):
+        """`function(suite, program, …, folders, …)`, to be called by a thread."""
+        takes = list(inspect.signature(function).parameters)[2:]
+        at = takes.index("folders")
+        return lambda: function(self.suite, self.program, *args[:at], self.folders, *args[at:], **more)
 
 
 def main():

@@ -3,7 +3,7 @@
 import errno
 import os
 
-from driver import Case, Trouble
+from driver import Call, Case, Trouble
 
 # What a call of each kind can fail with. tmpfile: the file system has no unnamed files, or no room.
 ERRORS = {
@@ -90,8 +90,7 @@ def failing_calls(suite, program, scenario, folders):
         calls = case.dry_run()
         for kind in sorted({call.kind for call in calls}):
             trouble = Trouble()
-            mine = [call for call in calls if call.kind == kind and not (scenario.named and kind == "tmpfile")]
-            for call in mine:
+            for call in (call for call in calls if call.kind == kind):
                 for number in ERRORS[kind]:
                     judge_failing_call(case, call, number, trouble)
                 if kind in INTERRUPTED:
@@ -184,3 +183,33 @@ def changing_input(suite, program, scenario, folders):
             if not refused:
                 trouble.add(f"{how}: never noticed")
             suite.check(f"{scenario.name}: {how} while it is read", not trouble.found, trouble)
+
+
+def reading_fails(suite, program, command, source, folders):
+    """A command that only reads: each failing call is told with status 3, each failing allocation with 5."""
+    name = f"{' '.join(command)} {source.name}"
+    with folders.temporary() as folder:
+        (folder / "tmp").mkdir()
+        args, log = [*command, source], folder / "log"
+        whole = program.wait(program.start(args, folder, log=log), folder)
+        lines = log.read_text().splitlines()
+        calls = [Call(kind, int(number), function, rest) for kind, number, function, rest in
+                 (line.split(" ", 3) for line in lines[:-1])]
+        trouble = Trouble() if whole.status == 0 else Trouble([f"without faults: {whole}"])
+        for call in calls:
+            outcome = program.wait(program.start(args, folder, f"{call.kind}:{call.number}:fail=5"), folder)
+            program.count("calls that failed")
+            what = f"{call.kind} {call.number} ({call.function} {call.subject}) fails"
+            said = outcome.err.startswith(f"ckpt: {source}: ") and os.strerror(errno.EIO) in outcome.err
+            if call.kind in TOLERATED:
+                if outcome.status != 0 or outcome.out != whole.out:
+                    trouble.add(f"{what}: status {outcome.status}", outcome)
+            elif outcome.status != 3 or not said:
+                trouble.add(f"{what}: status {outcome.status}, expected 3 and a message", outcome)
+        for number in spread(int(lines[-1].split()[1])):
+            outcome = program.wait(program.start(args, folder, f"alloc:{number}:fail=12"), folder)
+            program.count("allocations that failed")
+            said = outcome.status == 5 and outcome.err.startswith("ckpt: ") and "memory" in outcome.err
+            if not said and (outcome.status != 0 or outcome.out != whole.out):
+                trouble.add(f"allocation {number} fails: status {outcome.status}, expected 5", outcome)
+        suite.check(name, not trouble.found, trouble)
