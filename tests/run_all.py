@@ -108,6 +108,13 @@ def package(options):
     return script(sys.executable, "tests/package/run.py", "--build", options.build)(options)
 
 
+def faults(options):
+    if not options.plain:  # a sanitizer has its own malloc and write, and must be loaded first
+        return Result(skipped=1, remark="only for a build without sanitizers")
+    return script(sys.executable, "tests/faults/run.py", "--ckpt", options.ckpt,
+                  "--interposer", options.build / "lib/libckpt_interpose.so")(options)
+
+
 def suites(options):
     plain = [sys.executable]
     unlimited = [] if options.plain else ["--memory", "0"]  # sanitizers reserve terabytes of address space
@@ -116,6 +123,7 @@ def suites(options):
         "cli": script(*plain, "tests/cli/run.py", "--ckpt", options.ckpt),
         "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),
         "interop": interop,
+        "faults": faults,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
     }

@@ -1,7 +1,11 @@
 // The program ckpt: parse, run, at most one error line.
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -37,9 +41,23 @@ void reserve_standard_streams() {
   }
 }
 
+// A destructor that finds no memory cannot throw, and ends up here: the JSON library has such.
+[[noreturn]] void on_terminate() {
+  ckpt::discard_temporaries();
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::bad_alloc&) {
+    ::_exit(ckpt::tools::out_of_memory());
+  } catch (...) {
+    // Anything else is a bug, and aborts as it would have.
+  }
+  std::abort();
+}
+
 }  // namespace
 
 int main(int count, char** words) {
+  std::set_terminate(on_terminate);
   reserve_standard_streams();
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) clean_up_on(number);
   // A reader that has gone away and a limit on the size of files are errors of the write, with their own messages.

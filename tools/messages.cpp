@@ -116,13 +116,16 @@ void warn_of_trailing_bytes(const Checkpoint& checkpoint, const std::string& fil
 void print_note(std::string_view text) { print_line("ckpt: note: ", text); }
 void print_hint(std::string_view text) { print_line("hint: ", text); }
 
+int out_of_memory() noexcept {
+  std::fputs("ckpt: memory ran out\nhint: close other programs, or use a machine with more memory\n", stderr);
+  return exit_unavailable;
+}
+
 int guarded(const std::function<int()>& work, const std::string& file) {
   try {
     return report_failure(work, file);
   } catch (const std::bad_alloc&) {
-    // Not even the message found room: this one needs none.
-    std::fputs("ckpt: memory ran out\nhint: close other programs, or use a machine with more memory\n", stderr);
-    return exit_unavailable;
+    return out_of_memory();  // not even the message found room
   }
 }
 

