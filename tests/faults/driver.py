@@ -67,12 +67,14 @@ class Program:
     def start(self, args, folder, faults="", log=None, stdin=os.devnull, stdout=None):
         """Starts it with both outputs in files of `folder`; posix_spawn, as there are tens of thousands."""
         write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        a_pipe = isinstance(stdin, int)
+        take_input = (os.POSIX_SPAWN_DUP2, stdin, 0) if a_pipe else (os.POSIX_SPAWN_OPEN, 0, str(stdin), os.O_RDONLY, 0)
         return os.posix_spawn(
             self.ckpt,
             [self.ckpt, *map(str, args)],
             self.environment(folder / "tmp", faults, log),
             file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, str(stdin), os.O_RDONLY, 0),
+                take_input,
                 (os.POSIX_SPAWN_OPEN, 1, str(stdout or folder / "stdout"), write, 0o600),
                 (os.POSIX_SPAWN_OPEN, 2, str(folder / "stderr"), write, 0o600),
             ],
@@ -81,7 +83,9 @@ class Program:
 
     def wait(self, pid, folder):
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        return Outcome(status, (folder / "stdout").read_bytes(), (folder / "stderr").read_text(errors="backslashreplace"))
+        return Outcome(
+            status, (folder / "stdout").read_bytes(), (folder / "stderr").read_text(errors="backslashreplace")
+        )
 
 
 @dataclass
@@ -139,11 +143,11 @@ class Case:
         self._dirty = any(word in faults for word in ("shrink", "grow", "overwrite"))
         if not self.scenario.pipe:
             return self.program.start(self.args, self.folder, both, log)
-        fifo = self.folder / "fifo"
-        if not fifo.exists():
-            os.mkfifo(fifo)
-        threading.Thread(target=feed, args=(fifo, self.data), daemon=True).start()
-        return self.program.start(self.args, self.folder, both, log, stdin=fifo)
+        read_end, write_end = os.pipe()
+        threading.Thread(target=feed, args=(write_end, self.data), daemon=True).start()
+        pid = self.program.start(self.args, self.folder, both, log, stdin=read_end)
+        os.close(read_end)
+        return pid
 
     def run(self, faults="", log=None):
         return self.program.wait(self.start(faults, log), self.folder)
@@ -160,6 +164,10 @@ class Case:
         self.allocations = int(lines.pop()[1])
         calls = [Call(kind, int(number), function, subject) for kind, number, function, subject in lines]
         return [call for call in calls if not (self.scenario.named and call.kind == "tmpfile")]  # these fail already
+
+    def remove_spooled(self):
+        for path in (self.folder / "tmp").iterdir():
+            path.unlink()
 
     def state(self):
         """What lies there: `old`, `new`, `none` or `neither`, and the names of everything else."""
@@ -178,9 +186,9 @@ class Case:
         return self.scenario.in_place or self.source.read_bytes() == self.data
 
 
-def feed(fifo, data):
+def feed(pipe, data):
     try:
-        with open(fifo, "wb") as file:
+        with open(pipe, "wb") as file:
             file.write(data)
     except BrokenPipeError:
         pass

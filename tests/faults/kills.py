@@ -53,8 +53,11 @@ def killed_at_calls(suite, program, scenario, folders):
                     if not scenario.in_place:
                         next_run_succeeds(case, trouble, what)
         suite.check(f"{scenario.name}: killed at every call", not trouble.found, trouble)
-        suite.check(f"{scenario.name}: the name that SIGKILL may leave", left > 0 or not scenario.named,
-                    "no run left one: these kills do not reach it")
+        suite.check(
+            f"{scenario.name}: the name that SIGKILL may leave",
+            left > 0 or not scenario.named,
+            "no run left one: these kills do not reach it",
+        )
 
 
 def life_of(case):
@@ -119,11 +122,17 @@ def ignored_signal(suite, program, scenario, folders):
         case = Case(program, scenario, folder / "case")
         case.dry_run()
         case.reset()
-        done = subprocess.run(["sh", "-c", 'trap "" HUP INT; exec "$0" "$@"', program.ckpt, *map(str, case.args)],
-                              env=program.environment(case.folder / "tmp", "write:1:signal=1,sync:1:signal=2"),
-                              capture_output=True, check=False)
-        suite.check(f"{scenario.name}: ignored signals stay ignored", done.returncode == 0 and case.state() == ("new", []),
-                    f"{done} {case.state()}")
+        done = subprocess.run(
+            ["sh", "-c", 'trap "" HUP INT; exec "$0" "$@"', program.ckpt, *map(str, case.args)],
+            env=program.environment(case.folder / "tmp", "write:1:signal=1,sync:1:signal=2"),
+            capture_output=True,
+            check=False,
+        )
+        suite.check(
+            f"{scenario.name}: ignored signals stay ignored",
+            done.returncode == 0 and case.state() == ("new", []),
+            f"{done} {case.state()}",
+        )
 
 
 def failing_cleanup(suite, program, scenario, folders):

@@ -58,16 +58,23 @@ def make_files(folder):
         collide |= {f"module.{name}": Tensor([1]), name: Tensor([1])}
     save_zip(folder / "collide.pt", state_dict(collide))
     save_zip(folder / "nested.pt", {name: state_dict({"w": Tensor([1])}) for name in NASTY.values()})
-    save_zip(folder / "devices.pt", state_dict({f"t{i}": Tensor([1], device=name) for i, name in enumerate(NASTY.values())}))
+    save_zip(
+        folder / "devices.pt", state_dict({f"t{i}": Tensor([1], device=name) for i, name in enumerate(NASTY.values())})
+    )
     save_zip(folder / "outside.pt", state_dict({name: Tensor([1], stride=[9], offset=9) for name in NASTY.values()}))
     words = {n: v for n, v in NASTY.items() if n not in ("newline", "surrogate")}
     for verdict, module in (("dangerous", "os"), ("unknown", "lab\x1b[2J\u202e")):
         save_zip(folder / f"{verdict}.pt", {"w": Tensor([1]), **{n: Call(module, v, 1) for n, v in words.items()}})
-    save_zip(folder / "members.pt", state_dict({"w": Tensor([2])}),
-             extra=[(f"data/{value}", b"x") for name, value in words.items() if name != "nul"])
+    save_zip(
+        folder / "members.pt",
+        state_dict({"w": Tensor([2])}),
+        extra=[(f"data/{value}", b"x") for name, value in words.items() if name != "nul"],
+    )
     save_legacy(folder / "legacy.pt", state_dict(keys))
     bytes_ = (folder / "legacy.pt").read_bytes()
-    (folder / "invalid.pt").write_bytes(bytes_.replace(b"line\nckpt", b"\xff\xfe\xc3(\xc0\x80\xed"[:9].ljust(9, b"\xf8")))
+    (folder / "invalid.pt").write_bytes(
+        bytes_.replace(b"line\nckpt", b"\xff\xfe\xc3(\xc0\x80\xed"[:9].ljust(9, b"\xf8"))
+    )
     with zipfile.ZipFile(folder / "root.pt", "w") as archive:
         for member, content in (("data.pkl", b"\x80\x02}."), ("version", b"3\n"), ("version\x1b[2J", b"")):
             archive.writestr(zipfile.ZipInfo(f"ro\x1b[35;5;7mot\u202e/{member}", (1980, 1, 1, 0, 0, 0)), content)
@@ -81,13 +88,34 @@ def make_files(folder):
                 file.write(data)
 
 
-COMMANDS = ["inspect", "inspect --json", "inspect --keys=*", "verify", "verify --json", "digest", "digest --json",
-            "digest --root=auto", "convert FILE OUT --strip-prefix", "convert FILE OUT --to cpu --protocol 5",
-            "convert FILE OUT --map cuda=cpu", "strip-prefix FILE OUT", "add-prefix FILE OUT", "convert --in-place FILE",
-            "strip-prefix FILE OUT --prefix=zero", "convert FILE OUT --format torch-legacy",
-            # Of commands that a build may not have yet; those it lacks are left out.
-            "diff FILE whole.pt", "diff FILE whole.pt --json", "check FILE --like whole.pt", "check whole.pt --like FILE",
-            "stats", "scan", "scan --json", "convert FILE OUT --dry-run", "verify --finite"]
+COMMANDS = [
+    "inspect",
+    "inspect --json",
+    "inspect --keys=*",
+    "verify",
+    "verify --json",
+    "digest",
+    "digest --json",
+    "digest --root=auto",
+    "convert FILE OUT --strip-prefix",
+    "convert FILE OUT --to cpu --protocol 5",
+    "convert FILE OUT --map cuda=cpu",
+    "strip-prefix FILE OUT",
+    "add-prefix FILE OUT",
+    "convert --in-place FILE",
+    "strip-prefix FILE OUT --prefix=zero",
+    "convert FILE OUT --format torch-legacy",
+    # Of commands that a build may not have yet; those it lacks are left out.
+    "diff FILE whole.pt",
+    "diff FILE whole.pt --json",
+    "check FILE --like whole.pt",
+    "check whole.pt --like FILE",
+    "stats",
+    "scan",
+    "scan --json",
+    "convert FILE OUT --dry-run",
+    "verify --finite",
+]
 
 
 def commands_of(program):
@@ -136,8 +164,11 @@ def shown_names(suite, program, folders, command):
             done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, timeout=60, check=False)
             status, screen = on_terminal(words, folder)
             program.count("outputs searched for raw names", 3)
-            for where, output, terminal in (("stdout", done.stdout, False), ("stderr", done.stderr, False),
-                                            ("terminal", screen, True)):
+            for where, output, terminal in (
+                ("stdout", done.stdout, False),
+                ("stderr", done.stderr, False),
+                ("terminal", screen, True),
+            ):
                 if found := raw(output, terminal):
                     wrong.append(f"{path!r}: {where}: {found}")
             if done.returncode not in range(7) or status != done.returncode and "--in-place" not in command:
@@ -154,16 +185,26 @@ def shown_words(suite, program, folders):
         wrong = []
         for value in NASTY.values():
             word = value.encode("utf-8", "surrogatepass").replace(b"\0", b"")
-            for words in ([word], [b"--" + word], [b"inspect", b"--" + word, b"whole.pt"], [b"inspect", word],
-                          [b"convert", b"whole.pt", b"out", b"--to", word], [b"convert", b"whole.pt", b"no/" + word],
-                          [b"convert", b"whole.pt", b"out", b"--map", word + b"=cpu"], [b"convert", b"whole.pt", word],
-                          [b"convert", b"whole.pt", b"out", b"--format", word], [b"digest", b"whole.pt", b"--root", word],
-                          [b"convert", b"whole.pt", b"out", b"--gzip=" + word], [b"convert", b"whole.pt", b"a", word],
-                          [b"strip-prefix", b"whole.pt", b"out", b"--prefix", word],
-                          [b"add-prefix", b"whole.pt", b"out", b"--prefix", word],
-                          [b"inspect", b"whole.pt", b"--keys", word]):
-                done = subprocess.run([program.ckpt, *words], cwd=folder, env=environment(), capture_output=True,
-                                      timeout=60, check=False)
+            for words in (
+                [word],
+                [b"--" + word],
+                [b"inspect", b"--" + word, b"whole.pt"],
+                [b"inspect", word],
+                [b"convert", b"whole.pt", b"out", b"--to", word],
+                [b"convert", b"whole.pt", b"no/" + word],
+                [b"convert", b"whole.pt", b"out", b"--map", word + b"=cpu"],
+                [b"convert", b"whole.pt", word],
+                [b"convert", b"whole.pt", b"out", b"--format", word],
+                [b"digest", b"whole.pt", b"--root", word],
+                [b"convert", b"whole.pt", b"out", b"--gzip=" + word],
+                [b"convert", b"whole.pt", b"a", word],
+                [b"strip-prefix", b"whole.pt", b"out", b"--prefix", word],
+                [b"add-prefix", b"whole.pt", b"out", b"--prefix", word],
+                [b"inspect", b"whole.pt", b"--keys", word],
+            ):
+                done = subprocess.run(
+                    [program.ckpt, *words], cwd=folder, env=environment(), capture_output=True, timeout=60, check=False
+                )
                 program.count("outputs searched for raw names", 2)
                 if found := raw(done.stdout, False) or raw(done.stderr, False):
                     wrong.append(f"{words}: {found}")
@@ -172,8 +213,14 @@ def shown_words(suite, program, folders):
 
 def seen_to_find(suite):
     """The search itself: it must find what is raw."""
-    missed = [name for name, value in NASTY.items()
-              if name != "surrogate" and not (raw(value.encode(), False) or "\n" in value)]
+    missed = [
+        name
+        for name, value in NASTY.items()
+        if name != "surrogate" and not (raw(value.encode(), False) or "\n" in value)
+    ]
     coloured = raw(b"\x1b[1mname\x1b[0m\r\n", True)
-    suite.check("the search for raw names finds them", not missed and coloured is None and raw(b"\xed\xa0\x80", False),
-                f"{missed} {coloured}")
+    suite.check(
+        "the search for raw names finds them",
+        not missed and coloured is None and raw(b"\xed\xa0\x80", False),
+        f"{missed} {coloured}",
+    )

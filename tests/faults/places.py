@@ -61,9 +61,13 @@ def same_file(suite, program, files, folders):
             words = ["strip-prefix", given, out] if out else ["strip-prefix", "--in-place", given]
             done = plain(program, words, cwd=place)
             changed, kept = ("hard", "model.pt") if out == "hard" else ("model.pt", "hard")
-            good = (done.returncode == 0 and (place / changed).read_bytes() == wanted.read_bytes()
-                    and (place / kept).read_bytes() == source.read_bytes() and not temporaries(place)
-                    and links == {path for path in place.rglob("*") if path.is_symlink()})
+            good = (
+                done.returncode == 0
+                and (place / changed).read_bytes() == wanted.read_bytes()
+                and (place / kept).read_bytes() == source.read_bytes()
+                and not temporaries(place)
+                and links == {path for path in place.rglob("*") if path.is_symlink()}
+            )
             suite.check(f"one file by {title}", good, str(done))
 
 
@@ -78,11 +82,19 @@ def bad_places(suite, program, files, folders):
         (folder / "file").write_bytes(b"here")
         (folder / "dangling-far").symlink_to("absent/target.pt")
         os.mkfifo(folder / "fifo")
-        for out, reason in (("loop", "Too many levels of symbolic links"), ("folder", "Is a directory"),
-                            ("to-folder", "Is a directory"), ("file/target.pt", "Not a directory"),
-                            ("absent/target.pt", "No such file or directory"), ("folder/", "Is a directory"),
-                            ("dangling-far", "No such file or directory"), ("fifo", "is a device, a pipe or a socket"),
-                            ("new/", "Is a directory"), ("x" * 300, "File name too long"), ("/dev/full", "is a device")):
+        for out, reason in (
+            ("loop", "Too many levels of symbolic links"),
+            ("folder", "Is a directory"),
+            ("to-folder", "Is a directory"),
+            ("file/target.pt", "Not a directory"),
+            ("absent/target.pt", "No such file or directory"),
+            ("folder/", "Is a directory"),
+            ("dangling-far", "No such file or directory"),
+            ("fifo", "is a device, a pipe or a socket"),
+            ("new/", "Is a directory"),
+            ("x" * 300, "File name too long"),
+            ("/dev/full", "is a device"),
+        ):
             before = listing(folder)
             done = plain(program, ["convert", source, out], cwd=folder)
             shown = done.stderr.decode().split("\n")[0]
@@ -90,11 +102,17 @@ def bad_places(suite, program, files, folders):
             suite.check(f"OUT is {out[:20]}", good and listing(folder) == before, f"{done}\n{listing(folder)}")
         (folder / "dangling").symlink_to("folder/made.pt")
         done = plain(program, ["convert", source, "dangling"], cwd=folder)
-        suite.check("OUT is a dangling link: its file is made",
-                    done.returncode == 0 and (folder / "folder/made.pt").exists() and (folder / "dangling").is_symlink(),
-                    str(done))
-        for given, reason in (("loop", "Too many levels of symbolic links"), ("folder", "is a folder"),
-                              ("absent", "No such file or directory"), ("file/x", "Not a directory")):
+        suite.check(
+            "OUT is a dangling link: its file is made",
+            done.returncode == 0 and (folder / "folder/made.pt").exists() and (folder / "dangling").is_symlink(),
+            str(done),
+        )
+        for given, reason in (
+            ("loop", "Too many levels of symbolic links"),
+            ("folder", "is a folder"),
+            ("absent", "No such file or directory"),
+            ("file/x", "Not a directory"),
+        ):
             done = plain(program, ["convert", given, "out.pt"], cwd=folder)
             shown = done.stderr.decode().split("\n")[0]
             good = done.returncode == 3 and shown.startswith(f"ckpt: {given}: ") and reason in shown
@@ -117,22 +135,34 @@ def as_nobody(suite, program, source, folder):
     for path in [folder, *folder.parents]:
         if who and path != Path("/") and path.stat().st_uid == os.geteuid() and not path.stat().st_mode & 0o001:
             path.chmod(path.stat().st_mode | 0o011)
-    reachable = subprocess.run([program.ckpt, "--version"], capture_output=True, check=False, **who) if readable(
-        program.ckpt, who) else None
+    reachable = (
+        subprocess.run([program.ckpt, "--version"], capture_output=True, check=False, **who)
+        if readable(program.ckpt, who)
+        else None
+    )
     if reachable is None or reachable.returncode != 0:
         return suite.skip("a folder that refuses", "the program cannot be run as another user from where it stands")
     data = source.read_bytes()
     for out in ("new.pt", "old.pt"):
-        done = subprocess.run([program.ckpt, "convert", "-", place / out], input=data, capture_output=True, check=False,
-                              env=environment(TMPDIR="/tmp"), **who)
-        good = done.returncode == 6 and b"Permission denied" in done.stderr and (place / "old.pt").read_bytes() == b"old"
+        done = subprocess.run(
+            [program.ckpt, "convert", "-", place / out],
+            input=data,
+            capture_output=True,
+            check=False,
+            env=environment(TMPDIR="/tmp"),
+            **who,
+        )
+        good = (
+            done.returncode == 6 and b"Permission denied" in done.stderr and (place / "old.pt").read_bytes() == b"old"
+        )
         suite.check(f"a folder that refuses {out}", good and len(list(place.iterdir())) == 1, str(done))
     secret = folder / "secret.pt"
     secret.write_bytes(data)
     secret.chmod(0o000)
     done = subprocess.run([program.ckpt, "inspect", secret], capture_output=True, check=False, env=environment(), **who)
-    return suite.check("an input that may not be read", done.returncode == 3 and b"Permission denied" in done.stderr,
-                       str(done))
+    return suite.check(
+        "an input that may not be read", done.returncode == 3 and b"Permission denied" in done.stderr, str(done)
+    )
 
 
 def readable(path, who):
@@ -150,8 +180,14 @@ def modes(suite, program, files, folders):
         preload = {"LD_PRELOAD": program.interposer, "CKPT_FAULTS": faults} if faults else {}
 
         def convert(out, umask=0o022, **more):
-            return subprocess.run([program.ckpt, "convert", source, out], env=environment(**preload), umask=umask,
-                                  capture_output=True, check=False, **more)
+            return subprocess.run(
+                [program.ckpt, "convert", source, out],
+                env=environment(**preload),
+                umask=umask,
+                capture_output=True,
+                check=False,
+                **more,
+            )
 
         with folders.temporary() as folder:
             for mode in (0o644, 0o600, 0o666, 0o444, 0o755, 0o640, 0o4755, 0o2755, 0o1644):
@@ -160,13 +196,18 @@ def modes(suite, program, files, folders):
                 target.chmod(mode)
                 done = convert(target)
                 got = stat.S_IMODE(target.stat().st_mode)
-                suite.check(f"mode {mode:o} of an old target{how}", done.returncode == 0 and got == mode & 0o777,
-                            f"{done}\nis {got:o}")
+                suite.check(
+                    f"mode {mode:o} of an old target{how}",
+                    done.returncode == 0 and got == mode & 0o777,
+                    f"{done}\nis {got:o}",
+                )
             for umask in (0o022, 0o077, 0o007, 0o000, 0o277):
                 target = folder / f"new{umask:o}.pt"
                 done = convert(target, umask)
                 got = stat.S_IMODE(target.stat().st_mode)
-                suite.check(f"umask {umask:o}{how}", done.returncode == 0 and got == 0o666 & ~umask, f"{done}\nis {got:o}")
+                suite.check(
+                    f"umask {umask:o}{how}", done.returncode == 0 and got == 0o666 & ~umask, f"{done}\nis {got:o}"
+                )
             owners(suite, convert, folder, how)
             during_writing(suite, program, source, folder / "private.pt", faults, how)
 
@@ -181,8 +222,9 @@ def owners(suite, convert, folder, how):
     done = convert(target)
     now = target.stat()
     got = (now.st_uid, now.st_gid, stat.S_IMODE(now.st_mode))
-    return suite.check(f"the owner of an old target{how}", done.returncode == 0 and got == (NOBODY, NOBODY, 0o640),
-                       f"{done}\n{got}")
+    return suite.check(
+        f"the owner of an old target{how}", done.returncode == 0 and got == (NOBODY, NOBODY, 0o640), f"{done}\n{got}"
+    )
 
 
 def during_writing(suite, program, source, target, faults, how):
@@ -190,11 +232,17 @@ def during_writing(suite, program, source, target, faults, how):
     target.write_bytes(b"old")
     target.chmod(0o600)
     both = ",".join(filter(None, [faults, "chmod:1:kill"]))
-    subprocess.run([program.ckpt, "convert", source, target],
-                   env=environment(LD_PRELOAD=program.interposer, CKPT_FAULTS=both), capture_output=True, check=False,
-                   umask=0)
+    subprocess.run(
+        [program.ckpt, "convert", source, target],
+        env=environment(LD_PRELOAD=program.interposer, CKPT_FAULTS=both),
+        capture_output=True,
+        check=False,
+        umask=0,
+    )
     loose = [path for path in target.parent.glob(".ckpt-*") if stat.S_IMODE(path.stat().st_mode) != 0o600]
-    suite.check(f"what replaces a private file is private{how}", not loose and target.read_bytes() == b"old", str(loose))
+    suite.check(
+        f"what replaces a private file is private{how}", not loose and target.read_bytes() == b"old", str(loose)
+    )
 
 
 def races(suite, program, files, folders, number, no_clobber, named, rounds):
@@ -216,8 +264,15 @@ def races(suite, program, files, folders, number, no_clobber, named, rounds):
                 target.write_bytes(b"old")
             option = ["--no-clobber"] if no_clobber else []
             order = chance.sample(range(number), number)
-            running = {i: subprocess.Popen([program.ckpt, *map(str, words[i]), *option], env=environment(**preload),
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for i in order}
+            running = {
+                i: subprocess.Popen(
+                    [program.ckpt, *map(str, words[i]), *option],
+                    env=environment(**preload),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                )
+                for i in order
+            }
             said = {i: process.communicate()[1].decode() for i, process in running.items()}
             program.count("races onto one target")
             winners = [i for i, process in running.items() if process.returncode == 0]
@@ -226,7 +281,9 @@ def races(suite, program, files, folders, number, no_clobber, named, rounds):
             if no_clobber and (len(winners) != 1 or others - {6} or content != possible[winners[0]]):
                 trouble.add(f"winners {winners}, others' status {others}\n{said}")
             if not no_clobber and (others or content not in possible):
-                trouble.add(f"status {others}, the target is {'one of theirs' if content in possible else 'a mixture'}\n{said}")
+                trouble.add(
+                    f"status {others}, the target is {'one of theirs' if content in possible else 'a mixture'}\n{said}"
+                )
             if len(list(folder.iterdir())) != 1:
                 trouble.add(f"left behind: {[path.name for path in folder.iterdir()]}")
         suite.check(name, not trouble.found, trouble)
@@ -235,8 +292,10 @@ def races(suite, program, files, folders, number, no_clobber, named, rounds):
 def taken_names(suite, program, files, folders):
     """Processes of two containers may have one number: a temporary name that is taken is no reason to fail."""
     with folders.temporary() as folder:
-        for title, old, faults in (("made", False, NAMED + ",open:3:fail=17"),
-                                   ("linked", True, "link:2:fail=17,link:3:fail=17")):
+        for title, old, faults in (
+            ("made", False, NAMED + ",open:3:fail=17"),
+            ("linked", True, "link:2:fail=17,link:3:fail=17"),
+        ):
             target = folder / f"{title}.pt"
             if old:
                 target.write_bytes(b"old")
@@ -246,5 +305,9 @@ def taken_names(suite, program, files, folders):
 
 
 def plain_with(program, faults, words):
-    return subprocess.run([program.ckpt, *map(str, words)], capture_output=True, check=False,
-                          env=environment(LD_PRELOAD=program.interposer, CKPT_FAULTS=faults))
+    return subprocess.run(
+        [program.ckpt, *map(str, words)],
+        capture_output=True,
+        check=False,
+        env=environment(LD_PRELOAD=program.interposer, CKPT_FAULTS=faults),
+    )

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What ckpt does when the machine fails it: every call and allocation of a conversion fails once, the process is killed,
-the disk is full, the input changes while it is read, others write the same target. The target must be the old file or
+"""What ckpt does when the machine fails it: every call and allocation of a conversion fails once, the process is
+killed, the disk is full, the input changes while it is read, others write the same target. The target must be the old file or
 the new one, whole, and nothing else may be left.
 
     tests/faults/run.py --ckpt build/release/bin/ckpt --interposer build/release/lib/libckpt_interpose.so [GROUP…]
@@ -33,25 +33,30 @@ OLD = b"what stood here before" * 20
 def weights(elements):
     """A state dict as DataParallel saves it on a GPU, with tensors of which the largest takes several reads."""
     numbers = random.Random(7)
-    tensors = {"module.fc.weight": Tensor([elements], storage=Storage(elements, device="cuda:0",
-                                                                     record=numbers.randbytes(4 * elements)))}
+    tensors = {
+        "module.fc.weight": Tensor(
+            [elements], storage=Storage(elements, device="cuda:0", record=numbers.randbytes(4 * elements))
+        )
+    }
     for name in ("fc.bias", "norm.weight"):
         tensors[f"module.{name}"] = Tensor([5], device="cuda:0")
     return state_dict(tensors, ["", "module", "module.fc", "module.norm"])
 
 
 def make_sources(folder):
-    """Two of each kind: `small` for faults of which there are thousands, `large` for several reads and writes a file."""
+    """Two of each kind: `small` for faults of which there are thousands, `large` for several reads and writes."""
     for name, elements in (("small", 6), ("large", 150_000)):
         save_zip(folder / f"{name}.pt", weights(elements))
         save_legacy(folder / f"{name}_legacy.pt", weights(elements))
         (folder / f"{name}.pt.gz").write_bytes(gzip.compress((folder / f"{name}.pt").read_bytes(), 1, mtime=0))
         (folder / f"{name}_legacy.pt.gz").write_bytes(
-            gzip.compress((folder / f"{name}_legacy.pt").read_bytes(), 1, mtime=0))
+            gzip.compress((folder / f"{name}_legacy.pt").read_bytes(), 1, mtime=0)
+        )
 
 
 def scenarios(files, size):
     """Each conversion, with an old target where it is told."""
+
     def scenario(name, command, source, old=None, **more):
         return Scenario(f"{size} {name}", command.split(), files / f"{size}{source}", old, **more)
 
@@ -73,8 +78,17 @@ def named(all_scenarios):
     return [Scenario(**{**vars(s), "name": f"{s.name} by a named temporary", "named": True}) for s in all_scenarios]
 
 
+def piped(files):
+    """From standard input, which is first kept in a temporary file."""
+    return [
+        Scenario("large pipe>bare over an old file", ["convert", "-", "OUT"], files / "large.pt", OLD, pipe=True),
+        Scenario("large pipe of gz>bare", ["convert", "-", "OUT", "--no-gzip"], files / "large.pt.gz", pipe=True),
+    ]
+
+
 def sweep_group(context):
-    for scenario in scenarios(context.files, "large") + named(scenarios(context.files, "large")):
+    all_scenarios = scenarios(context.files, "large") + piped(context.files)
+    for scenario in all_scenarios + named(all_scenarios):
         yield context.job(sweeps.failing_calls, scenario)
 
 
@@ -86,9 +100,13 @@ def memory_group(context):
 
 
 def changing_group(context):
-    for source, command in ((".pt", "convert IN OUT --to cpu"), (".pt.gz", "convert IN OUT --no-gzip"),
-                            ("_legacy.pt", "convert IN OUT --format torch"), ("_legacy.pt", "convert IN OUT --to cpu"),
-                            ("_legacy.pt.gz", "convert IN OUT")):
+    for source, command in (
+        (".pt", "convert IN OUT --to cpu"),
+        (".pt.gz", "convert IN OUT --no-gzip"),
+        ("_legacy.pt", "convert IN OUT --format torch"),
+        ("_legacy.pt", "convert IN OUT --to cpu"),
+        ("_legacy.pt.gz", "convert IN OUT"),
+    ):
         for size in ("small", "large"):
             scenario = Scenario(f"{size}{source}: {command}", command.split(), context.files / f"{size}{source}", OLD)
             yield context.job(sweeps.changing_input, scenario)
@@ -101,9 +119,10 @@ def reading_group(context):
 
 
 def kill_group(context):
-    all_scenarios = scenarios(context.files, "large")
+    all_scenarios, from_pipes = scenarios(context.files, "large"), piped(context.files)
     for scenario in all_scenarios + named(all_scenarios):
         yield context.job(kills.killed_at_calls, scenario)
+    for scenario in all_scenarios + from_pipes + named(all_scenarios + from_pipes):
         yield context.job(kills.signals_at_calls, scenario)
     for scenario in all_scenarios[1:3] + named(all_scenarios[1:3]) + all_scenarios[6:7]:
         yield context.job(kills.at_random, scenario, 100)

@@ -1,4 +1,4 @@
-"""A disk that is full, limits, pipes, standard streams that are closed; what failed on standard output is no checkpoint."""
+"""A full disk, limits, pipes, standard streams that are closed; what failed on standard output is no checkpoint."""
 
 import errno
 import gzip
@@ -25,8 +25,14 @@ exit $status
 
 def plain(program, args, **more):
     """A run without the interposer."""
-    done = subprocess.run([program.ckpt, *map(str, args)], env=environment(), capture_output="stdout" not in more,
-                          timeout=60, check=False, **more)
+    done = subprocess.run(
+        [program.ckpt, *map(str, args)],
+        env=environment(),
+        capture_output="stdout" not in more,
+        timeout=60,
+        check=False,
+        **more,
+    )
     return done
 
 
@@ -43,11 +49,31 @@ def full_disk(suite, program, files, folders, named=False):
         trouble, seen = Trouble(), {0: 0, 6: 0}
         extra = {"LD_PRELOAD": program.interposer, "CKPT_FAULTS": "tmpfile:1+:fail=95"} if named else {}
         for room in [8, 12, 16, 64, 256, 512, *range(580, 620, 4), 700]:
-            words = ["unshare", "-rm", "sh", "-c", FULL_DISK, folder / "disk", room, folder / "disk", old, "env",
-                     *(f"{key}={value}" for key, value in extra.items()),
-                     program.ckpt, "convert", source, folder / "disk/target"]
-            done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, check=False,
-                                  env=environment(OLD=str(old), NEW=str(new)))
+            words = [
+                "unshare",
+                "-rm",
+                "sh",
+                "-c",
+                FULL_DISK,
+                folder / "disk",
+                room,
+                folder / "disk",
+                old,
+                "env",
+                *(f"{key}={value}" for key, value in extra.items()),
+                program.ckpt,
+                "convert",
+                source,
+                folder / "disk/target",
+            ]
+            done = subprocess.run(
+                [str(word) for word in words],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+                env=environment(OLD=str(old), NEW=str(new)),
+            )
             if done.returncode == 77 or "unshare" in done.stderr:
                 return suite.skip(name, f"no small RAM disk can be mounted: {done.stderr.strip()}")
             program.count("disks filled")
@@ -67,8 +93,13 @@ def size_limit(suite, program, scenario, folders):
         case = Case(program, scenario, folder / "case")
         case.dry_run()
         case.reset()
-        done = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$0" "$@"', program.ckpt, *map(str, case.args)],
-                              env=environment(TMPDIR=str(case.folder / "tmp")), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -f 8; exec "$0" "$@"', program.ckpt, *map(str, case.args)],
+            env=environment(TMPDIR=str(case.folder / "tmp")),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         good = done.returncode == 6 and case.state() == ("old", []) and "cannot write: File too large" in done.stderr
         suite.check("a limit on the size of files", good, f"{done} {case.state()}")
 
@@ -88,8 +119,16 @@ def standard_streams(suite, program, files, folders):
         os.close(write_end)
 
         with open("/dev/full", "wb") as full:
-            for words in (["convert", source, "-"], ["inspect", source], ["inspect", "--json", source],
-                          ["verify", source], ["digest", source], ["formats"], ["--help"], ["--version"]):
+            for words in (
+                ["convert", source, "-"],
+                ["inspect", source],
+                ["inspect", "--json", source],
+                ["verify", source],
+                ["digest", source],
+                ["formats"],
+                ["--help"],
+                ["--version"],
+            ):
                 done = plain(program, words, stdout=full, stderr=subprocess.PIPE)
                 good = done.returncode == 6 and b"standard output: " in done.stderr and b"No space left" in done.stderr
                 suite.check(f"{words[0]} to a full device", good, str(done))
@@ -104,15 +143,23 @@ def standard_streams(suite, program, files, folders):
         ):
             done = redirected(program, words, redirection)
             said = done.returncode == 6 or done.stderr.startswith(b"ckpt: standard input: ")
-            suite.check(f"{words[0]} {redirection.replace(str(folder), 'FOLDER')}",
-                        done.returncode == status and said and not target.exists(), str(done))
+            suite.check(
+                f"{words[0]} {redirection.replace(str(folder), 'FOLDER')}",
+                done.returncode == status and said and not target.exists(),
+                str(done),
+            )
         closed_streams(suite, program, source, target, whole.stdout)
         waiting_input(suite, program, source, whole.stdout, folder)
 
 
 def redirected(program, words, redirection, **more):
-    return subprocess.run(["sh", "-c", f'exec "$0" "$@" {redirection}', program.ckpt, *map(str, words)],
-                          env=environment(**more), capture_output=True, timeout=60, check=False)
+    return subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {redirection}', program.ckpt, *map(str, words)],
+        env=environment(**more),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def closed_streams(suite, program, source, target, expected):
@@ -132,16 +179,24 @@ def closed_streams(suite, program, source, target, expected):
             content = target.read_bytes() if target.exists() else None
             target.unlink(missing_ok=True)
             where = " where there is no /dev/null" if faults else ""
-            suite.check(f"convert {redirection}{where}", plain_run.returncode == 0 and content == wanted,
-                        f"{done}\n{content and len(content)} bytes, expected {len(wanted)}")
+            suite.check(
+                f"convert {redirection}{where}",
+                plain_run.returncode == 0 and content == wanted,
+                f"{done}\n{content and len(content)} bytes, expected {len(wanted)}",
+            )
 
 
 def waiting_input(suite, program, source, expected, folder):
     """A standard input that is non-blocking and slow is waited for."""
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
-    process = subprocess.Popen([program.ckpt, "convert", "-", "-"], stdin=read_end, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, env=environment(TMPDIR=str(folder)))
+    process = subprocess.Popen(
+        [program.ckpt, "convert", "-", "-"],
+        stdin=read_end,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(TMPDIR=str(folder)),
+    )
     os.close(read_end)
     data = source.read_bytes()
     try:
@@ -201,13 +256,20 @@ def quiet(suite, program, files, folders):
     """--quiet says nothing where all is well, and everything where it is not."""
     source = files / "small.pt"
     with folders.temporary() as folder:
-        for words in (["--quiet", "convert", source, folder / "out"], ["convert", source, folder / "out", "--quiet"],
-                      ["convert", "-", "-", "--quiet"], ["--quiet", "convert", source, "-"]):
+        for words in (
+            ["--quiet", "convert", source, folder / "out"],
+            ["convert", source, folder / "out", "--quiet"],
+            ["convert", "-", "-", "--quiet"],
+            ["--quiet", "convert", source, "-"],
+        ):
             done = plain(program, words, stdin=open(source, "rb"))
             to_stream = words[-1] == "-" or words[2] == "-"
             good = done.returncode == 0 and not done.stderr and bool(done.stdout) == to_stream
             suite.check(f"{' '.join(map(str, words)).replace(str(folder), '')}", good, str(done)[:600])
         with open("/dev/full", "wb") as full:
             done = plain(program, ["--quiet", "convert", source, "-"], stdout=full, stderr=subprocess.PIPE)
-        suite.check("--quiet tells a failure", done.returncode == 6 and done.stderr.startswith(b"ckpt: standard output"),
-                    str(done))
+        suite.check(
+            "--quiet tells a failure",
+            done.returncode == 6 and done.stderr.startswith(b"ckpt: standard output"),
+            str(done),
+        )
