@@ -12,6 +12,7 @@ import gzip
 import inspect
 import os
 import random
+import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -195,6 +196,7 @@ def main():
     options = harness.parse(p)
     if not os.path.exists(options.interposer):
         p.error(f"{options.interposer} is not there")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # some of the signals would leave a core file each
     with harness.temporary_folder() as top, ThreadPoolExecutor(os.cpu_count()) as pool:
         context = Context(options, top)
         for name in options.groups or GROUPS:
