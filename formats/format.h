@@ -41,7 +41,7 @@ struct Format {
   std::string_view description;
   std::span<const std::string_view> suffixes;
   bool has_checksums = false;
-  /// Whether the content is this format's. Never throws.
+  /// Whether the content is this format's. Throws only Error (io), where the content cannot be read.
   bool (*probe)(const ByteSource& source);
   /// Null for a format that is recognised only to be named.
   Checkpoint (*read)(const ByteSourcePtr& source, const ReadContext& context);

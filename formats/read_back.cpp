@@ -65,7 +65,7 @@ void check_read_back(const Format& format, const Checkpoint& checkpoint, const B
     static_cast<void>(written->size());  // a compressed stream is read to its end, and its own checksum compared
     if (gzip_trailing_bytes(*written) > 0) differ("bytes follow the gzip stream");
   } catch (Error& error) {
-    if (error.is_output()) throw error.in(written->name());
+    if (error.is_output() || error.code() == ErrorCode::out_of_memory) throw error.in(written->name());
     try {
       differ(error.what());
     } catch (Error& as_output) {

@@ -7,8 +7,17 @@
 
 namespace ckpt {
 
+namespace {
+
+/// That a read fails or memory runs out is no fault of the file.
+bool is_of_the_machine(const Error& error) {
+  return error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory;
+}
+
+}  // namespace
+
 void ReadContext::report(const Error& error, const std::string& where) const {
-  if (findings == nullptr) throw error;
+  if (findings == nullptr || is_of_the_machine(error)) throw error;
   findings->push_back({true, error.what(), where});
 }
 
@@ -41,7 +50,7 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
     static_cast<void>(tensor_names(checkpoint));
   } catch (const Error& error) {
     // What keeps a file from being recognised at all is the caller's to hear; every other fault is a finding.
-    if (error.code() == ErrorCode::unsupported || error.code() == ErrorCode::io) throw;
+    if (error.code() == ErrorCode::unsupported || is_of_the_machine(error)) throw;
     context.report(error, "");
   }
   if (opened.gzip_layers > 0) {

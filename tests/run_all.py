@@ -124,6 +124,13 @@ def package(options):
     return script(sys.executable, "tests/package/run.py", "--build", options.build)(options)
 
 
+def faults(options):
+    if not options.plain:  # a sanitizer has its own malloc and write, and must be loaded first
+        return Result(skipped=1, remark="only for a build without sanitizers")
+    return script(sys.executable, "tests/faults/run.py", "--ckpt", options.ckpt,
+                  "--interposer", options.build / "lib/libckpt_interpose.so")(options)
+
+
 def trust(options):
     """docs/trust.md says what the suites before this one counted."""
     path = options.build / "figures.json"
@@ -139,6 +146,7 @@ def suites(options):
         "cli": script(*plain, "tests/cli/run.py", "--ckpt", options.ckpt),
         "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),
         "interop": interop,
+        "faults": faults,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
         "bench": bench,

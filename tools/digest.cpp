@@ -17,7 +17,7 @@ struct DigestOptions {
 };
 
 std::string digest_json(const CheckpointDigest& digest) {
-  nlohmann::ordered_json out;
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
   out["digest"] = digest.total;
   out["tensors"] = nlohmann::ordered_json::object();
   // ordered_json looks each key up in a list; names are unique already, so the pairs go straight in.

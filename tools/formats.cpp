@@ -12,7 +12,7 @@ namespace ckpt::tools {
 namespace {
 
 std::string formats_json() {
-  nlohmann::ordered_json out;
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
   out["formats"] = nlohmann::ordered_json::array();
   for (const FormatInfo& format : formats()) {
     out["formats"].push_back({{"name", format.name},

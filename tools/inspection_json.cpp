@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 Json tensor_json(const TensorRow& row) {
   const TensorInfo& info = row.tensor->info;
   const bool strided = info.layout == Layout::strided;
-  Json out;
+  Json out = Json::object();
   out["name"] = valid_utf8(row.name);
   out["dtype"] = dtype_name(info.dtype);
   out["layout"] = layout_name(info.layout);
@@ -27,7 +27,7 @@ Json tensor_json(const TensorRow& row) {
 }
 
 Json global_json(const GlobalUse& global) {
-  Json out;
+  Json out = Json::object();
   out["name"] = valid_utf8(global.module + "." + global.name);
   out["verdict"] = verdict_name(global.verdict);
   out["offset"] = global.offset;
@@ -38,7 +38,7 @@ Json global_json(const GlobalUse& global) {
 
 std::string inspection_json(const Inspection& inspection) {
   const Checkpoint& checkpoint = *inspection.checkpoint;
-  Json out;
+  Json out = Json::object();
   out["file"] = valid_utf8(inspection.file);
   out["format"] = checkpoint.format;
   out["compression"] = compression_name(checkpoint.gzip);
@@ -53,7 +53,7 @@ std::string inspection_json(const Inspection& inspection) {
   for (const GlobalUse& global : checkpoint.globals) out["globals"].push_back(global_json(global));
   out["warnings"] = Json::array();
   for (const std::string& warning : inspection.warnings) out["warnings"].push_back(valid_utf8(warning));
-  out["metadata"]["protocol"] = checkpoint.protocol;
+  out["metadata"] = {{"protocol", checkpoint.protocol}};
   return visible_json(out.dump()) + "\n";
 }
 

@@ -1,7 +1,11 @@
 // The program ckpt: parse, run, at most one error line.
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -21,6 +25,7 @@ void clean_up_on(int signal_number) {
   struct sigaction action {};
   if (sigaction(signal_number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
   action = {};
+  sigfillset(&action.sa_mask);  // a second signal waits until the first has cleaned up
   action.sa_handler = on_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(signal_number, &action, nullptr);
@@ -30,20 +35,35 @@ void clean_up_on(int signal_number) {
 // Standard output is reserved for reading, so that writing to what was closed still fails.
 void reserve_standard_streams() {
   for (int number = 0; number <= 2; ++number) {
-    if (::fcntl(number, F_GETFD) == -1) (void)::open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY);
+    if (::fcntl(number, F_GETFD) != -1) continue;
+    // Where there is no /dev/null (a bare container), a folder takes and gives nothing either.
+    if (::open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY) < 0) (void)::open("/", O_RDONLY | O_DIRECTORY);
   }
+}
+
+// A destructor that finds no memory cannot throw, and ends up here: the JSON library has such.
+[[noreturn]] void on_terminate() {
+  ckpt::discard_temporaries();
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::bad_alloc&) {
+    ::_exit(ckpt::tools::out_of_memory());
+  } catch (...) {
+    // Anything else is a bug, and aborts as it would have.
+  }
+  std::abort();
 }
 
 }  // namespace
 
 int main(int count, char** words) {
+  std::set_terminate(on_terminate);
   reserve_standard_streams();
-  clean_up_on(SIGINT);
-  clean_up_on(SIGTERM);
-  clean_up_on(SIGHUP);
-  // A reader that has gone away is an error of the write, with its own message.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) clean_up_on(number);
+  // A reader that has gone away and a limit on the size of files are errors of the write, with their own messages.
   std::signal(SIGPIPE, SIG_IGN);
-  const std::vector<std::string> arguments(words + (count > 0 ? 1 : 0), words + count);
-  const int status = ckpt::tools::guarded([&] { return ckpt::tools::run(arguments); });
+  std::signal(SIGXFSZ, SIG_IGN);
+  const int status = ckpt::tools::guarded(
+      [&] { return ckpt::tools::run(std::vector<std::string>(words + (count > 0 ? 1 : 0), words + count)); });
   return ckpt::tools::finish_output(status);
 }

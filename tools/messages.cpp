@@ -55,6 +55,26 @@ std::string hint_for(const Error& error) {
   }
 }
 
+/// Runs `work`; prints its error and gives back the status that belongs to it.
+int report_failure(const std::function<int()>& work, const std::string& file) {
+  try {
+    return work();
+  } catch (Error& error) {
+    if (!file.empty()) error.in(file);
+    print_line("ckpt: ", error.what());
+    if (const std::string hint = hint_for(error); !hint.empty()) print_hint(hint);
+    return exit_status(error);
+  } catch (const std::bad_alloc&) {
+    print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "memory ran out");
+    print_hint("close other programs, or use a machine with more memory");
+    return exit_unavailable;
+  } catch (const std::exception& error) {
+    print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "this is a bug in ckpt: " + error.what());
+    print_hint("please report it, with the command and, if it may be shared, the file");
+    return exit_input;
+  }
+}
+
 }  // namespace
 
 int exit_status(const Error& error) {
@@ -94,22 +114,16 @@ void finish_input(const Checkpoint& checkpoint, const std::string& file) {
 void print_note(std::string_view text) { print_line("ckpt: note: ", text); }
 void print_hint(std::string_view text) { print_line("hint: ", text); }
 
+int out_of_memory() noexcept {
+  std::fputs("ckpt: memory ran out\nhint: close other programs, or use a machine with more memory\n", stderr);
+  return exit_unavailable;
+}
+
 int guarded(const std::function<int()>& work, const std::string& file) {
   try {
-    return work();
-  } catch (Error& error) {
-    if (!file.empty()) error.in(file);
-    print_line("ckpt: ", error.what());
-    if (const std::string hint = hint_for(error); !hint.empty()) print_hint(hint);
-    return exit_status(error);
+    return report_failure(work, file);
   } catch (const std::bad_alloc&) {
-    print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "memory ran out");
-    print_hint("close other programs, or use a machine with more memory");
-    return exit_unavailable;
-  } catch (const std::exception& error) {
-    print_line("ckpt: ", (file.empty() ? "" : file + ": ") + "this is a bug in ckpt: " + error.what());
-    print_hint("please report it, with the command and, if it may be shared, the file");
-    return exit_input;
+    return out_of_memory();  // not even the message found room
   }
 }
 
@@ -123,8 +137,11 @@ int finish_output(int status) {
   flush_output();
   if (output_error == 0) return status;
   // Whoever closed the pipe (`| head`) has seen what they wanted; an error line would only disturb.
-  if (output_error != EPIPE) print_line("ckpt: standard output: ", std::strerror(output_error));
-  return std::max<int>(status, exit_output);
+  const auto tell = [] {
+    if (output_error != EPIPE) print_line("ckpt: standard output: ", std::strerror(output_error));
+    return static_cast<int>(exit_output);
+  };
+  return std::max(status, guarded(tell));
 }
 
 }  // namespace ckpt::tools

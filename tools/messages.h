@@ -38,6 +38,9 @@ void finish_input(const Checkpoint& checkpoint, const std::string& file);
 void print_note(std::string_view text);
 void print_hint(std::string_view text);
 
+/// Says that memory ran out, needing none itself; returns the status for it.
+int out_of_memory() noexcept;
+
 /// Runs `work`, or prints its error (as one of `file`, where it names none) and returns the status that belongs to it.
 int guarded(const std::function<int()>& work, const std::string& file = {});
 

@@ -92,7 +92,7 @@ Result examine(const std::string& file, const VerifyOptions& options, const Dige
 }
 
 std::string result_json(const Result& result) {
-  nlohmann::ordered_json out;
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
   out["file"] = valid_utf8(result.file);
   out["format"] = result.detection.format;
   out["compression"] = compression_name(result.detection.gzip_layers > 0);

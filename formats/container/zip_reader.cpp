@@ -137,7 +137,8 @@ bool is_zip(const ByteSource& source) {
     const auto signature = load_le<std::uint32_t>(magic.data());
     // An empty archive is nothing but end records.
     return signature == zip::local_signature || signature == zip::end_signature || signature == zip::end64_signature;
-  } catch (const std::exception&) {
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
     return false;
   }
 }

@@ -163,7 +163,8 @@ bool probe_legacy(const ByteSource& source) {
       const auto bytes = pickle::decimal_to_bytes(digits);
       return bytes && std::string_view(*bytes).starts_with(legacy_magic);
     }
-  } catch (const Error&) {  // not a pickle: not ours
+  } catch (const Error& error) {  // not a pickle: not ours
+    if (error.code() == ErrorCode::io) throw;
   }
   return false;
 }

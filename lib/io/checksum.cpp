@@ -1,6 +1,7 @@
 #include "io/checksum.h"
 
 #include <isa-l.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -54,6 +55,8 @@ void require(int result) {
 }  // namespace
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
+  // OpenSSL 3 reads through null pointers later where it found no memory for its own tables.
+  if (OSSL_LIB_CTX_get0_global_default() == nullptr) throw Error(ErrorCode::out_of_memory, "no memory for OpenSSL");
   require(state_->context == nullptr ? 0 : EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr));
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include <functional>
 #include <optional>
 
 #include "io/file_source.h"
@@ -30,6 +31,7 @@ struct FileSink::State {
   ~State() { remove_temporary(); }
 
   void create();
+  bool with_new_name(const std::function<bool(const char*)>& make);
   void remove_temporary();
   void take_over_permissions();
   void give_name();
@@ -49,16 +51,29 @@ void FileSink::State::create() {
   }
   if (!file) {
     const SignalsBlocked blocked;
-    temporary.emplace(target.folder.get());
-    file = UniqueFd(uninterrupted(
-        [&] { return ::openat(target.folder.get(), temporary->name(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode); }));
-    if (!file) {
+    const bool made = with_new_name([&](const char* name) {
+      constexpr int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC;
+      file = UniqueFd(uninterrupted([&] { return ::openat(target.folder.get(), name, flags, mode); }));
+      return static_cast<bool>(file);
+    });
+    if (!made) {
       const int errno_value = errno;
       temporary.reset();
       throw output_error("cannot create", target.shown, errno_value);
     }
   }
   output.emplace(file.get(), target.shown);
+}
+
+// In containers two processes may have one number, and so choose one name at the same moment.
+bool FileSink::State::with_new_name(const std::function<bool(const char*)>& make) {
+  constexpr int most_attempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    temporary.reset();
+    temporary.emplace(target.folder.get());
+    if (make(temporary->name())) return true;
+    if (errno != EEXIST || attempt == most_attempts) return false;
+  }
 }
 
 void FileSink::State::remove_temporary() {
@@ -96,8 +111,7 @@ void FileSink::State::name_unnamed() {
   if (link_as(target.name.c_str())) return;
   if (errno != EEXIST) fail("cannot create");
   if (options.no_clobber) throw exists_already(target.shown);
-  temporary.emplace(target.folder.get());
-  if (!link_as(temporary->name())) {
+  if (!with_new_name(link_as)) {
     const int errno_value = errno;
     temporary.reset();
     throw output_error("cannot create", target.shown, errno_value);
@@ -154,7 +168,7 @@ void FileSink::commit() {
 ByteSourcePtr FileSink::read_back() const {
   state_->output->flush();
   UniqueFd file(::fcntl(state_->file.get(), F_DUPFD_CLOEXEC, 3));
-  if (!file) throw_system_error("cannot read back", name(), errno);
+  if (!file) state_->fail("cannot read back");
   return file_source(std::move(file), 0, offset(), name());
 }
 

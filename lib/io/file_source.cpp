@@ -12,8 +12,9 @@ namespace {
 
 class FileSource final : public ByteSource {
  public:
-  FileSource(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name)
-      : ByteSource(std::move(name)), fd_(std::move(fd)), begin_(begin), size_(size) {}
+  FileSource(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
+             const std::optional<struct stat>& as_opened)
+      : ByteSource(std::move(name)), fd_(std::move(fd)), begin_(begin), size_(size), as_opened_(as_opened) {}
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
 
@@ -26,16 +27,33 @@ class FileSource final : public ByteSource {
         return ::pread(fd_.get(), out.data() + have, wanted - have, static_cast<off_t>(begin_ + offset + have));
       });
       if (got < 0) throw_system_error("cannot read", name(), errno);
-      if (got == 0) break;  // the file has shrunk since it was opened
+      if (got == 0) throw changed(" and ends at byte " + std::to_string(offset + have));
       have += static_cast<std::size_t>(got);
     }
+    if (as_opened_) check_unchanged();
     return have;
   }
 
  private:
+  // Not every format has checksums that would tell a mixture of two files from one.
+  void check_unchanged() const {
+    struct stat now {};
+    if (::fstat(fd_.get(), &now) != 0) throw_system_error("cannot read", name(), errno);
+    const struct stat& then = *as_opened_;
+    const bool same_time = now.st_mtim.tv_sec == then.st_mtim.tv_sec && now.st_mtim.tv_nsec == then.st_mtim.tv_nsec;
+    if (!same_time || now.st_size != then.st_size) throw changed("");
+  }
+
+  [[nodiscard]] Error changed(const std::string& how) const {
+    return Error(ErrorCode::io, "has changed while it was read" + how)
+        .in(name())
+        .hint("try again when nothing writes to it any more");
+  }
+
   UniqueFd fd_;
   std::uint64_t begin_;
   std::uint64_t size_;
+  std::optional<struct stat> as_opened_;
 };
 
 ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name) {
@@ -46,11 +64,14 @@ ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name) {
   }
   std::uint64_t begin = 0;
   std::uint64_t size = 0;
+  std::optional<struct stat> as_opened;
   if (S_ISREG(status.st_mode)) {
     // Standard input may have been read from before it came here: what is left of it is the file.
     const off_t here = ::lseek(fd.get(), 0, SEEK_CUR);
-    if (here > 0) begin = static_cast<std::uint64_t>(std::min<off_t>(here, status.st_size));
+    if (here < 0) throw_system_error("cannot read", name, errno);
+    begin = static_cast<std::uint64_t>(std::min<off_t>(here, status.st_size));
     size = static_cast<std::uint64_t>(status.st_size) - begin;
+    as_opened = status;
   } else if (S_ISBLK(status.st_mode)) {
     const off_t end = ::lseek(fd.get(), 0, SEEK_END);
     if (end < 0) throw_system_error("cannot read", name, errno);
@@ -59,13 +80,14 @@ ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name) {
     fd = spool(fd.get(), name, size);
   }
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  return file_source(std::move(fd), begin, size, name);
+  return file_source(std::move(fd), begin, size, name, as_opened);
 }
 
 }  // namespace
 
-ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name) {
-  return std::make_shared<FileSource>(std::move(fd), begin, size, std::move(name));
+ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
+                          const std::optional<struct stat>& as_opened) {
+  return std::make_shared<FileSource>(std::move(fd), begin, size, std::move(name), as_opened);
 }
 
 ByteSourcePtr open_file(const std::string& path) {

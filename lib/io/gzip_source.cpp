@@ -140,7 +140,8 @@ bool is_gzip(const ByteSource& source) {
   std::array<std::byte, 4> bytes{};
   try {
     if (source.read_at(0, bytes) < bytes.size()) return false;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
     return false;
   }
   return has_gzip_magic(bytes) && bytes[2] == std::byte{8} && (bytes[3] & std::byte{gzip_reserved}) == std::byte{0};

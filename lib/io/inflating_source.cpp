@@ -92,9 +92,9 @@ void InflatingSource::look_ahead(Work& work) const {
   try {
     if (work.held == Work::capacity) work.drop_old();
     work.held += produce(work, {work.window.get() + work.held, 1});
-  } catch (const Error&) {
+  } catch (const Error& error) {
     work.held = 0;
-    if (work.decoder->phase() == Decoder::Phase::trailer) throw;
+    if (error.code() == ErrorCode::io || work.decoder->phase() == Decoder::Phase::trailer) throw;
   }
 }
 

@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::size_t capacity = limits::copy_chunk;
 
-// A standard output that somebody set non-blocking is waited for.
-bool wait_until_writable(int fd) {
-  pollfd waiting{fd, POLLOUT, 0};
-  return uninterrupted([&] { return ::poll(&waiting, 1, -1); }) > 0;
-}
-
 }  // namespace
 
 Error output_error(const std::string& doing, const std::string& name, int errno_value) {
@@ -49,9 +43,12 @@ void BufferedOutput::flush() {
 void BufferedOutput::write_through(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t put = uninterrupted([&] { return ::write(fd_, bytes.data(), bytes.size()); });
-    if (put >= 0) {
+    if (put > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(put));
-    } else if (errno != EAGAIN || !wait_until_writable(fd_)) {
+    } else if (put == 0) {
+      throw output_error("cannot write", name_, ENOSPC);  // no error and no byte, for ever: there is no room
+      // A standard output that somebody set non-blocking is waited for.
+    } else if (errno != EAGAIN || !wait_until_ready(fd_, POLLOUT)) {
       throw output_error("cannot write", name_, errno);
     }
   }

@@ -20,10 +20,13 @@ std::string folder_of(const std::string& path) {
 }
 
 /// What the link at `path` leads to; nothing where it is no link (or nothing is there).
-std::optional<std::string> link_target(const std::string& path) {
+std::optional<std::string> link_target(const std::string& path, const std::string& shown) {
   std::vector<char> text(PATH_MAX);
   const ssize_t length = ::readlink(path.c_str(), text.data(), text.size());
-  if (length < 0) return std::nullopt;
+  if (length < 0) {
+    if (errno == EINVAL || errno == ENOENT) return std::nullopt;
+    throw output_error("cannot create", shown, errno);
+  }
   std::string target(text.data(), static_cast<std::size_t>(length));
   return target.starts_with('/') ? target : folder_of(path) + "/" + target;
 }
@@ -31,7 +34,7 @@ std::optional<std::string> link_target(const std::string& path) {
 std::string follow_links(const std::string& path) {
   std::string at = path;
   for (int links = 0; links <= most_links; ++links) {
-    std::optional<std::string> next = link_target(at);
+    std::optional<std::string> next = link_target(at, path);
     if (!next) return at;
     at = std::move(*next);
   }
@@ -39,9 +42,12 @@ std::string follow_links(const std::string& path) {
 }
 
 UniqueFd open_folder(const std::string& path) {
-  UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto open_as = [&](int access) {
+    return UniqueFd(uninterrupted([&] { return ::open(path.c_str(), access | O_DIRECTORY | O_CLOEXEC); }));
+  };
+  UniqueFd folder = open_as(O_RDONLY);
   // A folder may be written to without being readable; it can then not be synced, which is no reason to refuse.
-  if (!folder && errno == EACCES) folder = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder && errno == EACCES) folder = open_as(O_PATH);
   return folder;
 }
 
@@ -56,6 +62,7 @@ OutputTarget open_target(const std::string& path) {
   target.shown = path;
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) throw output_error("cannot create", path, errno);
   if (exists && S_ISDIR(status.st_mode)) throw output_error("cannot create", path, EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
     throw Error(ErrorCode::io, "is a device, a pipe or a socket")

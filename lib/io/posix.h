@@ -1,5 +1,6 @@
 #pragma once
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -41,6 +42,12 @@ auto uninterrupted(Call call) {
   auto result = call();
   while (result < 0 && errno == EINTR) result = call();
   return result;
+}
+
+/// Waits until a non-blocking descriptor can be read from (POLLIN) or written to (POLLOUT), or says that it failed.
+inline bool wait_until_ready(int fd, short event) {
+  pollfd waiting{fd, event, 0};
+  return uninterrupted([&] { return ::poll(&waiting, 1, -1); }) > 0;
 }
 
 inline std::string system_words(int errno_value) { return std::generic_category().message(errno_value); }

@@ -59,7 +59,8 @@ class CKPT_API ByteSource {
 using ByteSourcePtr = std::shared_ptr<const ByteSource>;
 
 /// Opens a file for reading by `pread`; "-" is standard input. What cannot be read at random (a pipe) is first
-/// spooled to an unnamed temporary file. A file that shrinks while it is read is an Error (truncated), never a signal.
+/// spooled to an unnamed temporary file. A file that others change while it is read is an Error (io) of the next read,
+/// never a signal or a mixture of both.
 /// Throws Error: io (also for a folder).
 CKPT_API ByteSourcePtr open_file(const std::string& path);
 

@@ -70,7 +70,7 @@ TEST(OpenFileTest, RefusesAFolderWithAHint) {
   EXPECT_FALSE(error->hint().empty());
 }
 
-TEST(OpenFileTest, AFileThatShrinksIsTruncated) {
+TEST(OpenFileTest, AFileThatShrinksIsAnErrorOfTheNextRead) {
   const TemporaryFolder folder;
   io_testing::put_file(folder / "f", Bytes(100'000));
   const auto source = open_file(folder / "f");
@@ -78,17 +78,41 @@ TEST(OpenFileTest, AFileThatShrinksIsTruncated) {
   Bytes out(100'000);
   const auto error = error_of([&] { source->read_exactly(0, out); });
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->code(), ErrorCode::truncated);
-  EXPECT_EQ(error->offset(), 40'000u);
+  EXPECT_EQ(error->code(), ErrorCode::io);
+  EXPECT_EQ(error->what(), folder / "f" + ": has changed while it was read and ends at byte 40000");
 }
 
-TEST(OpenFileTest, AFileThatGrowsKeepsTheSizeItHad) {
+TEST(OpenFileTest, AFileThatGrowsIsAnErrorOfTheNextRead) {
   const TemporaryFolder folder;
   io_testing::put_file(folder / "f", Bytes(10));
   const auto source = open_file(folder / "f");
   std::filesystem::resize_file(folder / "f", 20);
   Bytes out(20);
-  EXPECT_EQ(source->read_at(0, out), 10u);
+  const auto error = error_of([&] { (void)source->read_at(0, out); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::io);
+  EXPECT_EQ(error->what(), folder / "f" + ": has changed while it was read");
+}
+
+TEST(OpenFileTest, AFileThatIsOverwrittenIsAnErrorOfTheNextRead) {
+  const TemporaryFolder folder;
+  io_testing::put_file(folder / "f", "1234567890");
+  std::filesystem::last_write_time(folder / "f", std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  const auto source = open_file(folder / "f");
+  io_testing::put_file(folder / "f", "abcdefghij");
+  Bytes out(10);
+  const auto error = error_of([&] { (void)source->read_at(0, out); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::io);
+}
+
+TEST(OpenFileTest, AFileThatIsOnlyRenamedIsReadOn) {
+  const TemporaryFolder folder;
+  io_testing::put_file(folder / "f", "1234567890");
+  const auto source = open_file(folder / "f");
+  std::filesystem::rename(folder / "f", folder / "g");
+  io_testing::put_file(folder / "f", "another one");
+  EXPECT_EQ(as_text(read_all(*source, 10)), "1234567890");
 }
 
 TEST(OpenFileTest, SpoolsAPipeGivenByItsPath) {

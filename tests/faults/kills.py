@@ -1,0 +1,146 @@
+"""SIGKILL, and the signals that a process may catch, at every call and at random moments."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+from driver import TEMPORARY, Case, Trouble
+
+CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
+
+
+def may_leave_temporary(case, others):
+    """Only SIGKILL may leave a name: of a file system without unnamed files, or at the instant between the linking of
+    the temporary name and its renaming over an old file."""
+    possible = case.scenario.named or case.old is not None
+    return not others or (possible and len(others) == 1 and TEMPORARY.fullmatch(others[0]))
+
+
+def judge_kill(case, outcome, trouble, what):
+    target, others = case.state()
+    before = "old" if case.old is not None else "none"
+    if outcome.status != -signal.SIGKILL:
+        trouble.add(f"{what}: status {outcome.status}", outcome)
+    elif target not in (before, "new") or not case.source_is_whole():
+        trouble.add(f"{what}: the target is {target}")
+    elif not may_leave_temporary(case, others):
+        trouble.add(f"{what}: left {others}")
+    return bool(others)
+
+
+def next_run_succeeds(case, trouble, what):
+    """What a killed run left stands in nobody's way."""
+    pid = case.program.start(case.args, case.folder, case.scenario.base_faults)
+    outcome = case.program.wait(pid, case.folder)
+    taken = case.scenario.command[-1] == "--no-clobber" and outcome.status == 6
+    if case.state()[0] != "new" or not (outcome.status == 0 or taken):
+        trouble.add(f"{what}: the next run fails", outcome)
+
+
+def killed_at_calls(suite, program, scenario, folders):
+    with folders.temporary() as folder:
+        case = Case(program, scenario, folder / "case")
+        trouble, left = Trouble(), 0
+        for call in case.dry_run():
+            for how in ("kill", "kill-after"):
+                what = f"{how} at {call.kind} {call.number} ({call.subject})"
+                killed_left = judge_kill(case, case.run(f"{call.kind}:{call.number}:{how}"), trouble, what)
+                program.count("kills at a chosen call")
+                if killed_left:
+                    left += 1
+                    if not scenario.in_place:
+                        next_run_succeeds(case, trouble, what)
+        suite.check(f"{scenario.name}: killed at every call", not trouble.found, trouble)
+        suite.check(
+            f"{scenario.name}: the name that SIGKILL may leave",
+            left > 0 or not scenario.named,
+            "no run left one: these kills do not reach it",
+        )
+
+
+def life_of(case):
+    """Seconds that a run takes."""
+    start = time.perf_counter()
+    for _ in range(5):
+        case.run()
+    return (time.perf_counter() - start) / 5
+
+
+def at_random(suite, program, scenario, folders, kills):
+    """Kills, and signals, at moments spread over the life of a run."""
+    with folders.temporary() as folder:
+        case = Case(program, scenario, folder / "case")
+        case.dry_run()
+        life, chance, trouble = life_of(case), random.Random(scenario.name), Trouble()
+        for number in (signal.SIGKILL, *CAUGHT[:3]):
+            for _ in range(kills):
+                delay = chance.uniform(0, life)
+                pid = case.start()
+                time.sleep(delay)
+                os.kill(pid, number)
+                outcome = program.wait(pid, case.folder)
+                what = f"{number.name} after {delay * 1000:.2f} ms"
+                if outcome.status == 0:
+                    continue  # it was done before
+                program.count("kills at random moments" if number == signal.SIGKILL else "signals at random moments")
+                if number == signal.SIGKILL:
+                    judge_kill(case, outcome, trouble, what)
+                else:
+                    judge_signal(case, outcome, number, trouble, what)
+        suite.check(f"{scenario.name}: killed and interrupted at random", not trouble.found, trouble)
+
+
+def judge_signal(case, outcome, number, trouble, what):
+    target, others = case.state()
+    before = "old" if case.old is not None else "none"
+    if outcome.status != -number:
+        trouble.add(f"{what}: status {outcome.status}, expected {-number}", outcome)
+    elif target not in (before, "new") or others or not case.source_is_whole():
+        trouble.add(f"{what}: the target is {target}, left {others}")
+
+
+def signals_at_calls(suite, program, scenario, folders):
+    with folders.temporary() as folder:
+        case = Case(program, scenario, folder / "case")
+        trouble = Trouble()
+        places = [(call.kind, call.number) for call in case.dry_run()]
+        places += [("alloc", number) for number in range(1, case.allocations + 1, 25)]
+        for at, (kind, number) in enumerate(places):
+            chosen = CAUGHT if kind in ("link", "rename", "sync", "unlink") else (CAUGHT[at % len(CAUGHT)],)
+            for caught in chosen:
+                outcome = case.run(f"{kind}:{number}:signal={int(caught)}")
+                program.count("signals at a chosen call")
+                judge_signal(case, outcome, caught, trouble, f"{caught.name} at {kind} {number}")
+        suite.check(f"{scenario.name}: a signal at every call", not trouble.found, trouble)
+
+
+def ignored_signal(suite, program, scenario, folders):
+    """What the caller has ignored (nohup) stays ignored."""
+    with folders.temporary() as folder:
+        case = Case(program, scenario, folder / "case")
+        case.dry_run()
+        case.reset()
+        done = subprocess.run(
+            ["sh", "-c", 'trap "" HUP INT; exec "$0" "$@"', program.ckpt, *map(str, case.args)],
+            env=program.environment(case.folder / "tmp", "write:1:signal=1,sync:1:signal=2"),
+            capture_output=True,
+            check=False,
+        )
+        suite.check(
+            f"{scenario.name}: ignored signals stay ignored",
+            done.returncode == 0 and case.state() == ("new", []),
+            f"{done} {case.state()}",
+        )
+
+
+def failing_cleanup(suite, program, scenario, folders):
+    """A temporary that cannot even be removed: the first error is told, and the target stands."""
+    with folders.temporary() as folder:
+        case = Case(program, scenario, folder / "case")
+        case.dry_run()
+        outcome = case.run("write:1:fail=28,unlink:1+:fail=5")
+        target, others = case.state()
+        good = outcome.status == 6 and target == ("old" if case.old is not None else "none") and len(others) <= 1
+        suite.check(f"{scenario.name}: its temporary cannot be removed", good, f"{outcome} {target} {others}")
