@@ -6,6 +6,7 @@
 #include "ckpt/limits.h"
 #include "container/zip_reader.h"
 #include "io/bytes.h"
+#include "io/keyed_hash.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
 #include "torch_zip/details.h"
@@ -123,7 +124,7 @@ void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::st
 std::shared_ptr<ZipDetails> describe(const Checkpoint& checkpoint, const ZipReader& zip, const std::string& root) {
   auto details = std::make_shared<ZipDetails>();
   details->root = root;
-  std::unordered_map<std::string_view, bool> keys;
+  std::unordered_map<std::string_view, bool, KeyedHash> keys;
   for (const Storage& storage : checkpoint.storages) keys[storage.key] = true;
   for (const ZipMember& member : zip.members()) {
     const std::string name = member.name.substr(root.size() + 1);

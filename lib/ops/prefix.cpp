@@ -9,6 +9,7 @@
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "io/keyed_hash.h"
 
 namespace ckpt {
 namespace {
@@ -48,7 +49,7 @@ void replace_pair(ValueGraph& values, const MappingEntry& entry, const std::vect
 /// Renames the keys of one state dict. Throws where two become one.
 void rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Rename& rename, PrefixReport& report) {
   ValueGraph& values = checkpoint.values;
-  std::unordered_map<std::string, std::string> taken;  // new name -> old name
+  std::unordered_map<std::string, std::string, KeyedHash> taken;  // new name -> old name
   for (const MappingEntry& entry : mapping_pairs(values, dict.value)) {
     const std::string key(values.text(entry.key));
     const auto renamed = rename(key);

@@ -26,6 +26,7 @@ def main():
     import content
     import devices
     import hand
+    import mutants
     import pickles
     import prefixes
     import roundtrip
@@ -48,6 +49,7 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *pickles.GROUPS,
+        *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
     for group in groups:

@@ -18,6 +18,15 @@ inline constexpr std::size_t copy_chunk = 256 * kib;
 /// gzip inside gzip: this many layers are opened, no more.
 inline constexpr int gzip_depth = 2;
 
+/// Bytes that compressed data within compressed data (gzip in gzip, deflated members in gzip) may come to, as a
+/// multiple of the file's bytes on disk (deflate's own ceiling, which one layer cannot pass), and what is free.
+inline constexpr std::uint64_t inflated_floor = gib;
+inline constexpr std::uint64_t inflated_ratio = 1032;
+constexpr std::uint64_t inflated_cap(std::uint64_t file_bytes) {
+  if (file_bytes > (UINT64_MAX - inflated_floor) / inflated_ratio) return UINT64_MAX;
+  return inflated_floor + inflated_ratio * file_bytes;
+}
+
 /// Bytes that one pickle may span.
 inline constexpr std::uint64_t pickle_bytes = 2 * gib;
 /// Values (nodes) one pickle may make.
