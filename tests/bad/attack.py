@@ -72,3 +72,8 @@ def everywhere(name, code, outcomes):
     yield Attack(f"{name}-legacy.pt", legacy, in_legacy)
     yield Attack(f"{name}.pt.gz", _gzip.compress(zip_file, 1, mtime=0), outcomes)
     yield Attack(f"{name}-legacy.pt.gz", _gzip.compress(legacy, 1, mtime=0), in_legacy)
+
+
+def one(name, code, outcomes):
+    """The same in a torch zip alone."""
+    yield Attack(f"{name}.pt", forge.torch_zip(code), outcomes)

@@ -23,7 +23,11 @@ def text(value):
 
 
 def number(value):
-    return b"\x8a" + bytes([9]) + value.to_bytes(9, "little", signed=True) if not 0 <= value < 256 else b"K" + bytes([value])
+    return (
+        b"\x8a" + bytes([9]) + value.to_bytes(9, "little", signed=True)
+        if not 0 <= value < 256
+        else b"K" + bytes([value])
+    )
 
 
 def name(module, member):
@@ -114,8 +118,21 @@ def deflated(data, level=9):
     return packer.compress(data) + packer.flush()
 
 
-def archive(parts, comment=b"", after=b"", before=b"", count=None, count_here=None, directory_size=None,
-            directory_offset=None, comment_size=None, zip64=None, disk=0, shift=0, directory_tail=b""):
+def archive(
+    parts,
+    comment=b"",
+    after=b"",
+    before=b"",
+    count=None,
+    count_here=None,
+    directory_size=None,
+    directory_offset=None,
+    comment_size=None,
+    zip64=None,
+    disk=0,
+    shift=0,
+    directory_tail=b"",
+):
     """`zip64`: the fields (members, size, offset) of a ZIP64 end record, or True for true ones."""
     out, entries = bytearray(before), bytearray()
     for part in parts:
@@ -127,13 +144,41 @@ def archive(parts, comment=b"", after=b"", before=b"", count=None, count_here=No
         out += part.gap
         at = len(out) + shift
         local_title = encoded(first(part.local_name, title))
-        out += struct.pack("<4s5H3I2H", b"PK\3\4", 20, first(part.local_flags, part.flags),
-                           first(part.local_method, method), 0, 0x21, first(part.local_crc, crc),
-                           first(part.local_compressed, compressed), first(part.local_size, size),
-                           len(local_title), len(part.local_extra))
+        out += struct.pack(
+            "<4s5H3I2H",
+            b"PK\3\4",
+            20,
+            first(part.local_flags, part.flags),
+            first(part.local_method, method),
+            0,
+            0x21,
+            first(part.local_crc, crc),
+            first(part.local_compressed, compressed),
+            first(part.local_size, size),
+            len(local_title),
+            len(part.local_extra),
+        )
         out += local_title + part.local_extra + data + part.after
-        entries += struct.pack("<4s6H3I5H2I", b"PK\1\2", 20, 20, part.flags, method, 0, 0x21, crc, compressed, size,
-                               len(title), len(part.extra), 0, part.disk, 0, part.attributes, first(part.offset, at))
+        entries += struct.pack(
+            "<4s6H3I5H2I",
+            b"PK\1\2",
+            20,
+            20,
+            part.flags,
+            method,
+            0,
+            0x21,
+            crc,
+            compressed,
+            size,
+            len(title),
+            len(part.extra),
+            0,
+            part.disk,
+            0,
+            part.attributes,
+            first(part.offset, at),
+        )
         entries += title + part.extra
     entries += directory_tail
     start, members = len(out) + shift, len(parts)
@@ -143,9 +188,17 @@ def archive(parts, comment=b"", after=b"", before=b"", count=None, count_here=No
         record = len(out)
         out += struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 45, 45, 0, 0, fields[0], *fields)
         out += struct.pack("<4sIQI", b"PK\6\7", 0, record, 1)
-    out += struct.pack("<4s4H2IH", b"PK\5\6", disk, disk, first(count_here, count, members), first(count, members),
-                       first(directory_size, len(entries)), first(directory_offset, start),
-                       first(comment_size, len(comment)))
+    out += struct.pack(
+        "<4s4H2IH",
+        b"PK\5\6",
+        disk,
+        disk,
+        first(count_here, count, members),
+        first(count, members),
+        first(directory_size, len(entries)),
+        first(directory_offset, start),
+        first(comment_size, len(comment)),
+    )
     return bytes(out) + comment + after
 
 
@@ -154,9 +207,11 @@ def torch_parts(code=None, data=None, root="r", **of_pickle):
     code = program(mapping(("weight", WEIGHT))) if code is None else code
     if data is None:
         data = {"0": FLOATS} if b"Storage\n" in code else {}
-    return [Part(f"{root}/data.pkl", code, **of_pickle),
-            *(Part(f"{root}/data/{key}", content) for key, content in data.items()),
-            Part(f"{root}/version", b"3\n")]
+    return [
+        Part(f"{root}/data.pkl", code, **of_pickle),
+        *(Part(f"{root}/data/{key}", content) for key, content in data.items()),
+        Part(f"{root}/version", b"3\n"),
+    ]
 
 
 def torch_zip(code=None, data=None, more=(), **shape):

@@ -22,13 +22,22 @@ sys.path[1:1] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__)
 import harness  # noqa: E402
 import container_attacks  # noqa: E402
 import gzip_attacks  # noqa: E402
+import import_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
 import sweep_files  # noqa: E402
 import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
 
-SUBJECTS = (pickle_attacks, zip_attacks, legacy_attacks, gzip_attacks, tensor_attacks, container_attacks)
+SUBJECTS = (
+    import_attacks,
+    pickle_attacks,
+    zip_attacks,
+    legacy_attacks,
+    gzip_attacks,
+    tensor_attacks,
+    container_attacks,
+)
 TIMEOUT = 20
 SWEPT = re.compile(r": (\d+) cuts, (\d+) flips: (\d+) refused, (\d+) same, (\d+) uncovered, (\d+) failures")
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]")
@@ -76,7 +85,9 @@ def attack_all(suite, ckpt, words):
     for subject in SUBJECTS:
         name = subject.__name__.removesuffix("_attacks")
         files = 0
-        with harness.temporary_folder() as folder, suite.group(f"attacks, {name}"), ThreadPoolExecutor(os.cpu_count()) as pool:
+        with harness.temporary_folder() as folder, suite.group(f"attacks, {name}"), ThreadPoolExecutor(
+            os.cpu_count()
+        ) as pool:
             attacks = (a for a in subject.attacks() if all(word in a.name for word in words))
             # A few at a time, so that no more files than that are held.
             while batch := list(itertools.islice(attacks, 32)):
@@ -91,7 +102,9 @@ def sweep_one(suite, program, memory, path):
         if memory:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
-    done = subprocess.run([program, path], capture_output=True, text=True, preexec_fn=limit, env=harness.environment(), timeout=900)
+    done = subprocess.run(
+        [program, path], capture_output=True, text=True, preexec_fn=limit, env=harness.environment(), timeout=900
+    )
     line = SWEPT.search(done.stdout)
     good = done.returncode == 0 and line is not None
     suite.check(f"sweep of {path.name}", good, lambda: f"exit {done.returncode}\n{done.stdout}{done.stderr}"[:5000])
@@ -99,12 +112,14 @@ def sweep_one(suite, program, memory, path):
 
 
 def sweep_all(suite, build, memory):
-    """Every cut and every flip is refused, read as the same, or has no checksum that could tell (tests/bad/sweep.cpp)."""
+    """Every cut and flip is refused, read as the same, or has no checksum that could tell (sweep.cpp)."""
     with harness.temporary_folder() as folder, suite.group("sweeps"), ThreadPoolExecutor(os.cpu_count()) as pool:
         paths = sweep_files.make_all(folder)
         rows = list(pool.map(lambda path: sweep_one(suite, build / "bin/ckpt_bad_sweep", memory, path), paths))
         print(f"{'':34}{'cuts':>8}{'flips':>9}{'refused':>9}{'same':>8}{'uncovered':>11}")
-        for name, row in sorted(zip((p.name for p in paths), rows)) + [(f"{len(paths)} files", [sum(c) for c in zip(*rows)])]:
+        for name, row in sorted(zip((p.name for p in paths), rows)) + [
+            (f"{len(paths)} files", [sum(c) for c in zip(*rows)])
+        ]:
             print(f"{name:34}{row[0]:>8}{row[1]:>9}{row[2]:>9}{row[3]:>8}{row[4]:>11}", flush=True)
 
 
@@ -113,7 +128,12 @@ def check_caps(suite, build):
     with suite.group("caps"):
         text = (harness.ROOT / "lib/include/ckpt/limits.h").read_text()
         caps = set(re.findall(r"^inline constexpr [\w:]+ (\w+) =", text, re.M)) - {"kib", "mib", "gib"}
-        listed = subprocess.run([build / "bin/ckpt_unit_tests", "--gtest_list_tests", "--gtest_filter=Cap.*"], capture_output=True, text=True, env=harness.environment())
+        listed = subprocess.run(
+            [build / "bin/ckpt_unit_tests", "--gtest_list_tests", "--gtest_filter=Cap.*"],
+            capture_output=True,
+            text=True,
+            env=harness.environment(),
+        )
         tests = set(re.findall(r"^  (\w+)", listed.stdout, re.M))
         for cap in sorted(caps):
             suite.check(f"limits::{cap}", cap in tests, "no test TEST(Cap, " + cap + ") in tests/unit/caps")

@@ -7,9 +7,22 @@ import zipfile
 import zlib
 
 import forge
-from forge import FLOATS, WEIGHT, Part, archive, legacy, many, mapping, number, program, storage, tensor, text, torch_parts
+from forge import (
+    WEIGHT,
+    Part,
+    archive,
+    legacy,
+    many,
+    mapping,
+    number,
+    program,
+    storage,
+    tensor,
+    text,
+    torch_parts,
+)
 from harness import DATA
-from torchfile import Call, Storage, Tensor, save_legacy, save_zip, state_dict
+from torchfile import Call, Tensor, save_legacy, save_zip, state_dict
 
 CODE = program(mapping(("a", WEIGHT), ("b", tensor(None, (2, 2), (1, 2)))))
 
@@ -52,7 +65,11 @@ def make_all(folder):
         "zip-no-crc": archive([Part(p.name, p.data, crc=0) for p in torch_parts(CODE)]),
         "zip-comment": archive(torch_parts(CODE), comment=b"comment", after=b"after"),
         "legacy-views": legacy_views(),
-        "legacy-protocol-0": legacy(b"(dS'a'\nI01\nsV\\u0062\nL12L\nsS'c'\nF1.5\ns.", head=[pickle.dumps(p, 0) for p in (forge.MAGIC, 1001, forge.SYSTEM)], keys=b"(l."),
+        "legacy-protocol-0": legacy(
+            b"(dS'a'\nI01\nsV\\u0062\nL12L\nsS'c'\nF1.5\ns.",
+            head=[pickle.dumps(p, 0) for p in (forge.MAGIC, 1001, forge.SYSTEM)],
+            keys=b"(l.",
+        ),
     }
     for name in ("foonet_cuda0.pt", "foonet_legacy.pt"):  # PyTorch itself wrote these
         plain[name.removesuffix(".pt").replace("_", "-")] = (DATA / name).read_bytes()
@@ -65,7 +82,16 @@ def make_all(folder):
     made.unlink()
 
     files = {f"{name}.pt": data for name, data in plain.items()}
-    for name in ("zip-described", "zip-deflated", "zip-no-crc", "zip-trainer", "legacy-views", "legacy-protocol-0", "legacy-trainer", "foonet-legacy"):
+    for name in (
+        "zip-described",
+        "zip-deflated",
+        "zip-no-crc",
+        "zip-trainer",
+        "legacy-views",
+        "legacy-protocol-0",
+        "legacy-trainer",
+        "foonet-legacy",
+    ):
         files[f"{name}.pt.gz"] = gzip.compress(plain[name], mtime=0)
     for name in ("zip-old", "legacy-views"):
         files[f"{name}-members.pt.gz"] = in_members(plain[name], 3)

@@ -1,4 +1,4 @@
-"""What torch.load(weights_only=True) makes of many hostile files, in processes that may crash, hang or run out of memory."""
+"""What torch.load(weights_only=True) makes of many hostile files, in processes that may crash or hang."""
 
 import hashlib
 import json
@@ -18,9 +18,18 @@ class TooMuch(Exception):
     pass
 
 
+def has_plain_text(key):
+    """Whether str() says the same of it everywhere; of a class, a function or a tensor it does not."""
+    if isinstance(key, tuple):
+        return all(map(has_plain_text, key))
+    return isinstance(key, (str, int, float, bool, bytes, type(None)))
+
+
 def children(obj):
     """As ckpt names them (docs/cli.md)."""
     if isinstance(obj, dict):
+        if not all(map(has_plain_text, obj)):
+            raise TooMuch("a key whose str() is Python's own")
         yield from ((str(key), value) for key, value in obj.items())
         yield from ((str(key), value) for key, value in vars(obj).items()) if hasattr(obj, "__dict__") else ()
     elif isinstance(obj, (list, tuple)):
@@ -50,7 +59,12 @@ def named_tensors(root):
 
 
 def described(name, tensor):
-    out = {"name": name, "dtype": str(tensor.dtype).removeprefix("torch."), "layout": str(tensor.layout).removeprefix("torch."), "shape": list(tensor.shape)}
+    out = {
+        "name": name,
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "layout": str(tensor.layout).removeprefix("torch."),
+        "shape": list(tensor.shape),
+    }
     if tensor.layout is torch.strided:
         out |= {"stride": list(tensor.stride()), "offset": tensor.storage_offset()}
         if not tensor.is_quantized and tensor.device.type != "meta" and tensor.numel() * tensor.element_size() <= BYTES:
@@ -111,5 +125,7 @@ def load_all(paths):
             results += [json.loads(line) for line in lines if line.endswith("\n")]
         _, status = os.waitpid(child, 0)
         if len(results) < len(paths):
-            results.append({"died": f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {status >> 8}"})
+            results.append(
+                {"died": f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {status >> 8}"}
+            )
     return results
