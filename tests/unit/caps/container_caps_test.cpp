@@ -19,7 +19,6 @@ using caps_testing::expect_within;
 using io_testing::Bytes;
 using torch_testing::source_of;
 using zip_testing::build_zip;
-using zip_testing::ZipPart;
 
 /// Zeros, and `tail` at the end.
 class MostlyZeros final : public ByteSource {
