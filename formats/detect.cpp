@@ -15,7 +15,9 @@ Opened open_layers(const ByteSourcePtr& source) {
           .expected("at most " + std::to_string(limits::gzip_depth) + " layers")
           .in(source->name())
           .hint("gzip -d takes the outer layers off");
-    opened.bytes = gunzip(opened.bytes);
+    // One layer cannot grow past the ratio; two could, a million times over.
+    const std::uint64_t most = opened.gzip_layers > 1 ? limits::inflated_cap(source->size()) : UINT64_MAX;
+    opened.bytes = gunzip(opened.bytes, most);
   }
   for (const Format* format : format_table()) {
     if (!format->probe(*opened.bytes)) continue;
@@ -35,8 +37,9 @@ Checkpoint read(const ByteSourcePtr& source) {
   if (opened.format == nullptr) throw foreign_file(*opened.bytes);
   Checkpoint checkpoint;
   try {
-    checkpoint =
-        opened.format->read(opened.bytes, {.pickle_cap = limits::pickle_cap(source->size()), .findings = nullptr});
+    checkpoint = opened.format->read(opened.bytes, {.pickle_cap = limits::pickle_cap(source->size()),
+                                                    .inflated_cap = limits::inflated_cap(source->size()),
+                                                    .findings = nullptr});
   } catch (Error& error) {
     throw error.in(source->name());
   }

@@ -1,5 +1,6 @@
 #include "foreign.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -21,8 +22,6 @@ struct Signature {
 // A table: how files begin that people take for checkpoints.
 constexpr Signature signatures[] = {
     {0, "version https://git-lfs"sv, "a Git LFS pointer, not the file itself", "git lfs pull"},
-    {0, "<!DOCTYPE"sv, "a web page", "download the file itself, not the page about it"},
-    {0, "<html"sv, "a web page", "download the file itself, not the page about it"},
     {0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "7z x FILE, then give ckpt what was inside"},
     {0, "Rar!\x1a\x07"sv, "a rar archive", "unrar x FILE, then give ckpt what was inside"},
     {0, "\x28\xb5\x2f\xfd"sv, "a zstd file", "zstd -d FILE"},
@@ -32,6 +31,8 @@ constexpr Signature signatures[] = {
      "an xz file", "xz -d FILE"},
     {0, "BZh"sv, "a bzip2 file", "bzip2 -d FILE"},
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file (Keras)", "in Python: h5py.File(path)"},
+    {0, "\x1f\x8b"sv, "a gzip file with a broken header (another method than deflate, or reserved flags)",
+     "the file is damaged: fetch or copy it again"},
     {0, "GGUF"sv, "a GGUF file", "a GGUF reader, such as Python's package gguf"},
     {0, "tjgg"sv, "a ggml file", "the program that wrote it"},
     {0, "lmgg"sv, "a ggml file", "the program that wrote it"},
@@ -52,6 +53,20 @@ bool is_safetensors(std::string_view head) {
   return head.size() > 9 && head[8] == '{' && load_le<std::uint64_t>(as_bytes(head).data()) < (std::uint64_t{1} << 32);
 }
 
+/// What stands in place of many a download: a page, or a server's complaint. Empty where the bytes are no text.
+std::string_view text_kind(std::string_view head) {
+  const auto is_text = [](char c) {
+    return (c >= 0x20 && c < 0x7f) || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+  };
+  const std::string_view begin = head.substr(0, 64);  // what follows may be in any script
+  if (!std::all_of(begin.begin(), begin.end(), is_text)) return {};
+  std::string start(head.substr(std::min(head.find_first_not_of(" \t\n\r\f"), head.size())).substr(0, 16));
+  for (char& c : start)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (start.starts_with("<!doctype") || start.starts_with("<html")) return "a web page";
+  return "text";
+}
+
 }  // namespace
 
 Error foreign_file(const ByteSource& source) {
@@ -69,6 +84,13 @@ Error foreign_file(const ByteSource& source) {
   for (const Signature& signature : signatures)
     if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes))
       return error("this is " + std::string(signature.what), std::string(signature.hint));
+  const std::string_view text = text_kind(head);
+  if (text == "a web page") return error("this is a web page", "download the file itself, not the page about it");
+  if (!text.empty()) {
+    const std::string_view line = head.substr(0, std::min<std::size_t>(head.find_first_of("\r\n"), 40));
+    return error("this is text: '" + std::string(line) + "'",
+                 "read it: a server's refusal is often saved under the name of the file that was asked for");
+  }
   if (is_safetensors(head))
     return error("this is a safetensors file", "in Python: torch.save(safetensors.torch.load_file(path), out)");
   std::string shown;

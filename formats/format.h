@@ -20,6 +20,8 @@ namespace ckpt {
 struct ReadContext {
   /// Bytes that a pickle of this file may have, or an archive's directory: what is held in memory as a whole.
   std::uint64_t pickle_cap = limits::pickle_bytes;
+  /// Bytes that everything compressed in this file may come to.
+  std::uint64_t inflated_cap = UINT64_MAX;
   /// Set by verify(): the reader then reads every byte, and faults that do not keep the rest from being read go here
   /// instead of being thrown.
   std::vector<Finding>* findings = nullptr;

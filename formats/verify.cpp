@@ -36,10 +36,13 @@ void ReadContext::check_bytes(const ByteSource& bytes, const std::string& where)
 
 std::vector<Finding> verify(const ByteSourcePtr& source) {
   const Opened opened = open_layers(source);
-  if (opened.format == nullptr) throw foreign_file(*opened.bytes);
   std::vector<Finding> findings;
-  const ReadContext context{.pickle_cap = limits::pickle_cap(source->size()), .findings = &findings};
+  const ReadContext context{.pickle_cap = limits::pickle_cap(source->size()),
+                            .inflated_cap = limits::inflated_cap(source->size()),
+                            .findings = &findings};
   try {
+    // Where gzip itself is damaged this throws what is wrong with it: a fault of a file that was recognised.
+    if (opened.format == nullptr) throw foreign_file(*opened.bytes);
     const Checkpoint checkpoint = opened.format->read(opened.bytes, context);
     static_cast<void>(opened.bytes->size());  // a compressed stream is read to its end and its checksum compared
     for (const std::string& warning : checkpoint.warnings) context.remark(warning);

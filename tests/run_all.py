@@ -144,6 +144,7 @@ def suites(options):
     return {
         "unit": unit,
         "cli": script(*plain, "tests/cli/run.py", "--ckpt", options.ckpt),
+        "bad": script(*plain, "tests/bad/run.py", "--ckpt", options.ckpt, "--build", options.build, *unlimited),
         "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),
         "interop": interop,
         "faults": faults,

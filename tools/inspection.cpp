@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -35,7 +36,7 @@ std::vector<TensorRow> all_rows(const Checkpoint& checkpoint, std::vector<std::s
 
 void count(Inspection& inspection) {
   std::set<const Tensor*> different;
-  std::unordered_map<std::string, std::size_t> devices;
+  std::map<std::string, std::size_t> devices;
   for (const TensorRow& row : inspection.rows) {
     if (!row.device.empty()) ++devices[row.device];
     if (!different.insert(row.tensor).second) continue;  // the same tensor under another name

@@ -143,7 +143,9 @@ void check_readable(const DirectoryEntry& entry) {
   if (type == fifo || type == character || type == block || type == socket)
     throw corrupt(who() + " is a device, pipe or socket", entry.position).expected("a file");
 
-  if (member.name.ends_with('/') && member.size != 0)
+  // PyTorch's reader leaves the memory of what either attribute or name calls a folder as it was, and says nothing.
+  constexpr std::uint32_t dos_folder = 0x10;
+  if ((member.name.ends_with('/') || (entry.attributes & dos_folder) != 0) && member.size != 0)
     throw corrupt(who() + " is a folder of " + std::to_string(member.size) + " bytes", entry.position)
         .expected("an empty one");
   if (member.method == method_stored && member.size != member.compressed_size)

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "ckpt/byte_source.h"
+#include "ckpt/limits.h"
 
 namespace ckpt::zip {
 
@@ -20,6 +21,6 @@ struct End {
 /// It fits only if the directory it describes ends where the end records begin.
 /// A directory of more than `directory_cap` bytes is refused.
 /// Throws Error: truncated (there is none), corrupt (it does not fit), unsupported (several disks), limit_exceeded, io.
-End find_end(const ByteSource& source, std::uint64_t directory_cap);
+End find_end(const ByteSource& source, std::uint64_t directory_cap = limits::zip_directory_bytes);
 
 }  // namespace ckpt::zip

@@ -73,6 +73,19 @@ std::vector<ZipMember> check_members(const ByteSource& source, std::vector<Direc
   return members;
 }
 
+// Each member's own ratio is checked with it; in gzip they multiply.
+void check_inflated(const std::vector<ZipMember>& members, std::uint64_t cap) {
+  std::uint64_t total = 0;
+  for (const ZipMember& member : members) {
+    if (member.method == zip::method_stored) continue;
+    const auto sum = checked_add(total, member.size);
+    total = sum.value_or(UINT64_MAX);
+  }
+  if (total <= cap) return;
+  throw Error(ErrorCode::limit_exceeded, "the archive's compressed members claim " + std::to_string(total) + " bytes")
+      .expected("at most " + std::to_string(cap) + " of a file of this size");
+}
+
 }  // namespace
 
 ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, const SeenHeaders* seen) {
@@ -90,6 +103,7 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, cons
     std::vector<ZipMember>& members = reader.members_;
     members = check_members(*source, entries, end, context, seen);
     passes(context, *source, "", [&] { check_start(entries, end); });
+    check_inflated(members, context.inflated_cap);
 
     const auto name_of = [&](std::size_t i) { return std::string_view(members[i].name); };
     reader.names_ = zip::NameIndex(members.size(), name_of);

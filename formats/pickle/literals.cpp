@@ -184,7 +184,8 @@ std::optional<std::string> decimal_to_bytes(std::string_view decimal) {
   if (negative || decimal.starts_with('+')) decimal.remove_prefix(1);
   if (decimal.empty() || decimal.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
   if (decimal.size() > limits::integer_digits)
-    throw Error(ErrorCode::limit_exceeded, "an integer of " + std::to_string(decimal.size()) + " digits");
+    throw Error(ErrorCode::limit_exceeded, "an integer of " + std::to_string(decimal.size()) + " digits")
+        .expected("at most " + std::to_string(limits::integer_digits));
   std::string bytes;  // magnitude, little-endian
   for (const char digit : decimal) {
     unsigned carry = static_cast<unsigned>(digit - '0');
@@ -220,7 +221,8 @@ std::string bytes_to_decimal(std::string_view twos_complement) {
   }
   while (!magnitude.empty() && magnitude.back() == '\0') magnitude.pop_back();
   if (magnitude.size() > limits::integer_digits)
-    throw Error(ErrorCode::limit_exceeded, "an integer of " + std::to_string(magnitude.size()) + " bytes in decimal");
+    throw Error(ErrorCode::limit_exceeded, "an integer of " + std::to_string(magnitude.size()) + " bytes in decimal")
+        .expected("at most " + std::to_string(limits::integer_digits));
   std::string digits;
   while (!magnitude.empty()) {
     unsigned rest = 0;

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "ckpt/limits.h"
+#include "io/bytes.h"
 #include "pickle/machine_state.h"
+#include "pickle/policy.h"
 #include "pickle/reach.h"
 
 namespace ckpt::pickle {
@@ -46,9 +48,8 @@ Slot& Machine::top() {
 }
 
 void Machine::made(const Op& op, ValueId id) {
-  if (graph_.size() - first_value_ > limits::pickle_values)
-    fail("the pickle makes more than " + std::to_string(limits::pickle_values) + " values", {},
-         ErrorCode::limit_exceeded);
+  if (graph_.size() - first_value_ > caps_.values)
+    fail("the pickle makes more than " + std::to_string(caps_.values) + " values", {}, ErrorCode::limit_exceeded);
   graph_.set_form(id, op.code);
   graph_.set_made(id, now_);
   stack_.push_back({id, false});
@@ -98,8 +99,7 @@ void Machine::put(std::uint64_t index) {
   const ValueId id = top().id;
   graph_.set_memoized(id);
   if (!memo_.put(index, id))
-    fail("the pickle's memo grows past " + std::to_string(limits::pickle_memo) + " entries", {},
-         ErrorCode::limit_exceeded);
+    fail("the pickle's memo grows past " + std::to_string(caps_.memo) + " entries", {}, ErrorCode::limit_exceeded);
 }
 
 void Machine::get(std::uint64_t index) {
@@ -133,6 +133,9 @@ bool Machine::step(const Op& op) {
       declared_ = true;
       return true;
     case FRAME:
+      frame_at_ = op.offset;
+      frame_size_ = static_cast<std::uint64_t>(op.integer);
+      frame_end_ = checked_add(scanner_.offset(), frame_size_).value_or(std::numeric_limits<std::uint64_t>::max());
       return true;
     case STOP:
       return false;
@@ -217,6 +220,16 @@ void Machine::keep_unreached() {
 }
 
 Program Machine::run() {
+  try {
+    return run_to_stop();
+  } catch (Error& error) {
+    if (error.file().empty()) error.at(at_).in(source_.name());
+    name_dangers(error, program_.globals);
+    throw;
+  }
+}
+
+Program Machine::run_to_stop() {
   bool uses_protocol1 = false;
   for (;;) {
     const Op op = scanner_.next();
@@ -226,6 +239,11 @@ Program Machine::run() {
       fail("the pickle has more than 4,294,967,294 instructions", {}, ErrorCode::limit_exceeded);
     uses_protocol1 = uses_protocol1 || opcode_table[op.code].protocol == 1;
     if (!step(op)) break;
+  }
+  if (frame_end_ > scanner_.offset()) {
+    at_ = frame_at_;
+    fail("a FRAME of " + std::to_string(frame_size_) + " bytes reaches past the end of the pickle",
+         "at most " + std::to_string(scanner_.offset() - frame_at_ - 9));
   }
   program_.root = pop().id;
   for (const Slot& slot : stack_) discard(slot.id);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/value.h"
 #include "pickle/machine.h"
 #include "pickle/memo.h"
@@ -23,14 +24,27 @@ struct Slot {
   bool fetched;
 };
 
+/// What a pickle may make. Tests give smaller ones.
+struct MachineCaps {
+  std::uint64_t values = limits::pickle_values;
+  std::uint64_t memo = limits::pickle_memo;
+};
+
 class Machine {
  public:
-  Machine(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap)
-      : source_(source), scanner_(source, offset, cap), graph_(graph), first_value_(graph.size()) {}
+  Machine(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,
+          const MachineCaps& caps = {})
+      : source_(source),
+        scanner_(source, offset, cap),
+        graph_(graph),
+        first_value_(graph.size()),
+        caps_(caps),
+        memo_(caps.memo) {}
 
   Program run();
 
  private:
+  Program run_to_stop();
   [[noreturn]] void fail(std::string found, std::string expected = {}, ErrorCode code = ErrorCode::corrupt) const;
   bool step(const Op& op);
   void step_literal(const Op& op);
@@ -64,6 +78,7 @@ class Machine {
   Scanner scanner_;
   ValueGraph& graph_;
   std::size_t first_value_;
+  MachineCaps caps_;
   Program program_;
   std::vector<Slot> stack_;
   std::vector<std::size_t> marks_;
@@ -72,6 +87,7 @@ class Machine {
   std::vector<ValueId> operands_;  // reused by ids()
   Time now_ = 0;
   std::uint64_t at_ = 0;
+  std::uint64_t frame_at_ = 0, frame_size_ = 0, frame_end_ = 0;  // of the last FRAME
   bool declared_ = false;
 
   std::span<const ValueId> ids(const std::vector<Slot>& slots) {

@@ -136,10 +136,17 @@ void Machine::step_container(const Op& op) {
 }
 
 void Machine::step_call(const Op& op) {
-  const auto expect_tuple = [&](ValueId id, const char* who) {
+  const char* const name = opcode_table[op.code].name.data();
+  const auto expect_callable = [&](ValueId id) {
+    const ValueKind kind = graph_.kind(id);
+    if (kind != ValueKind::global && kind != ValueKind::extension && kind != ValueKind::object &&
+        kind != ValueKind::persistent)
+      fail(std::string(name) + " calls a value that cannot be called", "a class or a function");
+  };
+  const auto expect_tuple = [&](ValueId id) {
     const ValueKind kind = graph_.kind(id);
     if (kind != ValueKind::tuple && kind != ValueKind::object && kind != ValueKind::persistent)
-      fail(std::string(who) + " is given arguments that are no tuple", "a tuple");
+      fail(std::string(name) + " is given arguments that are no tuple", "a tuple");
   };
   switch (op.code) {
     case GLOBAL:
@@ -173,13 +180,15 @@ void Machine::step_call(const Op& op) {
     case OBJ: {
       const auto operands = pop_to_mark();
       if (operands.empty()) fail("OBJ is given no class", "a class after the MARK");
+      expect_callable(operands[0].id);
       return made(op, graph_.make_object(CallKind::obj, ids(operands)));
     }
     default:
       break;
   }
   const auto operands = pop(op.code == NEWOBJ_EX ? 3 : 2);
-  expect_tuple(operands[1].id, opcode_table[op.code].name.data());
+  expect_callable(operands[0].id);
+  expect_tuple(operands[1].id);
   const CallKind call = op.code == REDUCE   ? CallKind::reduce
                         : op.code == NEWOBJ ? CallKind::newobj
                                             : CallKind::newobj_ex;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "ckpt/limits.h"
@@ -13,7 +13,9 @@ namespace ckpt::pickle {
 /// claims allocates nothing.
 class Memo {
  public:
-  /// False where there are more than limits::pickle_memo entries.
+  explicit Memo(std::uint64_t cap = limits::pickle_memo) : cap_(cap) {}
+
+  /// False where there are more entries than the cap.
   bool put(std::uint64_t index, ValueId id) {
     const bool is_new = get(index) == no_value;
     if (index < dense_.size() || index < 2 * count_ + 256) {
@@ -23,7 +25,7 @@ class Memo {
       sparse_[index] = id;
     }
     count_ += is_new ? 1 : 0;
-    return count_ <= limits::pickle_memo;
+    return count_ <= cap_;
   }
 
   /// no_value where nothing was put.
@@ -38,7 +40,8 @@ class Memo {
 
  private:
   std::vector<ValueId> dense_;
-  std::unordered_map<std::uint64_t, ValueId> sparse_;
+  std::map<std::uint64_t, ValueId> sparse_;  // no hash table: a file chooses the indices, and could make it slow
+  std::uint64_t cap_;
   std::uint64_t count_ = 0;
 };
 

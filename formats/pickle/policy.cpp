@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "pickle/dangerous_modules.h"
 #include "pickle/known_names.h"
@@ -68,6 +69,18 @@ Verdict judge_global(std::string_view module, std::string_view name) {
   if (is_dangerous_module(module) || is_dangerous_module(module3)) return Verdict::dangerous;
   if (!is_spelt_right(module) || !is_spelt_right(name)) return Verdict::dangerous;
   return reaches_out(name) ? Verdict::dangerous : Verdict::unknown;
+}
+
+void name_dangers(Error& error, const std::vector<GlobalUse>& globals) {
+  constexpr std::size_t most = 3;
+  std::string names;
+  std::size_t count = 0;
+  for (const GlobalUse& global : globals) {
+    if (global.verdict != Verdict::dangerous || ++count > most) continue;
+    names += (names.empty() ? "" : ", ") + global.module + "." + global.name;
+  }
+  if (count > most) names += " and " + std::to_string(count - most) + " more";
+  if (count != 0) error.within("a pickle that calls for " + names + " (dangerous)");
 }
 
 }  // namespace ckpt

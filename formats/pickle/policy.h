@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "ckpt/error.h"
 
 namespace ckpt {
 
@@ -18,5 +20,9 @@ inline constexpr std::string_view extension_module = "copyreg.extension";
 /// unknown: everything else, `__main__` and TorchScript's `__torch__` included.
 /// torch.storage._load_from_bytes is dangerous by these rules, and is: the pickle that it loads has not been judged.
 Verdict judge_global(std::string_view module, std::string_view name);
+
+/// Puts the dangerous ones of `globals` before what the error says. A pickle that breaks off is refused here, but
+/// Python would run what comes before the break: whoever reads the refusal must hear of it.
+void name_dangers(Error& error, const std::vector<GlobalUse>& globals);
 
 }  // namespace ckpt

@@ -29,11 +29,13 @@ void Arguments::fail(std::size_t index, std::string_view expected) const {
       .expected(std::string(expected));
 }
 
-void Arguments::expect(std::size_t least) const {
-  if (items_.size() < least)
-    throw Error(ErrorCode::corrupt,
-                std::string(call_) + " is called with " + std::to_string(items_.size()) + " arguments")
-        .expected(std::to_string(least) + " or more");
+void Arguments::expect(std::size_t least, std::size_t most) const {
+  if (items_.size() >= least && items_.size() <= most) return;
+  throw Error(ErrorCode::corrupt,
+              std::string(call_) + " is called with " + std::to_string(items_.size()) + " arguments")
+      .expected(std::to_string(least) + (most == any_number ? " or more"
+                                         : most > least     ? " or " + std::to_string(most)
+                                                            : ""));
 }
 
 std::int64_t Arguments::integer(std::size_t index) const {

@@ -16,6 +16,8 @@ namespace ckpt::torch {
 /// (corrupt), naming the call and the argument, where they are something else.
 class Arguments {
  public:
+  static constexpr std::size_t any_number = SIZE_MAX;
+
   /// `holder`: the value whose items() they are; no_value where that does not matter.
   Arguments(const ValueGraph& values, std::string_view call, std::span<const ValueId> items, ValueId holder = no_value)
       : values_(values), call_(call), items_(items), holder_(holder) {}
@@ -24,7 +26,7 @@ class Arguments {
 
   [[nodiscard]] std::size_t size() const { return items_.size(); }
   /// Throws where there are fewer than `least`.
-  void expect(std::size_t least) const;
+  void expect(std::size_t least, std::size_t most = any_number) const;
   [[nodiscard]] ValueId at(std::size_t index) const { return items_[index]; }
   [[nodiscard]] std::int64_t integer(std::size_t index) const;
   /// A tuple or torch.Size of integers.

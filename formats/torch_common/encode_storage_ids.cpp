@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "ckpt/error.h"
+#include "io/keyed_hash.h"
 #include "torch_common/storage_ids.h"
 
 namespace ckpt::torch {
@@ -132,7 +133,7 @@ class Encoder {
   IdForm form_;
   std::vector<WrittenStorage> written_;
   std::map<View, std::string> keys_;
-  std::unordered_map<std::string, ValueId> texts_;
+  std::unordered_map<std::string, ValueId, KeyedHash> texts_;
 };
 
 }  // namespace

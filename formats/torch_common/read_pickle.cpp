@@ -2,6 +2,7 @@
 
 #include "ckpt/error.h"
 #include "pickle/machine.h"
+#include "pickle/policy.h"
 #include "torch_common/storage_ids.h"
 
 namespace ckpt::torch {
@@ -12,7 +13,12 @@ std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::u
   checkpoint.protocol = program.protocol;
   checkpoint.discarded = std::move(program.discarded);
   checkpoint.globals = std::move(program.globals);
-  collect_storages(checkpoint);
+  try {
+    collect_storages(checkpoint);
+  } catch (Error& error) {
+    name_dangers(error, checkpoint.globals);
+    throw;
+  }
   return program.end;
 }
 

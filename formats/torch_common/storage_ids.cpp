@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "io/bytes.h"
+#include "io/keyed_hash.h"
 #include "torch_common/text_ids.h"
 
 namespace ckpt::torch {
@@ -47,7 +48,7 @@ std::string with_bytes(std::uint64_t elements, StorageType type) {
 
 /// A view's key stands for one range of one storage, as a storage's key does for one storage.
 void check_views(const Checkpoint& checkpoint) {
-  std::unordered_map<std::string_view, const StorageUse*> views;
+  std::unordered_map<std::string_view, const StorageUse*, KeyedHash> views;
   for (const auto& [id, use] : checkpoint.storage_uses) {
     if (use.view_key.empty()) continue;
     const StorageUse& first = *views.try_emplace(use.view_key, &use).first->second;
@@ -89,7 +90,7 @@ std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id)
 
 void collect_storages(Checkpoint& checkpoint) {
   ValueGraph& values = checkpoint.values;
-  std::unordered_map<std::string, std::uint32_t> by_key;
+  std::unordered_map<std::string, std::uint32_t, KeyedHash> by_key;
   const auto count = static_cast<ValueId>(values.size());
   for (ValueId id = 0; id < count; ++id) {
     if (values.kind(id) != ValueKind::persistent) continue;

@@ -7,6 +7,7 @@
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
 #include "io/bytes.h"
+#include "pickle/policy.h"
 #include "torch_common/arguments.h"
 #include "torch_common/storage_types.h"
 
@@ -240,14 +241,18 @@ std::optional<Tensor> Decoder::on_device(const Arguments& arguments) {
 }
 
 std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& arguments) {
+  // PyTorch would not call them with any other number.
   if (name == "_rebuild_tensor" || name == "_rebuild_tensor_v2" || name == "_rebuild_qtensor") {
-    arguments.expect(4);
+    if (name == "_rebuild_tensor")
+      arguments.expect(4, 4);
+    else
+      arguments.expect(name == "_rebuild_qtensor" ? 7 : 6, 7);
     Tensor tensor = strided(arguments, 0, std::nullopt);
     if (name == "_rebuild_tensor_v2" && arguments.size() > 6) read_lazy_views(arguments.at(6), tensor.info);
     return tensor;
   }
   if (name == "_rebuild_tensor_v3") {
-    arguments.expect(7);
+    arguments.expect(7, 8);
     Tensor tensor = strided(arguments, 0, arguments.dtype(6));
     if (arguments.size() > 7) read_lazy_views(arguments.at(7), tensor.info);
     return tensor;
@@ -324,6 +329,7 @@ void decode_tensors(Checkpoint& checkpoint) {
     const auto names = tensor_names(checkpoint);
     checkpoint.tensors.clear();
     if (!names.empty() && !names.front().name.empty()) error.within("tensor '" + names.front().name + "'");
+    name_dangers(error, checkpoint.globals);
     throw;
   }
 }

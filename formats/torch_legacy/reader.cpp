@@ -4,8 +4,10 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "io/keyed_hash.h"
 #include "pickle/literals.h"
 #include "pickle/machine.h"
+#include "pickle/policy.h"
 #include "pickle/scanner.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
@@ -57,23 +59,24 @@ class CountedStorage final : public ByteSource {
 
 /// Reads one of the small pickles around the object; its names count as the file's.
 pickle::Program read_small(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, ValueGraph& values,
-                           Checkpoint& checkpoint) {
+                           std::vector<GlobalUse>& globals) {
   pickle::Program program = pickle::run(source, offset, values, cap);
-  for (GlobalUse& global : program.globals) checkpoint.globals.push_back(std::move(global));
+  for (GlobalUse& global : program.globals) globals.push_back(std::move(global));
   return program;
 }
 
 /// The pickles before the object. Returns where the object begins.
-std::uint64_t read_header(const ByteSource& source, std::uint64_t cap, Checkpoint& checkpoint) {
+std::uint64_t read_header(const ByteSource& source, std::uint64_t cap, Checkpoint& checkpoint,
+                          std::vector<GlobalUse>& globals) {
   ValueGraph values;
-  const auto magic = read_small(source, 0, cap, values, checkpoint);
-  const auto version = read_small(source, magic.end, cap, values, checkpoint);
+  const auto magic = read_small(source, 0, cap, values, globals);
+  const auto version = read_small(source, magic.end, cap, values, globals);
   if (values.kind(version.root) != ValueKind::integer || values.integer(version.root) != legacy_version)
     throw Error(ErrorCode::unsupported, "the file says another protocol version")
         .expected("1001")
         .at(magic.end)
         .in(source.name());
-  const auto system = read_small(source, version.end, cap, values, checkpoint);
+  const auto system = read_small(source, version.end, cap, values, globals);
   if (values.kind(system.root) != ValueKind::dict)
     throw Error(ErrorCode::corrupt, "sys_info is no dict").expected("a dict").at(version.end).in(source.name());
   auto details = std::make_shared<LegacyDetails>();
@@ -84,9 +87,9 @@ std::uint64_t read_header(const ByteSource& source, std::uint64_t cap, Checkpoin
 }
 
 std::vector<std::string> read_keys(const ByteSource& source, std::uint64_t& offset, std::uint64_t cap,
-                                   Checkpoint& checkpoint) {
+                                   std::vector<GlobalUse>& globals) {
   ValueGraph values;
-  const auto program = read_small(source, offset, cap, values, checkpoint);
+  const auto program = read_small(source, offset, cap, values, globals);
   const auto fail = [&] {
     throw Error(ErrorCode::corrupt, "the object is not followed by the list of storage keys")
         .expected("a list of strings")
@@ -112,25 +115,34 @@ std::vector<std::string> read_keys(const ByteSource& source, std::uint64_t& offs
   return keys;
 }
 
+bool is_used(const Checkpoint& checkpoint, const std::string& key) {
+  return std::any_of(checkpoint.storages.begin(), checkpoint.storages.end(),
+                     [&](const Storage& storage) { return storage.key == key; });
+}
+
 /// Lays the storages out one after the other in the order of the keys.
 std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& source, const std::vector<std::string>& keys,
                               std::uint64_t offset) {
-  std::unordered_map<std::string_view, std::uint32_t> by_key;
+  std::unordered_map<std::string_view, std::uint32_t, KeyedHash> by_key;
   for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) by_key[checkpoint.storages[i].key] = i;
   std::vector<std::uint32_t> place(checkpoint.storages.size());
   std::vector<Storage> ordered;
   for (const std::string& key : keys) {
     const auto found = by_key.find(key);
     if (found == by_key.end())
-      throw Error(ErrorCode::corrupt, "the list of keys names storage '" + key + "'" +
-                                          (ordered.empty() ? "" : " once more or one") +
-                                          " that the object does not use")
+      throw Error(ErrorCode::corrupt,
+                  "the list of keys names storage '" + key + "'" +
+                      (is_used(checkpoint, key) ? " more than once" : ", which the object does not use"))
           .expected("each storage of the object, once")
           .in(source->name());
     place[found->second] = static_cast<std::uint32_t>(ordered.size());
     Storage storage = checkpoint.storages[found->second];
     by_key.erase(found);
-    storage.bytes = std::make_shared<CountedStorage>(source, offset, storage);
+    const auto counted = std::make_shared<CountedStorage>(source, offset, storage);
+    // Of an empty storage nothing is ever read that would compare the count.
+    if (storage.nbytes == 0 && source->size_is_known() && in_bounds(offset, count_bytes, source->size()))
+      counted->check_count();
+    storage.bytes = counted;
     const auto end = checked_add(offset + count_bytes, storage.nbytes);
     if (!end)
       throw Error(ErrorCode::corrupt, "storage '" + key + "' reaches past 2^64 bytes").at(offset).in(source->name());
@@ -146,6 +158,17 @@ std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& sourc
   checkpoint.storages = std::move(ordered);
   for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
   return offset;
+}
+
+/// Everything but the elements. Returns where the file ends. `globals`: those of the pickles around the object.
+std::uint64_t read_parts(const ByteSourcePtr& source, std::uint64_t cap, Checkpoint& checkpoint,
+                         std::vector<GlobalUse>& globals) {
+  const std::uint64_t object = read_header(*source, cap, checkpoint, globals);
+  std::uint64_t offset = read_object(*source, object, cap, checkpoint);
+  const auto keys = read_keys(*source, offset, cap, globals);
+  const std::uint64_t end = attach_storages(checkpoint, source, keys, offset);
+  decode_tensors(checkpoint);
+  return end;
 }
 
 }  // namespace
@@ -173,13 +196,15 @@ Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) 
   Checkpoint checkpoint;
   checkpoint.file = source->name();
   checkpoint.format = legacy_format.name;
-  const std::uint64_t object = read_header(*source, context.pickle_cap, checkpoint);
-  const auto header_globals = std::move(checkpoint.globals);
-  std::uint64_t offset = read_object(*source, object, context.pickle_cap, checkpoint);
-  checkpoint.globals.insert(checkpoint.globals.end(), header_globals.begin(), header_globals.end());
-  const auto keys = read_keys(*source, offset, context.pickle_cap, checkpoint);
-  const std::uint64_t end = attach_storages(checkpoint, source, keys, offset);
-  decode_tensors(checkpoint);
+  std::vector<GlobalUse> globals;
+  std::uint64_t end = 0;
+  try {
+    end = read_parts(source, context.pickle_cap, checkpoint, globals);
+  } catch (Error& error) {
+    name_dangers(error, globals);
+    throw;
+  }
+  checkpoint.globals.insert(checkpoint.globals.end(), globals.begin(), globals.end());
   for (const Storage& storage : checkpoint.storages)
     context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
   if (!source->size_is_known()) return checkpoint;  // its end is found when it is read

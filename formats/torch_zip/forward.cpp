@@ -31,8 +31,11 @@ class ForwardStorage final : public ByteSource {
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= size()) return 0;
     const auto wanted = out.first(std::min<std::uint64_t>(out.size(), size() - offset));
-    if (const auto* entry = archive_->find(storage_.key))
-      return archive_->source()->read_at(entry->data_offset + offset, wanted);
+    if (const auto* entry = archive_->find(storage_.key)) {
+      const std::size_t got = archive_->source()->read_at(entry->data_offset + offset, wanted);
+      if (got < wanted.size()) static_cast<void>(archive_->directory());  // the file ends early, and that says how
+      return got;
+    }
     return from_directory().read_at(offset, wanted);
   }
 

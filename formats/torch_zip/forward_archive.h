@@ -10,6 +10,7 @@
 #include "ckpt/storage.h"
 #include "container/zip_forward.h"
 #include "container/zip_reader.h"
+#include "io/keyed_hash.h"
 #include "torch_zip/details.h"
 
 namespace ckpt::torch {
@@ -60,8 +61,8 @@ class ForwardArchive {
   ByteSourcePtr source_;
   ReadContext context_;
   std::string root_;
-  std::unordered_map<std::string, Storage> storages_;  // by name within the root folder
-  std::unordered_map<std::string, std::size_t> places_;
+  std::unordered_map<std::string, Storage, KeyedHash> storages_;  // by name within the root folder
+  std::unordered_map<std::string, std::size_t, KeyedHash> places_;
   std::vector<Entry> entries_;
   std::optional<zip::ForwardMember> last_;  // the header of the last entry
   std::uint64_t next_ = 0;

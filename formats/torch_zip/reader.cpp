@@ -3,6 +3,7 @@
 
 #include "ckpt/error.h"
 #include "container/zip_reader.h"
+#include "io/keyed_hash.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
 #include "torch_zip/forward.h"
@@ -45,7 +46,7 @@ void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::st
 std::shared_ptr<ZipDetails> describe(const Checkpoint& checkpoint, const ZipReader& zip, const std::string& root) {
   auto details = std::make_shared<ListedDetails>();
   details->root = root;
-  std::unordered_set<std::string> storages;
+  std::unordered_set<std::string, KeyedHash> storages;
   for (const Storage& storage : checkpoint.storages) storages.insert(std::string(storage_folder) + storage.key);
   for (const ZipMember& member : zip.members()) {
     const std::string name = member.name.substr(root.size() + 1);

@@ -3,6 +3,7 @@
 #include "ckpt/error.h"
 #include "container/zip_writer.h"
 #include "io/bytes.h"
+#include "io/keyed_hash.h"
 #include "pickle/emitter.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/storage_ids.h"
@@ -50,7 +51,7 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
   const std::string pickle =
       pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded});
 
-  std::unordered_map<std::string_view, const WrittenStorage*> by_key;
+  std::unordered_map<std::string_view, const WrittenStorage*, KeyedHash> by_key;
   for (const WrittenStorage& written : storages) by_key[written.source_key] = &written;
   const auto details = arrange(checkpoint, storages);
   ZipWriter zip(sink, details->alignment);

@@ -55,11 +55,11 @@ std::string_view ByteCursor::take_line(std::uint64_t longest) {
   for (;;) {
     const std::string_view ready = as_text(std::span<const std::byte>(window_).subspan(next_, filled_ - next_));
     const std::size_t newline = ready.find('\n', searched);
-    if (newline != std::string_view::npos) {
+    searched = std::min(newline, ready.size());
+    if (newline != std::string_view::npos && newline <= longest) {
       next_ += newline + 1;
       return ready.substr(0, newline);
     }
-    searched = ready.size();
     if (searched > longest)
       throw Error(ErrorCode::limit_exceeded,
                   "a line of " + what_ + " is longer than " + std::to_string(longest) + " bytes")

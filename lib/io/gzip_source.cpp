@@ -4,6 +4,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
+#include "ckpt/limits.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "io/gzip_header.h"
@@ -14,7 +15,7 @@ namespace {
 
 class GzipDecoder final : public Decoder {
  public:
-  explicit GzipDecoder(ByteSourcePtr compressed) : Decoder(std::move(compressed)) {}
+  GzipDecoder(ByteSourcePtr compressed, std::uint64_t most) : Decoder(std::move(compressed)), most_(most) {}
 
   std::size_t produce(std::span<std::byte> out) override {
     try {
@@ -77,6 +78,10 @@ class GzipDecoder final : public Decoder {
     at_.crc = crc32(at_.crc, out.first(count));
     at_.member_output += count;
     at_.output += count;
+    if (at_.output > most_)
+      throw Error(ErrorCode::limit_exceeded, "gzip within gzip grows past " + std::to_string(most_) + " bytes")
+          .expected("at most " + std::to_string(limits::inflated_ratio) + " times the file, and " +
+                    std::to_string(limits::inflated_floor));
     if (at_.inflater.finished()) at_.phase = Phase::trailer;
     return count;
   }
@@ -104,6 +109,8 @@ class GzipDecoder final : public Decoder {
     at_.phase = Phase::header;
   }
 
+  std::uint64_t most_;
+
   template <class Do>
   void in_member(Do what) {
     try {
@@ -118,8 +125,8 @@ class GzipDecoder final : public Decoder {
 
 class GzipSource final : public InflatingSource {
  public:
-  explicit GzipSource(ByteSourcePtr compressed)
-      : InflatingSource(compressed->name(), AtEnd::keep), compressed_(std::move(compressed)) {}
+  GzipSource(ByteSourcePtr compressed, std::uint64_t most)
+      : InflatingSource(compressed->name(), AtEnd::keep), compressed_(std::move(compressed)), most_(most) {}
 
   [[nodiscard]] std::uint64_t size() const override { return measure(); }
   [[nodiscard]] bool size_is_known() const override { return measured().has_value(); }
@@ -127,10 +134,13 @@ class GzipSource final : public InflatingSource {
   [[nodiscard]] std::uint64_t trailing_bytes() const { return end_ ? compressed_->size() - *end_ : 0; }
 
  private:
-  [[nodiscard]] std::unique_ptr<Decoder> start() const override { return std::make_unique<GzipDecoder>(compressed_); }
+  [[nodiscard]] std::unique_ptr<Decoder> start() const override {
+    return std::make_unique<GzipDecoder>(compressed_, most_);
+  }
   void ended(std::uint64_t position) const override { end_ = position; }
 
   ByteSourcePtr compressed_;
+  std::uint64_t most_;
   mutable std::optional<std::uint64_t> end_;  // of what was understood, in the compressed bytes
 };
 
@@ -147,7 +157,9 @@ bool is_gzip(const ByteSource& source) {
   return has_gzip_magic(bytes) && bytes[2] == std::byte{8} && (bytes[3] & std::byte{gzip_reserved}) == std::byte{0};
 }
 
-ByteSourcePtr gunzip(ByteSourcePtr compressed) { return std::make_shared<GzipSource>(std::move(compressed)); }
+ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most) {
+  return std::make_shared<GzipSource>(std::move(compressed), most);
+}
 
 std::uint64_t gzip_trailing_bytes(const ByteSource& source) {
   const auto* gzip = dynamic_cast<const GzipSource*>(&source);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ckpt/state_dict.h"
+#include "io/keyed_hash.h"
 
 namespace ckpt {
 namespace {
@@ -70,7 +71,7 @@ class Collector {
   const ValueGraph& values_;
   bool every_pair_;
   std::vector<MappingEntry> entries_;
-  std::unordered_map<std::string, std::size_t> places_;
+  std::unordered_map<std::string, std::size_t, KeyedHash> places_;
   std::string buffer_;
 };
 

@@ -4,7 +4,7 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
-#include "ckpt/limits.h"
+#include "io/keyed_hash.h"
 #include "model/walk.h"
 
 namespace ckpt {
@@ -44,9 +44,10 @@ std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
 
 class NameWalk {
  public:
-  NameWalk(const Checkpoint& checkpoint, std::vector<std::string>* warnings)
+  NameWalk(const Checkpoint& checkpoint, std::vector<std::string>* warnings, const NameCaps& caps)
       : checkpoint_(checkpoint),
         warnings_(warnings),
+        caps_(caps),
         holds_(values_holding_tensors(checkpoint)),
         on_path_(checkpoint.values.size(), false),
         tensor_of_(checkpoint.values.size(), nullptr) {
@@ -68,12 +69,13 @@ class NameWalk {
 
   const Checkpoint& checkpoint_;
   std::vector<std::string>* warnings_;
+  NameCaps caps_;
   std::vector<bool> holds_, on_path_;
   std::vector<const Tensor*> tensor_of_;
   std::vector<Open> open_;
   std::string path_;
   std::vector<NamedTensor> names_;
-  std::unordered_map<std::string, std::uint32_t> seen_;
+  std::unordered_map<std::string, std::uint32_t, KeyedHash> seen_;
   std::uint64_t steps_ = 0, name_bytes_ = 0;
 };
 
@@ -86,21 +88,21 @@ void NameWalk::add_name(const Tensor& tensor) {
     if (warnings_ != nullptr)
       warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
   }
-  const std::uint64_t most = limits::tensor_names + limits::names_a_tensor * checkpoint_.tensors.size();
+  const std::uint64_t most = caps_.names + caps_.names_a_tensor * checkpoint_.tensors.size();
   if (names_.size() > most)
     throw Error(ErrorCode::limit_exceeded, "the file gives more than " + std::to_string(most) + " tensor names")
         .in(checkpoint_.file);
   name_bytes_ += path_.size();
-  if (name_bytes_ > limits::tensor_name_bytes)
+  if (name_bytes_ > caps_.name_bytes)
     throw Error(ErrorCode::limit_exceeded,
-                "the tensors' names take more than " + std::to_string(limits::tensor_name_bytes) + " bytes")
+                "the tensors' names take more than " + std::to_string(caps_.name_bytes) + " bytes")
         .in(checkpoint_.file);
 }
 
 void NameWalk::visit(ValueId id) {
-  if (++steps_ > limits::walk_steps)
-    throw Error(ErrorCode::limit_exceeded, "containers of the file hold each other more than " +
-                                               std::to_string(limits::walk_steps) + " times over")
+  if (++steps_ > caps_.steps)
+    throw Error(ErrorCode::limit_exceeded,
+                "containers of the file hold each other more than " + std::to_string(caps_.steps) + " times over")
         .in(checkpoint_.file);
   if (tensor_of_[id] != nullptr) return add_name(*tensor_of_[id]);
   if (!holds_[id] || on_path_[id]) return;
@@ -129,8 +131,13 @@ std::vector<NamedTensor> NameWalk::walk() {
 
 }  // namespace
 
+std::vector<NamedTensor> tensor_names_within(const Checkpoint& checkpoint, std::vector<std::string>* warnings,
+                                             const NameCaps& caps) {
+  return NameWalk(checkpoint, warnings, caps).walk();
+}
+
 std::vector<NamedTensor> tensor_names(const Checkpoint& checkpoint, std::vector<std::string>* warnings) {
-  return NameWalk(checkpoint, warnings).walk();
+  return tensor_names_within(checkpoint, warnings, {});
 }
 
 }  // namespace ckpt

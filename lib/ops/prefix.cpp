@@ -9,6 +9,7 @@
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "io/keyed_hash.h"
 #include "ops/mapping_edit.h"
 
 namespace ckpt {
@@ -37,7 +38,7 @@ void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
 /// Renames the keys of one state dict. Throws where two become one.
 void rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Rename& rename, PrefixReport& report) {
   ValueGraph& values = checkpoint.values;
-  std::unordered_map<std::string, std::string> taken;  // new name -> old name
+  std::unordered_map<std::string, std::string, KeyedHash> taken;  // new name -> old name
   for (const MappingEntry& entry : mapping_pairs(values, dict.value)) {
     const std::string key(values.text(entry.key));
     const auto renamed = rename(key);

@@ -27,6 +27,7 @@ def main():
     import devices
     import finite
     import hand
+    import mutants
     import pickles
     import prefixes
     import roundtrip
@@ -56,6 +57,7 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *pickles.GROUPS,
+        *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
     for group in groups:

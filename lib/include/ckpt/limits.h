@@ -18,6 +18,15 @@ inline constexpr std::size_t copy_chunk = 256 * kib;
 /// gzip inside gzip: this many layers are opened, no more.
 inline constexpr int gzip_depth = 2;
 
+/// Bytes that compressed data within compressed data (gzip in gzip, deflated members in gzip) may come to, as a
+/// multiple of the file's bytes on disk (deflate's own ceiling, which one layer cannot pass), and what is free.
+inline constexpr std::uint64_t inflated_floor = gib;
+inline constexpr std::uint64_t inflated_ratio = 1032;
+constexpr std::uint64_t inflated_cap(std::uint64_t file_bytes) {
+  if (file_bytes > (UINT64_MAX - inflated_floor) / inflated_ratio) return UINT64_MAX;
+  return inflated_floor + inflated_ratio * file_bytes;
+}
+
 /// Bytes that one pickle may span.
 inline constexpr std::uint64_t pickle_bytes = 2 * gib;
 /// Values (nodes) one pickle may make.
@@ -47,7 +56,7 @@ inline constexpr std::uint64_t zip_ratio = 1032;
 inline constexpr std::uint64_t zip_small_member = 64 * mib;
 
 /// Bytes of a list of digests (what `ckpt digest` prints).
-inline constexpr std::uint64_t digest_list_bytes = 512 * mib;
+inline constexpr std::uint64_t digest_list_bytes = 64 * mib;
 
 /// Dimensions of one tensor.
 inline constexpr std::size_t tensor_dimensions = 1024;

@@ -74,6 +74,11 @@ TEST(ZipRefuses, AFolderWithBytes) {
   refuses_member({.name = "a/", .data = "x"}, ErrorCode::corrupt, "folder of 1 bytes");
 }
 
+TEST(ZipRefuses, BytesThatAnAttributeCallsAFolder) {
+  refuses_member({.name = "a", .data = "x", .attributes = 0x10}, ErrorCode::corrupt, "folder of 1 bytes");
+  EXPECT_NO_THROW(ZipReader::open(source_of(build_zip({{.name = "a", .attributes = 0x10}}))));
+}
+
 TEST(ZipRefuses, Encryption) {
   for (int bit : {0, 6, 13}) {
     refuses_member({.name = "a", .data = "x", .flags = static_cast<std::uint16_t>(1U << bit)}, ErrorCode::unsupported,

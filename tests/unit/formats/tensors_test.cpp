@@ -96,13 +96,29 @@ TEST(Tensors, HaveNoMoreDimensionsThanTheLimit) {
 }
 
 TEST(Tensors, CalledWithOtherThingsAreRefused) {
-  EXPECT_EQ(refused(rebuild("_rebuild_tensor_v2", {py::none(), py::integer(0), sizes({4}), sizes({1})})),
+  const auto calling = [](const py::Code& storage, const py::Code& offset, const py::Code& size) {
+    return refused(
+        rebuild("_rebuild_tensor_v2", {storage, offset, size, sizes({1}), py::boolean(false), py::ordered_dict({})}));
+  };
+  EXPECT_EQ(calling(storage(), py::integer(0), sizes({4})), "read");
+  EXPECT_EQ(calling(py::none(), py::integer(0), sizes({4})),
             "test.pt: torch._utils._rebuild_tensor_v2 is called with a bad argument 1, expected a storage");
-  EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage(), py::none(), sizes({4}), sizes({1})})), "read");
-  EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage(), py::integer(0), py::none(), sizes({1})})), "read");
-  EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage(), py::integer(0), py::tuple({py::none()}), sizes({1})})),
-            "read");
-  EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", {storage()})), "read");
+  EXPECT_NE(calling(storage(), py::none(), sizes({4})), "read");
+  EXPECT_NE(calling(storage(), py::integer(0), py::none()), "read");
+  EXPECT_NE(calling(storage(), py::integer(0), py::tuple({py::none()})), "read");
+}
+
+TEST(Tensors, CalledWithMoreOrFewerThingsAreRefused) {
+  std::vector<py::Code> arguments{storage(), py::integer(0), sizes({4}), sizes({1})};
+  EXPECT_EQ(refused(rebuild("_rebuild_tensor", arguments)), "read");
+  EXPECT_EQ(refused(rebuild("_rebuild_tensor_v2", arguments)),
+            "test.pt: torch._utils._rebuild_tensor_v2 is called with 4 arguments, expected 6 or 7");
+  arguments.resize(7, py::none());
+  EXPECT_EQ(refused(rebuild("_rebuild_tensor_v2", arguments)), "read");
+  EXPECT_EQ(refused(rebuild("_rebuild_tensor", arguments)),
+            "test.pt: torch._utils._rebuild_tensor is called with 7 arguments, expected 4");
+  arguments.resize(8, py::none());
+  EXPECT_NE(refused(rebuild("_rebuild_tensor_v2", arguments)), "read");
 }
 
 TEST(Tensors, InParametersAreTheParameters) {

@@ -116,8 +116,25 @@ TEST(PickleMachine, WithoutProtoTheProtocolIs0Or1) {
             0);
 }
 
-TEST(PickleMachine, FramesAreNotNeeded) {
-  EXPECT_EQ(text_of(b("\x80\4\x95\xff\xff\xff\xff\xff\xff\xff\xffN.")), "None");
+TEST(PickleMachine, FramesAreNotNeeded) { EXPECT_EQ(text_of(b("\x80\4N.")), "None"); }
+
+TEST(PickleMachine, AFrameEndsWithThePickleOrBefore) {
+  EXPECT_EQ(text_of(b("\x80\4\x95\0\0\0\0\0\0\0\0N.")), "None");
+  EXPECT_EQ(text_of(b("\x80\4\x95\2\0\0\0\0\0\0\0N.")), "None");
+  EXPECT_REFUSED(b("\x80\4\x95\3\0\0\0\0\0\0\0N."), corrupt);
+  EXPECT_REFUSED(b("\x80\4\x95\xff\xff\xff\xff\xff\xff\xff\xffN."), corrupt);
+}
+
+TEST(PickleMachine, OnlyNamesAndObjectsAreCalled) {
+  EXPECT_REFUSED(b("K\1)R."), corrupt);
+  EXPECT_REFUSED(b("N)\x81."), corrupt);
+  EXPECT_REFUSED(b("(]o."), corrupt);
+}
+
+TEST(PickleMachine, ARefusalNamesWhatPythonWouldHaveRunByThen) {
+  const auto refusal = pickle_testing::error_of_loading(b("cos\nsystem\n)Ra."));
+  ASSERT_TRUE(refusal);
+  EXPECT_NE(std::string(refusal->what()).find("a pickle that calls for os.system (dangerous): "), std::string::npos);
 }
 
 TEST(PickleMachine, ItStopsAtStop) { EXPECT_EQ(load(b("\x80\2N.rest")).program.end, 4u); }

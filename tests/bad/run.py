@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Bad input: every attack of this folder, and what `inspect`, `verify` and `convert` make of it; small good files, cut
+at every byte and with every bit flipped; a test for each cap.
+
+    tests/bad/run.py --ckpt BIN --build FOLDER [--memory BYTES] [WORD…]
+
+Each command runs in 1 GiB of address space (--memory 0: as much as it likes, for sanitizers) and 20 s, which guards
+against a hang and measures nothing. It must end by itself with the status listed, say what is listed, leave no output
+where it fails, and print nothing that steers a terminal.
+"""
+
+import itertools
+import os
+import re
+import resource
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path[1:1] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "data")]
+import harness  # noqa: E402
+import container_attacks  # noqa: E402
+import gzip_attacks  # noqa: E402
+import import_attacks  # noqa: E402
+import legacy_attacks  # noqa: E402
+import pickle_attacks  # noqa: E402
+import sweep_files  # noqa: E402
+import tensor_attacks  # noqa: E402
+import zip_attacks  # noqa: E402
+
+SUBJECTS = (
+    import_attacks,
+    pickle_attacks,
+    zip_attacks,
+    legacy_attacks,
+    gzip_attacks,
+    tensor_attacks,
+    container_attacks,
+)
+TIMEOUT = 20
+SWEPT = re.compile(r": (\d+) cuts, (\d+) flips: (\d+) refused, (\d+) same, (\d+) uncovered, (\d+) failures")
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]")
+
+
+def wrong(done, outcome, out):
+    """What of the outcome is not so; None where all is."""
+    said = done.text + done.err
+    if done.timed_out:
+        return "still running when its time was up"
+    if done.code != outcome.exit:
+        return f"exit {done.code}, expected {outcome.exit}"
+    if outcome.text not in said:
+        return f"does not say: {outcome.text}"
+    if outcome.at is not None and f"(at byte {outcome.at})" not in said:
+        return f"does not say: (at byte {outcome.at})"
+    if outcome.lacks and outcome.lacks in said:
+        return f"says: {outcome.lacks}"
+    if "bug in ckpt" in said:
+        return "takes it for a bug of its own"
+    if outcome.exit >= 3 and "\nhint: " not in done.err:
+        return "gives no hint"
+    steering = STEERS.search(said)
+    if steering:
+        return f"prints {steering.group()!r}"
+    if outcome.exit and out.exists():
+        return "leaves an output"
+    return None
+
+
+def attack_one(suite, ckpt, folder, attack):
+    path = folder / attack.name
+    path.write_bytes(attack.data)
+    out = folder / f"out-{attack.name}"
+    for command, outcome in attack.outcomes.items():
+        # Without a cap on memory it is a sanitizer's build, which takes its time.
+        seconds = TIMEOUT if ckpt.memory else 10 * TIMEOUT
+        done = ckpt(command, path.name, *([out.name] if command == "convert" else []), cwd=folder, timeout=seconds)
+        problem = wrong(done, outcome, out)
+        suite.check(f"{attack.name}, {command}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
+        out.unlink(missing_ok=True)
+    path.unlink()
+
+
+def attack_all(suite, ckpt, words):
+    total = 0
+    for subject in SUBJECTS:
+        name = subject.__name__.removesuffix("_attacks")
+        files = 0
+        with harness.temporary_folder() as folder, suite.group(f"attacks, {name}"), ThreadPoolExecutor(
+            os.cpu_count()
+        ) as pool:
+            attacks = (a for a in subject.attacks() if all(word in a.name for word in words))
+            # A few at a time, so that no more files than that are held.
+            while batch := list(itertools.islice(attacks, 32)):
+                files += len(batch)
+                list(pool.map(lambda attack: attack_one(suite, ckpt, folder, attack), batch))
+            suite.check("nothing is left behind", not list(folder.iterdir()), lambda: sorted(folder.iterdir()))
+            total += files
+            print(f"{name}: {files} files", flush=True)
+    print(f"{total} hostile files", flush=True)
+
+
+def sweep_one(suite, program, memory, path):
+    def limit():
+        if memory:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+    done = subprocess.run(
+        [program, path], capture_output=True, text=True, preexec_fn=limit, env=harness.environment(), timeout=900
+    )
+    line = SWEPT.search(done.stdout)
+    good = done.returncode == 0 and line is not None
+    suite.check(f"sweep of {path.name}", good, lambda: f"exit {done.returncode}\n{done.stdout}{done.stderr}"[:5000])
+    return [int(n) for n in line.groups()] if line else [0] * 6
+
+
+def sweep_all(suite, build, memory):
+    """Every cut and flip is refused, read as the same, or has no checksum that could tell (sweep.cpp)."""
+    with harness.temporary_folder() as folder, suite.group("sweeps"), ThreadPoolExecutor(os.cpu_count()) as pool:
+        paths = sweep_files.make_all(folder)
+        rows = list(pool.map(lambda path: sweep_one(suite, build / "bin/ckpt_bad_sweep", memory, path), paths))
+        print(f"{'':34}{'cuts':>8}{'flips':>9}{'refused':>9}{'same':>8}{'uncovered':>11}")
+        for name, row in sorted(zip((p.name for p in paths), rows)) + [
+            (f"{len(paths)} files", [sum(c) for c in zip(*rows)])
+        ]:
+            print(f"{name:34}{row[0]:>8}{row[1]:>9}{row[2]:>9}{row[3]:>8}{row[4]:>11}", flush=True)
+
+
+def check_caps(suite, build):
+    """Each constant of ckpt/limits.h has a unit test that bears its name."""
+    with suite.group("caps"):
+        text = (harness.ROOT / "lib/include/ckpt/limits.h").read_text()
+        caps = set(re.findall(r"^inline constexpr [\w:]+ (\w+) =", text, re.M)) - {"kib", "mib", "gib"}
+        listed = subprocess.run(
+            [build / "bin/ckpt_unit_tests", "--gtest_list_tests", "--gtest_filter=Cap.*"],
+            capture_output=True,
+            text=True,
+            env=harness.environment(),
+        )
+        tests = set(re.findall(r"^  (\w+)", listed.stdout, re.M))
+        for cap in sorted(caps):
+            suite.check(f"limits::{cap}", cap in tests, "no test TEST(Cap, " + cap + ") in tests/unit/caps")
+        suite.equal("tests of caps that are no more", sorted(tests - caps), [])
+
+
+def main():
+    p = harness.parser(__doc__.split("\n")[0])
+    p.add_argument("--build", type=Path, help="the build folder, for sweeps and caps (without it: attacks only)")
+    p.add_argument("--memory", type=int, default=harness.GIB, help="bytes of address space (0: no cap)")
+    p.add_argument("words", nargs="*", help="only attacks with all of these in their names")
+    options = harness.parse(p)
+    suite = harness.Suite()
+    attack_all(suite, harness.Ckpt(options.ckpt, options.memory), options.words)
+    if options.build and not options.words:
+        check_caps(suite, options.build.resolve())
+        sweep_all(suite, options.build.resolve(), options.memory)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""Small good files of each format and compression, to be cut at every byte and to have every bit flipped."""
+
+import gzip
+import pickle
+import struct
+import zipfile
+import zlib
+
+import forge
+from forge import (
+    WEIGHT,
+    Part,
+    archive,
+    legacy,
+    many,
+    mapping,
+    number,
+    program,
+    storage,
+    tensor,
+    text,
+    torch_parts,
+)
+from harness import DATA
+from torchfile import Call, Tensor, save_legacy, save_zip, state_dict
+
+CODE = program(mapping(("a", WEIGHT), ("b", tensor(None, (2, 2), (1, 2)))))
+
+
+def described():
+    """As torch writes members: sizes and CRC behind the data, open in front of it."""
+    parts = torch_parts(CODE)
+    for part in parts:
+        part.flags, part.local_size, part.local_compressed, part.local_crc = 0x808, 0, 0, 0
+        part.after = struct.pack("<4sIII", b"PK\7\x08", zlib.crc32(part.data), len(part.data), len(part.data))
+    return parts
+
+
+def legacy_views():
+    view = storage(more=many(text("v"), number(1), number(2)))
+    whole = storage(more=b"N")
+    return legacy(program(mapping(("a", tensor(view, (2,))), ("b", tensor(whole, (2, 2), (1, 2))))))
+
+
+def in_members(data, count):
+    size = len(data) // count + 1
+    return b"".join(gzip.compress(data[i : i + size], mtime=0) for i in range(0, len(data), size))
+
+
+def trainer():
+    return {
+        "epoch": 3,
+        "model": state_dict({"w": Tensor([2, 2], device="cuda:0"), "b": Tensor([2], "Long")}, ["", "fc"]),
+        "args": Call("argparse", "Namespace", state={"lr": 0.1}),
+    }
+
+
+def make_all(folder):
+    """Writes them and returns their paths."""
+    plain = {
+        "zip-old": archive(torch_parts(CODE)),
+        "zip-described": archive(described()),
+        "zip-64": archive(torch_parts(CODE), zip64=True),
+        "zip-deflated": archive([Part(p.name, p.data, deflate=True) for p in torch_parts(CODE)]),
+        "zip-no-crc": archive([Part(p.name, p.data, crc=0) for p in torch_parts(CODE)]),
+        "zip-comment": archive(torch_parts(CODE), comment=b"comment", after=b"after"),
+        "legacy-views": legacy_views(),
+        "legacy-protocol-0": legacy(
+            b"(dS'a'\nI01\nsV\\u0062\nL12L\nsS'c'\nF1.5\ns.",
+            head=[pickle.dumps(p, 0) for p in (forge.MAGIC, 1001, forge.SYSTEM)],
+            keys=b"(l.",
+        ),
+    }
+    for name in ("foonet_cuda0.pt", "foonet_legacy.pt"):  # PyTorch itself wrote these
+        plain[name.removesuffix(".pt").replace("_", "-")] = (DATA / name).read_bytes()
+    made = folder / "made.pt"
+    plain["zip-trainer"] = save_zip(made, trainer()).read_bytes()
+    plain["zip-trainer-protocol-4"] = save_zip(made, trainer(), protocol=4).read_bytes()
+    plain["zip-trainer-deflated"] = save_zip(made, trainer(), compression=zipfile.ZIP_DEFLATED).read_bytes()
+    plain["zip-big-endian"] = save_zip(made, state_dict({"w": Tensor([3])}), order="big").read_bytes()
+    plain["legacy-trainer"] = save_legacy(made, trainer()).read_bytes()
+    made.unlink()
+
+    files = {f"{name}.pt": data for name, data in plain.items()}
+    for name in (
+        "zip-described",
+        "zip-deflated",
+        "zip-no-crc",
+        "zip-trainer",
+        "legacy-views",
+        "legacy-protocol-0",
+        "legacy-trainer",
+        "foonet-legacy",
+    ):
+        files[f"{name}.pt.gz"] = gzip.compress(plain[name], mtime=0)
+    for name in ("zip-old", "legacy-views"):
+        files[f"{name}-members.pt.gz"] = in_members(plain[name], 3)
+        files[f"{name}-twice.pt.gz"] = gzip.compress(gzip.compress(plain[name], mtime=0), mtime=0)
+        files[f"{name}-padded.pt.gz"] = gzip.compress(plain[name], mtime=0) + bytes(4)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return [folder / name for name in sorted(files, key=lambda name: -len(files[name]))]

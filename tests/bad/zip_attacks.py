@@ -1,0 +1,383 @@
+"""Archives that contradict themselves, that hide, that overlap, that lie about sizes; and lawful strange ones."""
+
+import struct
+import zlib
+
+from attack import Attack, fine, in_the_bytes, refused, unsupported
+from forge import (
+    FLOATS,
+    WEIGHT,
+    Part,
+    archive,
+    deflated,
+    mapping,
+    name,
+    program,
+    storage,
+    tensor,
+    torch_parts,
+    torch_zip,
+)
+
+VERSION = Part("r/version", b"3\n")
+PICKLE = program(mapping(("weight", WEIGHT)))
+
+
+def changed(index=1, **lies):
+    """A torch zip, one member of which (0: the pickle, 1: storage 0, 2: version) lies."""
+    parts = torch_parts()
+    for field, value in lies.items():
+        setattr(parts[index], field, value)
+    return archive(parts)
+
+
+def names():
+    payload = program(name("os", "system") + b")R")
+    for title, parts, said in (
+        ("member-twice", [*torch_parts(), Part("r/data/0", b"\0" * 16)], "two members named 'r/data/0'"),
+        ("pickle-twice", [*torch_parts(), Part("r/data.pkl", payload)], "two members named 'r/data.pkl'"),
+        ("case-folded", [*torch_parts(), Part("r/DATA.PKL", payload)], "equal but for case"),
+        ("case-folded-root", [*torch_parts(), Part("R/version", b"3\n")], "equal but for case"),
+        ("two-roots", [*torch_parts(), Part("other/data/9", FLOATS)], "lies outside the folder 'r'"),
+        (
+            "two-pickles",
+            [*torch_parts(), Part("other/data.pkl", payload)],
+            "the archive holds two pickles, 'r/data.pkl' and 'other/data.pkl'",
+        ),
+        ("pickle-below", [*torch_parts(), Part("r/x/data.pkl", payload)], "the archive holds two pickles"),
+        ("pickle-deep", [Part("r/x/data.pkl", PICKLE), VERSION], "the archive's pickle is 'r/x/data.pkl'"),
+        ("no-version", torch_parts()[:2], "the archive has no member 'r/version'"),
+        ("parent", [*torch_parts(), Part("r/../../etc/cron.d/x", b"x")], "'..' in member name"),
+        ("absolute", [*torch_parts(), Part("/etc/passwd", b"x")], "an absolute path as member name"),
+        ("drive", [*torch_parts(), Part("C:\\x", b"x")], "in member name"),
+        ("backslash", [*torch_parts(), Part("r\\data\\1", b"x")], "a backslash in member name"),
+        ("nul", [*torch_parts(), Part("r/data/1\0.txt", b"x")], "a NUL in member name"),
+        ("no-name", [*torch_parts(), Part("", b"x")], "a member without a name"),
+        ("link", [*torch_parts(), Part("r/link", b"/etc/passwd", attributes=0o120777 << 16)], "is a symbolic link"),
+        ("device", [*torch_parts(), Part("r/device", attributes=0o020666 << 16)], "is a device, pipe or socket"),
+        ("pipe", [*torch_parts(), Part("r/pipe", attributes=0o010666 << 16)], "is a device, pipe or socket"),
+        ("folder-with-bytes", [*torch_parts(), Part("r/folder/", b"x")], "is a folder of 1 bytes"),
+        (
+            "folder-attribute",
+            [torch_parts()[0], Part("r/data/0", FLOATS, attributes=0x10), torch_parts()[2]],
+            "member 'r/data/0' is a folder of 16 bytes",
+        ),
+        ("escape-in-name", [*torch_parts(), Part("r/\x1b]0;owned\x07/../x", b"x")], "\\x1b]0;owned\\x07"),
+        ("right-to-left-in-name", [*torch_parts(), Part("r/\u202egpj.exe/../x", b"x")], "\\u202e"),
+    ):
+        yield Attack(f"zip-{title}.pt", archive(parts), refused(said))
+    yield Attack(
+        "zip-no-pickle.pt",
+        archive([Part("r/data/0", FLOATS), VERSION]),
+        unsupported("a zip archive without a data.pkl"),
+    )
+    yield Attack(
+        "zip-pickle-in-a-folder-name.pt",
+        archive([Part("r/data.pkl/", b""), VERSION]),
+        unsupported("a zip archive without a data.pkl"),
+    )
+    yield Attack("zip-empty.pt", archive([]), unsupported("a zip archive without a data.pkl"))
+    second_name = struct.pack("<HH", 0x7075, 15) + b"\1" + struct.pack("<I", zlib.crc32(b"r/data/0")) + b"r/data/999"
+    yield Attack(
+        "zip-second-name.pt", changed(extra=second_name), unsupported("a second name (Unicode path extra field)")
+    )
+
+
+def disagreements():
+    """Where directory and local header differ, readers differ: what one checks, another would load."""
+    at = len(archive(torch_parts()[:1])) - 22 - 46 - len("r/data.pkl")  # of storage 0's local header
+    for title, lies, said, where in (
+        ("name", {"local_name": "r/data/1"}, "another name in the local header of member 'r/data/0'", at + 30),
+        ("name-length", {"local_name": "r/data/00"}, "another name in the local header of member 'r/data/0'", at + 30),
+        ("method", {"local_method": 8}, "method 8 in the local header of member 'r/data/0'", at + 8),
+        ("flags", {"local_flags": 0x800}, "flags 2048 in the local header of member 'r/data/0'", at + 6),
+        ("crc", {"local_crc": 7}, "CRC-32 7 in the local header of member 'r/data/0'", at + 14),
+        ("size", {"local_size": 15}, "size 15 in the local header of member 'r/data/0'", at + 22),
+        (
+            "compressed-size",
+            {"local_compressed": 15},
+            "compressed size 15 in the local header of member 'r/data/0'",
+            at + 18,
+        ),
+        (
+            "open-size",
+            {"local_size": 0, "local_compressed": 0},
+            "size 0 in the local header of member 'r/data/0'",
+            at + 22,
+        ),
+        ("offset", {"offset": at + 1}, "no local header of member 'r/data/0'", at + 1),
+        ("offset-to-another", {"offset": 0}, "overlaps", 0),
+        ("offset-to-the-directory", {"offset": 1 << 31}, "no local header of member 'r/data/0'", 1 << 31),
+    ):
+        yield Attack(f"zip-local-{title}.pt", changed(**lies), refused(said, where))
+    yield Attack(
+        "zip-local-name-of-the-pickle.pt",
+        changed(0, local_name="r/evil.pkl"),
+        refused("another name in the local header of member 'r/data.pkl'", 30),
+    )
+    yield Attack("zip-disk.pt", changed(disk=1), unsupported("member 'r/data/0' lies on disk 1"))
+    for title, flags, said in (
+        ("encrypted", 1, "is encrypted"),
+        ("strong-encryption", 0x41, "is encrypted"),
+        ("masked", 0x2000, "is encrypted"),
+        ("patch", 0x20, "has flags 32"),
+        ("unknown", 0x8000, "has flags 32768"),
+    ):
+        yield Attack(f"zip-{title}.pt", changed(flags=flags), refused(said))
+    for method in (1, 9, 12, 14, 93, 95, 99):
+        yield Attack(f"zip-method-{method}.pt", changed(method=method), refused(f"is compressed by method {method}"))
+
+
+def places():
+    pair = [Part("r/data/0", FLOATS), Part("r/data/1", FLOATS)]
+    first, second = torch_parts()[0], Part("r/version", b"3\n")
+    nested = archive([Part("r/data/1", b"x" * 16)])[: 30 + 8 + 16]
+    shell = [first, Part("r/data/0", nested), second]
+    inner = 30 + len(first.name) + len(PICKLE) + 30 + len("r/data/0")
+    overlapping = archive([*shell, Part("r/data/1", b"x" * 16, offset=inner)])
+    yield Attack("zip-member-in-a-member.pt", overlapping, refused("member 'r/data/1' overlaps 'r/data/0'", inner))
+    same = archive(
+        [
+            first,
+            pair[0],
+            Part("r/data/1", FLOATS, offset=30 + len(first.name) + len(PICKLE), local_name="r/data/1"),
+            second,
+        ]
+    )
+    yield Attack("zip-members-share-bytes.pt", same, refused("overlaps"))
+    for title, lies, said in (
+        (
+            "size-past-the-end",
+            {"size": 1 << 30, "compressed": 1 << 30, "local_size": 1 << 30, "local_compressed": 1 << 30},
+            "reaches into the directory",
+        ),
+        (
+            "size-into-the-next",
+            {"size": 40, "compressed": 40, "local_size": 40, "local_compressed": 40},
+            "overlaps 'r/data/0'",
+        ),
+        ("stored-in-two-sizes", {"size": 20, "local_size": 20}, "is stored in 16 bytes"),
+        (
+            "all-ones-without-zip64",
+            {"size": 0xFFFFFFFF, "compressed": 0xFFFFFFFF},
+            "a size, offset or disk of all ones",
+        ),
+        ("extra-too-long", {"extra": struct.pack("<HH", 0x4246, 500) + b"Z" * 8}, "an extra field of 500 bytes"),
+        (
+            "zip64-too-short",
+            {"size": 0xFFFFFFFF, "extra": struct.pack("<HHI", 1, 4, 16)},
+            "a ZIP64 extra field of 4 bytes",
+        ),
+        (
+            "zip64-twice",
+            {"size": 0xFFFFFFFF, "compressed": 0xFFFFFFFF, "extra": struct.pack("<HHQQ", 1, 16, 16, 16) * 2},
+            "a second ZIP64 extra field",
+        ),
+        (
+            "zip64-size-2-63",
+            {"size": 0xFFFFFFFF, "compressed": 0xFFFFFFFF, "extra": struct.pack("<HHQQ", 1, 16, 1 << 63, 1 << 63)},
+            "reaches into the directory",
+        ),
+        (
+            "zip64-size-most",
+            {
+                "size": 0xFFFFFFFF,
+                "compressed": 0xFFFFFFFF,
+                "extra": struct.pack("<HHQQ", 1, 16, (1 << 64) - 1, (1 << 64) - 1),
+            },
+            "reaches into the directory",
+        ),
+        (
+            "zip64-offset-most",
+            {"offset": 0xFFFFFFFF, "extra": struct.pack("<HHQ", 1, 8, (1 << 64) - 20)},
+            "no local header of member 'r/data/0'",
+        ),
+        ("no-room-for-a-descriptor", {}, "overlaps"),
+    ):
+        if title == "no-room-for-a-descriptor":
+            lies = {"flags": 8}
+        yield Attack(f"zip-{title}.pt", changed(**lies), refused(said))
+
+
+def ends():
+    parts, whole = torch_parts(), torch_zip()
+    end = len(whole) - 22
+    directory = end - sum(46 + len(p.name) for p in parts)
+    for title, shape, said, at in (
+        ("count-65535", {"count": 65535}, "bytes for 65535 members", directory),
+        ("count-one-more", {"count": 4}, "bytes for 4 members", directory),
+        ("count-one-less", {"count": 2}, "bytes after the last record of the directory", end - 46 - 9),
+        ("count-zero", {"count": 0}, "bytes after the last record of the directory", directory),
+        ("directory-offset", {"directory_offset": 5}, "bytes at byte 5", end + 12),
+        ("directory-offset-past", {"directory_offset": 1 << 31}, "bytes at byte 2147483648", end + 12),
+        ("directory-size", {"directory_size": 10}, "a directory of 10 bytes", end + 12),
+        ("directory-size-4-gib", {"directory_size": 0xFFFFFFFE}, "a directory of 4294967294 bytes", end + 12),
+        (
+            "before-and-shifted",
+            {"before": b"PK\3\4" + b"\0" * 26},
+            "30 bytes before the first member of the archive",
+            0,
+        ),
+        ("tail-in-the-directory", {"directory_tail": b"x" * 7}, "7 bytes after the last record of the directory", None),
+        ("end-in-the-comment", {"comment": b"hidden: " + torch_zip(program(b"N"))}, "a directory of", None),
+        ("end-in-the-comment-alone", {"comment": b"PK\5\6" + bytes(18)}, "a directory of 0 bytes at byte 0", None),
+        ("ends-many", {"after": whole[end:] * 3}, "a directory of", None),
+        ("zip64-count", {"zip64": (1 << 40, 100, 0)}, "the end record gives the number of members as 3", None),
+        ("zip64-offset", {"zip64": (3, end - directory, 1)}, "the end record gives the directory's offset", None),
+        ("zip64-size", {"zip64": (3, 1 << 62, directory)}, "the end record gives the directory's size", None),
+        ("zip64-count-open", {"zip64": (1 << 62, end - directory, directory), "count": 65535}, "members", None),
+    ):
+        if title == "zip64-count-open":
+            yield Attack(
+                f"zip-{title}.pt",
+                archive(parts, **shape),
+                refused("an archive of 4611686018427387904 members, expected at most 16777216"),
+            )
+            continue
+        yield Attack(f"zip-{title}.pt", archive(parts, **shape), refused(said, at))
+    yield Attack("zip-split.pt", archive(parts, disk=1), unsupported("a zip archive split over several disks", end + 4))
+    yield Attack(
+        "zip-count-here.pt",
+        archive(parts, count_here=1),
+        unsupported("a zip archive split over several disks", end + 4),
+    )
+    lying_comment = archive(parts, comment_size=500)
+    yield Attack(
+        "zip-comment-past-the-end.pt",
+        lying_comment,
+        refused("an archive comment of 500 bytes reaches past the end of the file", end + 20),
+    )
+    yield Attack("zip-no-end.pt", whole[:end], refused("no end of central directory", end))
+    yield Attack("zip-cut.pt", whole[: end // 2], refused("no end of central directory", end // 2))
+    yield Attack("zip-only-magic.pt", b"PK\3\4", refused("no end of central directory", 4))
+    yield Attack(
+        "zip-end-too-far.pt", whole + bytes(70_000), refused("no end of central directory", len(whole) + 70_000)
+    )
+    locator = archive(parts, zip64=True)
+    at = locator.index(b"PK\6\7")
+    elsewhere = locator[: at + 8] + struct.pack("<Q", 0) + locator[at + 16 :]
+    yield Attack("zip-locator-elsewhere.pt", elsewhere, refused("the ZIP64 locator points to byte 0", at + 8))
+    record = locator.index(b"PK\6\6")
+    longer = locator[: record + 4] + struct.pack("<Q", 1 << 40) + locator[record + 12 :]
+    yield Attack("zip-record-size.pt", longer, refused("a ZIP64 end record of 1099511627776 bytes", record + 4))
+
+
+def contents():
+    yield Attack("zip-bad-crc.pt", changed(crc=1, local_crc=1), in_the_bytes("member 'r/data/0'"))
+    yield Attack("zip-bad-crc-of-the-pickle.pt", changed(0, crc=1, local_crc=1), refused("the bytes have CRC-32"))
+    yield Attack("zip-bad-crc-of-version.pt", changed(2, crc=1, local_crc=1), in_the_bytes("member 'r/version'"))
+    damaged = bytearray(deflated(bytes(range(256)) * 64))
+    damaged[len(damaged) // 2] ^= 0x40
+    parts = torch_parts(program(mapping(("w", tensor(storage(elements=4096), (4096,))))), {"0": b""})
+    parts[1] = Part(
+        "r/data/0", bytes(damaged), method=8, size=16384, local_size=16384, crc=zlib.crc32(bytes(range(256)) * 64)
+    )
+    yield Attack("zip-bad-deflate.pt", archive(parts), in_the_bytes("r/data/0"))
+    for title, data, size, said in (
+        ("deflate-cut", deflated(FLOATS * 50)[:-3], 800, "the deflate stream is cut off"),
+        ("deflate-longer", deflated(FLOATS * 51), 800, "inflates to more than 800 bytes"),
+        ("deflate-shorter", deflated(FLOATS * 49), 800, "inflates to 784 bytes"),
+        ("deflate-of-nothing", b"\3\0", 800, "inflates to 0 bytes"),
+    ):
+        parts = torch_parts(program(mapping(("w", tensor(storage(elements=200), (200,))))), {"0": b""})
+        parts[1] = Part("r/data/0", data, method=8, size=size, local_size=size, crc=5)
+        yield Attack(f"zip-{title}.pt", archive(parts), in_the_bytes(said))
+    many = bytes(1 << 20)
+    bomb = [
+        Part("r/data.pkl", PICKLE),
+        Part("r/data/0", FLOATS, method=8, compressed=16, size=16 * 1033, local_size=16 * 1033),
+        VERSION,
+    ]
+    yield Attack("zip-ratio.pt", archive(bomb), refused("claims to grow from 16 to 16528 bytes"))
+    big = program(mapping(("w", tensor(storage(elements=1 << 26), (1 << 26,)))))
+    packed = deflated(many * 256)
+    yield Attack(
+        "zip-deflated-zeros.pt",
+        archive(
+            [
+                Part("r/data.pkl", big),
+                Part("r/data/0", packed, method=8, size=1 << 28, local_size=1 << 28, crc=zlib.crc32(many * 256)),
+                VERSION,
+            ]
+        ),
+        fine(),
+    )
+    yield Attack(
+        "zip-byteorder-word.pt",
+        archive([*torch_parts(), Part("r/byteorder", b"\x1b[31mmiddle")]),
+        refused("member 'byteorder' says '\\x1b[31mmiddle'"),
+    )
+    yield Attack(
+        "zip-byteorder-bomb.pt",
+        archive([*torch_parts(), Part("r/byteorder", b"l" * ((64 << 20) + 1), deflate=True)]),
+        refused("holds 67108865 bytes or more, expected at most 67108864"),
+    )
+    yield Attack(
+        "zip-storage-short.pt", torch_zip(PICKLE, {"0": FLOATS[:12]}), refused("member 'r/data/0' holds 12 bytes")
+    )
+    yield Attack(
+        "zip-storage-long.pt", torch_zip(PICKLE, {"0": FLOATS * 2}), refused("member 'r/data/0' holds 32 bytes")
+    )
+    yield Attack(
+        "zip-storage-missing.pt",
+        torch_zip(PICKLE, {}),
+        refused("the pickle names storage '0', which the archive does not hold"),
+    )
+    for title, key in (("parent", "../../x"), ("absolute", "/etc/passwd"), ("empty", ""), ("escape", "\x1b[2J\x07")):
+        shown = key.replace("\x1b", "\\x1b").replace("\x07", "\\x07")
+        yield Attack(
+            f"zip-storage-key-{title}.pt",
+            torch_zip(program(tensor(storage(key))), {}),
+            refused(f"the pickle names storage '{shown}', which the archive does not hold"),
+        )
+    yield Attack(
+        "zip-torchscript.pt",
+        archive([*torch_parts(), Part("r/constants.pkl", b"\x80\2).")]),
+        unsupported("a TorchScript archive"),
+    )
+
+
+def controls():
+    plain = torch_parts()
+    yield Attack("zip-plain.pt", archive(plain), fine("weight"))
+    yield Attack("zip-deflated.pt", archive([Part(p.name, p.data, deflate=True) for p in plain]), fine("weight"))
+    yield Attack("zip-reversed.pt", archive(plain[::-1]), fine("weight"))
+    yield Attack("zip-64.pt", archive(plain, zip64=True), fine("weight"))
+    yield Attack(
+        "zip-64-open.pt",
+        archive(plain, zip64=True, count=65535, directory_size=0xFFFFFFFF, directory_offset=0xFFFFFFFF),
+        fine("weight"),
+    )
+    yield Attack("zip-comment.pt", archive(plain, comment=b"made by hand"), fine("weight"))
+    yield Attack(
+        "zip-after.pt", archive(plain, after=b"\n<!-- signed -->"), fine("weight", "16 bytes follow the archive")
+    )
+    yield Attack("zip-gap.pt", archive([plain[0], Part("r/data/0", FLOATS, gap=bytes(100)), plain[2]]), fine("weight"))
+    yield Attack("zip-folders.pt", archive([Part("r/"), *plain, Part("r/code/")][1:]), fine("weight"))
+    descriptor = struct.pack("<4sIII", b"PK\7\x08", zlib.crc32(FLOATS), 16, 16)
+    yield Attack(
+        "zip-descriptor.pt",
+        changed(flags=0x808, local_size=0, local_compressed=0, local_crc=0, after=descriptor),
+        fine("weight"),
+    )
+    yield Attack(
+        "zip-no-crc.pt",
+        archive([Part(p.name, p.data, crc=0) for p in plain]),
+        fine("weight", "the archive has no checksums"),
+    )
+    yield Attack("zip-unused-storage.pt", archive([*plain, Part("r/data/77", FLOATS)]), fine("weight"))
+    yield Attack("zip-padding.pt", changed(local_extra=struct.pack("<HH", 0x4246, 40) + b"Z" * 40), fine("weight"))
+    yield Attack("zip-root-escape.pt", archive(torch_parts(root="\x1b[31mr\x07")), fine("weight"))
+    yield Attack("zip-old-version-place.pt", archive([*plain[:2], Part("r/.data/version", b"2\n")]), fine("weight"))
+    yield Attack("zip-big-endian.pt", archive([*plain, Part("r/byteorder", b"big")]), fine("weight"))
+    yield Attack("zip-alignment-word.pt", archive([*plain, Part("r/.storage_alignment", b"-1e99")]), fine("weight"))
+    yield Attack(
+        "zip-many-members.pt",
+        archive([*plain, *(Part(f"r/extra/{i}") for i in range(70_000))], zip64=True, count=65535),
+        fine("weight"),
+    )
+
+
+def attacks():
+    for group in (names, disagreements, places, ends, contents, controls):
+        yield from group()

@@ -1,0 +1,148 @@
+#include <algorithm>
+
+#include "caps/caps_testing.h"
+#include "ckpt/formats.h"
+#include "ckpt/gzip.h"
+#include "ckpt/limits.h"
+#include "container/zip_builder.h"
+#include "container/zip_end.h"
+#include "container/zip_reader.h"
+#include "formats/torch_files.h"
+#include "io/checksum.h"
+#include "opened.h"
+
+namespace ckpt {
+namespace {
+
+using caps_testing::expect_past;
+using caps_testing::expect_within;
+using io_testing::Bytes;
+using torch_testing::source_of;
+using zip_testing::build_zip;
+
+/// Zeros, and `tail` at the end.
+class MostlyZeros final : public ByteSource {
+ public:
+  MostlyZeros(std::uint64_t size, Bytes tail) : ByteSource("zeros.zip"), size_(size), tail_(std::move(tail)) {}
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset >= size_) return 0;
+    out = out.first(std::min<std::uint64_t>(out.size(), size_ - offset));
+    const std::uint64_t tail_at = size_ - tail_.size();
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = offset + i < tail_at ? std::byte{0} : tail_[offset + i - tail_at];
+    return out.size();
+  }
+
+ private:
+  std::uint64_t size_;
+  Bytes tail_;
+};
+
+/// The end record of an archive that is nothing but a directory of `size` bytes.
+Bytes end_record(std::uint32_t size) {
+  std::string record("PK\5\6");
+  for (const int value : {0, 0, 1, 1}) append_le(record, static_cast<std::uint16_t>(value));
+  append_le(record, size);
+  append_le(record, std::uint32_t{0});
+  append_le(record, std::uint16_t{0});
+  return io_testing::bytes_of(record);
+}
+
+Bytes layers(int count) {
+  Bytes bytes = bytes_of(torch_testing::ZipFile{.object = py::none()});
+  for (int i = 0; i < count; ++i) bytes = io_testing::gzipped(bytes);
+  return bytes;
+}
+
+TEST(Cap, gzip_depth) {
+  expect_within([] { static_cast<void>(read(source_of(layers(limits::gzip_depth)))); });
+  expect_past([] { static_cast<void>(read(source_of(layers(limits::gzip_depth + 1)))); });
+}
+
+// Inflating is given a small cap; which one it gets is a function of the file's size.
+TEST(Cap, inflated_floor) {
+  EXPECT_EQ(limits::inflated_cap(0), limits::inflated_floor);
+  const Bytes packed = io_testing::gzipped(Bytes(1000));
+  const auto inflate = [&](std::uint64_t most) {
+    static_cast<void>(gunzip(memory_source(packed, "test.gz"), most)->size());
+  };
+  expect_within([&] { inflate(1000); });
+  expect_past([&] { inflate(999); });
+}
+
+TEST(Cap, inflated_ratio) {
+  EXPECT_EQ(limits::inflated_cap(1), limits::inflated_floor + limits::inflated_ratio);
+  const std::uint64_t largest = (UINT64_MAX - limits::inflated_floor) / limits::inflated_ratio;
+  EXPECT_EQ(limits::inflated_cap(largest), limits::inflated_floor + limits::inflated_ratio * largest);
+  EXPECT_EQ(limits::inflated_cap(largest + 1), UINT64_MAX);
+  const std::string archive = build_zip({{.name = "a", .data = "hello", .method = 8, .inflated_size = 1000},
+                                         {.name = "b", .data = "stored"},
+                                         {.name = "c", .data = "hello", .method = 8, .inflated_size = 500}});
+  const auto open = [&](std::uint64_t cap) {
+    static_cast<void>(ZipReader::open(zip_testing::source_of(archive), {.inflated_cap = cap}));
+  };
+  expect_within([&] { open(1500); });
+  expect_past([&] { open(1499); });
+}
+
+TEST(Cap, zip_members) {
+  const auto find = [](std::uint64_t members) {
+    static_cast<void>(
+        zip::find_end(*zip_testing::source_of(build_zip({}, {.zip64 = true, .count = 0xffff, .count64 = members}))));
+  };
+  expect_within([&] { find(limits::zip_members); });
+  expect_past([&] { find(limits::zip_members + 1); });
+}
+
+// The end record alone is read: the directory's GiB is nowhere.
+TEST(Cap, zip_directory_bytes) {
+  const auto find = [](std::uint32_t size) {
+    static_cast<void>(zip::find_end(MostlyZeros(std::uint64_t{size} + 22, end_record(size))));
+  };
+  expect_within([&] { find(static_cast<std::uint32_t>(limits::zip_directory_bytes)); });
+  expect_past([&] { find(static_cast<std::uint32_t>(limits::zip_directory_bytes) + 1); });
+}
+
+TEST(Cap, zip_ratio) {
+  const auto open = [](std::uint64_t size) {
+    static_cast<void>(ZipReader::open(
+        zip_testing::source_of(build_zip({{.name = "a", .data = "hello", .method = 8, .inflated_size = size}}))));
+  };
+  expect_within([&] { open(5 * limits::zip_ratio); });
+  expect_past([&] { open(5 * limits::zip_ratio + 1); });
+}
+
+TEST(Cap, zip_small_member) {
+  const auto load = [](std::uint64_t size) {
+    static_cast<void>(
+        read(zip_testing::source_of(build_zip({{.name = "r/data.pkl", .data = "N."},
+                                               {.name = "r/version", .data = "3\n"},
+                                               {.name = "r/.storage_alignment", .data = std::string(size, '6')}}))));
+  };
+  expect_within([&] { load(limits::zip_small_member); });
+  expect_past([&] { load(limits::zip_small_member + 1); });
+}
+
+TEST(Cap, digest_list_bytes) {
+  const auto read = [](std::uint64_t size) {
+    static_cast<void>(read_all(MostlyZeros(size, {}), limits::digest_list_bytes));
+  };
+  expect_within([&] { read(limits::digest_list_bytes); });
+  expect_past([&] { read(limits::digest_list_bytes + 1); });
+}
+
+// No cap on a file, but on what is held at a time.
+TEST(Cap, copy_chunk) {
+  std::size_t largest = 0, pieces = 0;
+  stream_all(MostlyZeros(3 * limits::copy_chunk + 1, {}), [&](std::span<const std::byte> bytes) {
+    largest = std::max(largest, bytes.size());
+    ++pieces;
+  });
+  EXPECT_EQ(largest, limits::copy_chunk);
+  EXPECT_EQ(pieces, 4U);
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,94 @@
+#include "caps/caps_testing.h"
+#include "ckpt/limits.h"
+#include "formats/torch_files.h"
+#include "model/walk.h"
+#include "ops/tensor_bytes.h"
+
+namespace ckpt {
+namespace {
+
+using caps_testing::expect_past;
+using caps_testing::expect_within;
+using torch_testing::storage;
+using torch_testing::tensor;
+
+void read_tensor(std::size_t dimensions) {
+  const std::vector<std::int64_t> ones(dimensions, 1);
+  static_cast<void>(torch_testing::checkpoint_of(tensor(storage(), ones, ones)));
+}
+
+TEST(Cap, tensor_dimensions) {
+  expect_within([] { read_tensor(limits::tensor_dimensions); });
+  expect_past([] { read_tensor(limits::tensor_dimensions + 1); });
+}
+
+/// A list that holds `tensors` tensors, and the first of them again until there are `names` names.
+void name_tensors(std::size_t tensors, std::size_t names) {
+  py::Code code = "](" + py::put(torch_testing::weight(), 7);
+  for (std::size_t i = 1; i < tensors; ++i) code += torch_testing::weight();
+  for (std::size_t i = tensors; i < names; ++i) code += py::get(7);
+  static_cast<void>(tensor_names(torch_testing::checkpoint_of(code + "e")));
+}
+
+TEST(Cap, tensor_names) {
+  const std::size_t most = limits::tensor_names + limits::names_a_tensor;
+  expect_within([&] { name_tensors(1, most); });
+  expect_past([&] { name_tensors(1, most + 1); });
+}
+
+TEST(Cap, names_a_tensor) {
+  const std::size_t most = limits::tensor_names + 5 * limits::names_a_tensor;
+  expect_within([&] { name_tensors(5, most); });
+  expect_past([&] { name_tensors(5, most + 1); });
+}
+
+// Names of 256 MiB would be held twice: the walk is given another cap.
+TEST(Cap, tensor_name_bytes) {
+  EXPECT_EQ(NameCaps().name_bytes, limits::tensor_name_bytes);
+  NameCaps caps;
+  caps.name_bytes = 7;
+  const auto name = [&](const std::string& second) {
+    const auto checkpoint = torch_testing::checkpoint_of(
+        py::dict({{py::str("abc"), torch_testing::weight()}, {py::str(second), torch_testing::weight()}}));
+    static_cast<void>(tensor_names_within(checkpoint, nullptr, caps));
+  };
+  expect_within([&] { name("defg"); });
+  expect_past([&] { name("defgh"); });
+}
+
+// 64 Mi steps take seconds (tests/bad has a file that asks for them): the walk is given another cap.
+TEST(Cap, walk_steps) {
+  EXPECT_EQ(NameCaps().steps, limits::walk_steps);
+  NameCaps caps;
+  caps.steps = 3;  // the list, and two of its items
+  const auto walk = [&](const std::vector<py::Code>& more) {
+    std::vector<py::Code> items{torch_testing::weight(), py::none()};
+    items.insert(items.end(), more.begin(), more.end());
+    static_cast<void>(tensor_names_within(torch_testing::checkpoint_of(py::list(items)), nullptr, caps));
+  };
+  expect_within([&] { walk({}); });
+  expect_past([&] { walk({py::none()}); });
+}
+
+void expand(std::uint64_t elements, std::uint64_t storage_bytes) {
+  TensorInfo info;
+  info.dtype = DType::uint8;
+  info.shape = {static_cast<std::int64_t>(elements)};
+  info.stride = {0};
+  Storage storage;
+  storage.nbytes = storage_bytes;
+  check_expansion("w", info, storage);
+}
+
+TEST(Cap, expansion_floor) {
+  expect_within([] { expand(limits::expansion_floor, 1); });
+  expect_past([] { expand(limits::expansion_floor + 1, 1); });
+}
+
+TEST(Cap, expansion_ratio) {
+  expect_within([] { expand(limits::expansion_ratio * limits::gib, limits::gib); });
+  expect_past([] { expand(limits::expansion_ratio * limits::gib + 1, limits::gib); });
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <cstring>
+
+#include "caps/caps_testing.h"
+#include "ckpt/limits.h"
+#include "format.h"
+#include "formats/torch_files.h"
+#include "pickle/literals.h"
+#include "pickle/machine.h"
+#include "pickle/machine_state.h"
+#include "pickle/memo.h"
+
+namespace ckpt {
+namespace {
+
+using caps_testing::expect_past;
+using caps_testing::expect_within;
+
+/// A pickle of `size` bytes that makes one value and puts it into the memo again and again, in lines of 1 MiB: nothing
+/// but the bytes grows.
+class LongPickle final : public ByteSource {
+ public:
+  explicit LongPickle(std::uint64_t size) : ByteSource("long.pkl"), size_(size) {}
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (offset >= size_) return 0;
+    out = out.first(std::min<std::uint64_t>(out.size(), size_ - offset));
+    std::memset(out.data(), '0', out.size());
+    const auto put = [&](std::uint64_t at, char c) {
+      if (at >= offset && at < offset + out.size()) out[at - offset] = static_cast<std::byte>(c);
+    };
+    put(0, '\x80'), put(1, '\2'), put(2, 'N');
+    for (std::uint64_t line = 3 + (offset < 3 ? 0 : (offset - 3) / line_size * line_size);
+         line < std::min(offset + out.size(), size_ - 1); line += line_size) {
+      put(line, 'p');
+      put(std::min(line + line_size, size_ - 1) - 1, '\n');
+    }
+    put(size_ - 1, '.');
+    return out.size();
+  }
+
+ private:
+  static constexpr std::uint64_t line_size = limits::mib;
+  std::uint64_t size_;
+};
+
+void scan(const ByteSource& source) {
+  pickle::Scanner scanner(source, 0);
+  while (scanner.next().code != pickle::STOP) continue;
+}
+
+void run(const std::string& code) {
+  ValueGraph graph;
+  static_cast<void>(pickle::run(*torch_testing::source_of(io_testing::bytes_of(code), "test.pkl"), 0, graph));
+}
+
+void run(const std::string& code, const pickle::MachineCaps& caps) {
+  const auto source = torch_testing::source_of(io_testing::bytes_of(code), "test.pkl");
+  ValueGraph graph;
+  static_cast<void>(pickle::Machine(*source, 0, graph, limits::pickle_bytes, caps).run());
+}
+
+// 2 GiB are scanned, and neither held nor run.
+TEST(Cap, pickle_bytes) {
+  expect_within([] { scan(LongPickle(limits::pickle_bytes)); });
+  expect_past([] { scan(LongPickle(limits::pickle_bytes + 1)); });
+}
+
+// 256 Mi values would take 16 GiB: the machine is given another cap.
+TEST(Cap, pickle_values) {
+  EXPECT_EQ(pickle::MachineCaps().values, limits::pickle_values);
+  pickle::MachineCaps caps;
+  caps.values = 3;
+  expect_within([&] { run("NNN.", caps); });
+  expect_past([&] { run("NNNN.", caps); });
+}
+
+// 128 Mi entries would take GiBs: the machine is given another cap.
+TEST(Cap, pickle_memo) {
+  EXPECT_EQ(pickle::MachineCaps().memo, limits::pickle_memo);
+  pickle::MachineCaps caps;
+  caps.memo = 3;
+  expect_within([&] { run("Np1\np2\np4000000000\np1\n.", caps); });
+  expect_past([&] { run("Np1\np2\np4000000000\np3\n.", caps); });
+}
+
+TEST(Cap, pickle_line) {
+  expect_within([] { run("V" + std::string(limits::pickle_line, 'x') + "\n."); });
+  expect_past([] { run("V" + std::string(limits::pickle_line + 1, 'x') + "\n."); });
+}
+
+TEST(Cap, integer_digits) {
+  expect_within([] { run("L" + std::string(limits::integer_digits, '9') + "L\n."); });
+  expect_past([] { run("L" + std::string(limits::integer_digits + 1, '9') + "L\n."); });
+  expect_within([] { static_cast<void>(pickle::bytes_to_decimal(std::string(limits::integer_digits, '\1'))); });
+  expect_past([] { static_cast<void>(pickle::bytes_to_decimal(std::string(limits::integer_digits + 1, '\1'))); });
+}
+
+// The cap that a file's size sets is a function of it, and readers keep to what they are given.
+TEST(Cap, pickle_floor) {
+  EXPECT_EQ(limits::pickle_cap(0), limits::pickle_floor);
+  const torch_testing::ZipFile file{.object = py::str(std::string(1000, 'x'))};  // longer than the archive's directory
+  const std::uint64_t size = py::pickle(file.object, 2).size();
+  const auto read = [&](std::uint64_t cap) {
+    static_cast<void>(find_format("torch")->read(torch_testing::source_of(bytes_of(file)), {.pickle_cap = cap}));
+  };
+  expect_within([&] { read(size); });
+  expect_past([&] { read(size - 1); });
+}
+
+TEST(Cap, pickle_ratio) {
+  EXPECT_EQ(limits::pickle_cap(1), limits::pickle_floor + limits::pickle_ratio);
+  EXPECT_EQ(limits::pickle_cap(1000), limits::pickle_floor + 1000 * limits::pickle_ratio);
+  EXPECT_EQ(limits::pickle_cap((limits::pickle_bytes - limits::pickle_floor) / limits::pickle_ratio),
+            limits::pickle_bytes);
+  EXPECT_EQ(limits::pickle_cap(UINT64_MAX), limits::pickle_bytes);
+  const torch_testing::LegacyFile file{.object = torch_testing::tensor(torch_testing::legacy_storage(), {4}, {1})};
+  const std::uint64_t size = py::pickle(file.object, 2).size();  // the longest of the file's pickles
+  const auto read = [&](std::uint64_t cap) {
+    static_cast<void>(find_format("torch-legacy")->read(torch_testing::source_of(bytes_of(file)), {.pickle_cap = cap}));
+  };
+  expect_within([&] { read(size); });
+  expect_past([&] { read(size - 1); });
+}
+
+}  // namespace
+}  // namespace ckpt
