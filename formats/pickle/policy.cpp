@@ -5,7 +5,7 @@
 
 #include "pickle/dangerous_modules.h"
 #include "pickle/known_names.h"
-#include "pickle/python_names.h"
+#include "model/python_names.h"
 
 namespace ckpt {
 namespace {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <tuple>
 
 #include "ckpt/checkpoint.h"
@@ -8,75 +7,27 @@
 #include "ckpt/ops.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "ops/dense_tensor.h"
 #include "ops/root.h"
 #include "ops/tensor_bytes.h"
 
 namespace ckpt {
 namespace {
 
-/// A dense tensor to hash: a tensor of the file, or a part of a sparse one.
-struct Job {
-  std::string name;
-  const Tensor* tensor = nullptr;
-  TensorInfo placed;        ///< how it lies in the whole of its storage
-  std::uint64_t begin = 0;  ///< of its bytes in the storage
-};
-
 /// Storage by storage, each forward; equal views stand side by side.
-auto reading_order(const Job& job) {
+auto reading_order(const DenseTensor& job) {
   const TensorInfo& info = job.placed;
   return std::tie(*job.tensor->storage, job.begin, info.dtype, info.shape, info.stride, info.conjugate, info.negative);
 }
 
-bool is_meta(const Checkpoint& checkpoint, const Tensor& tensor) {
-  if (!tensor.storage) return tensor.device == "meta";
-  const Storage& storage = checkpoint.storages[*tensor.storage];
-  return storage.location == "meta" && !storage.bytes;
-}
-
-/// The job for a dense tensor; none for a meta tensor.
-std::optional<Job> job_for(const Checkpoint& checkpoint, std::string name, const Tensor& tensor) {
-  if (tensor.storage && *tensor.storage >= checkpoint.storages.size()) {
-    throw Error(ErrorCode::corrupt, "tensor '" + name + "' lies in storage " + std::to_string(*tensor.storage))
-        .expected("one of " + std::to_string(checkpoint.storages.size()));
-  }
-  if (is_meta(checkpoint, tensor)) return std::nullopt;
-  if (!tensor.storage) {
-    throw Error(ErrorCode::unsupported, "tensor '" + name + "' has no storage (it is held as a numpy array)")
-        .expected("tensors in storages");
-  }
-  TensorInfo placed = packed(tensor.info);
-  placed.offset += static_cast<std::int64_t>(tensor.view_offset);
-  check_expansion(name, placed, checkpoint.storages[*tensor.storage]);
-  const std::uint64_t begin = static_cast<std::uint64_t>(placed.offset) * dtype_size(placed.dtype);
-  return Job{std::move(name), &tensor, std::move(placed), begin};
-}
-
-/// A tensor and what it is made of, in file order.
-void add_jobs(const Checkpoint& checkpoint, std::string name, const Tensor& tensor, std::vector<Job>& jobs) {
-  std::vector<std::pair<std::string, const Tensor*>> open;
-  open.emplace_back(std::move(name), &tensor);
-  while (!open.empty()) {
-    auto [path, next] = std::move(open.back());
-    open.pop_back();
-    if (next->parts.empty()) {
-      if (auto job = job_for(checkpoint, std::move(path), *next)) jobs.push_back(std::move(*job));
-      continue;
-    }
-    for (auto part = next->parts.rbegin(); part != next->parts.rend(); ++part) {
-      open.emplace_back(path.empty() ? part->name : path + "." + part->name, &part->tensor);
-    }
-  }
-}
-
-std::vector<Job> jobs_below(const Checkpoint& checkpoint, const std::string& root) {
-  std::vector<Job> jobs;
+std::vector<DenseTensor> jobs_below(const Checkpoint& checkpoint, const std::string& root) {
+  std::vector<DenseTensor> jobs;
   bool any = false;
   for (const NamedTensor& named : tensor_names(checkpoint)) {
     const auto name = name_below(root, named.name);
     if (!name) continue;
     any = true;
-    add_jobs(checkpoint, std::string(*name), *named.tensor, jobs);
+    add_dense_tensors(checkpoint, std::string(*name), *named.tensor, jobs);
   }
   if (!any && !root.empty()) {
     throw Error(ErrorCode::invalid_argument, "no tensor lies below '" + root + "'")
@@ -94,7 +45,7 @@ bool is_whole_storage(const Storage& storage, const TensorInfo& placed) {
 
 /// `first`: of its storage. Then the storage's recorded checksum is compared too, in the same reading where the tensor
 /// is the whole of it.
-std::string sha256_of(const Checkpoint& checkpoint, const Job& job, bool first) {
+std::string sha256_of(const Checkpoint& checkpoint, const DenseTensor& job, bool first) {
   const Storage& storage = checkpoint.storages[*job.tensor->storage];
   Sha256 hash;
   const auto update = [&](std::span<const std::byte> bytes) { hash.update(bytes); };
@@ -113,14 +64,14 @@ std::string sha256_of(const Checkpoint& checkpoint, const Job& job, bool first) 
 }
 
 /// In the order of `jobs`; each view is read once, however many names it has.
-std::vector<std::string> hash_all(const Checkpoint& checkpoint, const std::vector<Job>& jobs) {
+std::vector<std::string> hash_all(const Checkpoint& checkpoint, const std::vector<DenseTensor>& jobs) {
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return reading_order(jobs[a]) < reading_order(jobs[b]); });
   std::vector<std::string> hashes(jobs.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const Job& job = jobs[order[i]];
+    const DenseTensor& job = jobs[order[i]];
     if (i > 0 && reading_order(jobs[order[i - 1]]) == reading_order(job)) {
       hashes[order[i]] = hashes[order[i - 1]];
     } else {
@@ -131,7 +82,7 @@ std::vector<std::string> hash_all(const Checkpoint& checkpoint, const std::vecto
   return hashes;
 }
 
-std::string total_line(const std::string& sha256, const Job& job) {
+std::string total_line(const std::string& sha256, const DenseTensor& job) {
   const TensorInfo& info = job.tensor->info;
   std::string line = sha256 + " " + std::string(dtype_name(info.dtype)) + " [";
   for (std::size_t i = 0; i < info.shape.size(); ++i) line += (i == 0 ? "" : ",") + std::to_string(info.shape[i]);
@@ -142,7 +93,7 @@ std::string total_line(const std::string& sha256, const Job& job) {
 
 CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root) {
   try {
-    const std::vector<Job> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));
+    const std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));
     std::vector<std::string> hashes = hash_all(checkpoint, jobs);
     finish_reading(checkpoint);
     CheckpointDigest result;

@@ -1,0 +1,56 @@
+#include "ops/dense_tensor.h"
+
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ops/tensor_bytes.h"
+
+namespace ckpt {
+namespace {
+
+bool is_meta(const Checkpoint& checkpoint, const Tensor& tensor) {
+  if (!tensor.storage) return tensor.device == "meta";
+  const Storage& storage = checkpoint.storages[*tensor.storage];
+  return storage.location == "meta" && !storage.bytes;
+}
+
+}  // namespace
+
+std::string part_name(const std::string& name, const std::string& part) {
+  return name.empty() ? part : name + "." + part;
+}
+
+std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::string name, const Tensor& tensor) {
+  if (tensor.storage && *tensor.storage >= checkpoint.storages.size()) {
+    throw Error(ErrorCode::corrupt, "tensor '" + name + "' lies in storage " + std::to_string(*tensor.storage))
+        .expected("one of " + std::to_string(checkpoint.storages.size()));
+  }
+  if (is_meta(checkpoint, tensor)) return std::nullopt;
+  if (!tensor.storage) {
+    throw Error(ErrorCode::unsupported, "tensor '" + name + "' has no storage (it is held as a numpy array)")
+        .expected("tensors in storages");
+  }
+  TensorInfo placed = packed(tensor.info);
+  placed.offset += static_cast<std::int64_t>(tensor.view_offset);
+  check_expansion(name, placed, checkpoint.storages[*tensor.storage]);
+  const std::uint64_t begin = static_cast<std::uint64_t>(placed.offset) * dtype_size(placed.dtype);
+  return DenseTensor{std::move(name), &tensor, std::move(placed), begin};
+}
+
+void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Tensor& tensor,
+                       std::vector<DenseTensor>& dense) {
+  std::vector<std::pair<std::string, const Tensor*>> open;
+  open.emplace_back(std::move(name), &tensor);
+  while (!open.empty()) {
+    auto [path, next] = std::move(open.back());
+    open.pop_back();
+    if (next->parts.empty()) {
+      if (auto found = dense_tensor(checkpoint, std::move(path), *next)) dense.push_back(std::move(*found));
+      continue;
+    }
+    for (auto part = next->parts.rbegin(); part != next->parts.rend(); ++part)
+      open.emplace_back(part_name(path, part->name), &part->tensor);
+  }
+}
+
+}  // namespace ckpt

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+
+namespace ckpt {
+
+/// A tensor whose elements lie in one storage: a tensor of the file, or a part of a sparse one.
+struct DenseTensor {
+  std::string name;
+  const Tensor* tensor = nullptr;  ///< owned by the checkpoint
+  TensorInfo placed;               ///< how it lies in the whole of its storage
+  std::uint64_t begin = 0;         ///< of its bytes in the storage
+};
+
+/// None for a meta tensor, which has no bytes. Throws Error, naming the tensor: unsupported (held as a numpy array),
+/// corrupt, limit_exceeded (a view that expands past ckpt/limits.h).
+std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::string name, const Tensor& tensor);
+
+/// Adds the tensor or, for one of parts, what it is made of, as NAME.indices, NAME.values …, in file order.
+void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Tensor& tensor,
+                       std::vector<DenseTensor>& dense);
+
+/// "NAME.PART"; the part alone where the name is empty.
+std::string part_name(const std::string& name, const std::string& part);
+
+}  // namespace ckpt
