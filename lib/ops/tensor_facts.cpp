@@ -44,6 +44,11 @@ class FactReader {
     ChildCollector(values_, facts_.children).add("w", label, arguments[at]);
   }
 
+  void add_state(Arguments arguments, std::size_t at) {
+    if (at >= arguments.size() || values_.kind(arguments[at]) == ValueKind::none) return;
+    ChildCollector(values_, facts_.children).add_state(arguments[at]);
+  }
+
   /// Nearly always an empty OrderedDict, which older calls leave out.
   void add_hooks(Arguments arguments, std::size_t at) {
     if (at >= arguments.size()) return;
@@ -63,7 +68,7 @@ class FactReader {
     if (name != "torch._tensor._rebuild_from_type_v2") return read_arguments(name, arguments);
     if (arguments.size() < 3) return no_value;
     set_type(views_.global_name(arguments[1]));
-    add("state", arguments, 3);
+    add_state(arguments, 3);
     return read_arguments(views_.global_name(arguments[0]), tuple(arguments[2]));
   }
 
@@ -74,7 +79,7 @@ class FactReader {
       set_type("torch.nn.parameter.Parameter");
       set_grad(arguments, 1);
       add_hooks(arguments, 2);
-      add("state", arguments, 3);
+      add_state(arguments, 3);
       return first;
     }
     if (call == "Parameter" || call == "Buffer" || call == "Variable") {

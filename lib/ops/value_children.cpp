@@ -30,6 +30,15 @@ char plain_key(ValueKind kind) {
 
 }  // namespace
 
+std::vector<ValueId> appended_to(const ValueGraph& values, ValueId id) {
+  std::vector<ValueId> appended;
+  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
+    const auto items = values.items(values.effect(handle));
+    if (values.effect(handle).kind == EffectKind::append) appended.insert(appended.end(), items.begin(), items.end());
+  }
+  return appended;
+}
+
 void ChildCollector::add_positions(std::span<const ValueId> items) {
   std::size_t position = 0;
   for (const ViewChild& child : children_)  // they go on after a call's arguments, as in the names of tensors
@@ -75,7 +84,6 @@ void ChildCollector::add_attributes(ValueId mapping) {
   }
 }
 
-/// The state given to BUILD: a dict of attributes, or (dict or None, dict of slots), as copyreg's protocol has it.
 void ChildCollector::add_state(ValueId state) {
   if (is_mapping(values_, state)) return add_attributes(state);
   const auto items = values_.items(state);
@@ -91,13 +99,11 @@ void ChildCollector::add_state(ValueId state) {
 }
 
 void ChildCollector::add_effects(ValueId id, bool keys_are_in) {
-  std::vector<ValueId> appended;
   for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next) {
     const Effect& effect = values_.effect(handle);
     const auto items = values_.items(effect);
     switch (effect.kind) {
       case EffectKind::append:
-        appended.insert(appended.end(), items.begin(), items.end());
         break;
       case EffectKind::add_items:
         add_members(items);
@@ -110,7 +116,8 @@ void ChildCollector::add_effects(ValueId id, bool keys_are_in) {
         break;
     }
   }
-  add_positions(appended);
+  const auto appended = appended_to(values_, id);
+  if (!appended.empty()) add_positions(appended);
 }
 
 }  // namespace ckpt

@@ -25,7 +25,9 @@ def main():
     import checks
     import content
     import devices
+    import diffs
     import hand
+    import loading
     import pickles
     import prefixes
     import roundtrip
@@ -47,6 +49,8 @@ def main():
         hand.streams,
         hand.python2_strings,
         hand.discarded_calls,
+        *diffs.GROUPS,
+        *loading.GROUPS,
         *pickles.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
