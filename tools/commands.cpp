@@ -18,9 +18,8 @@ namespace {
 
 // In the order in which help lists them.
 constexpr std::array<const Command*, 9> table{
-    &inspect_command, &convert_command, &strip_prefix_command, &add_prefix_command,
-    &verify_command,  &digest_command,  &diff_command,         &check_command,
-    &formats_command,
+    &inspect_command, &convert_command, &strip_prefix_command, &add_prefix_command, &verify_command,
+    &digest_command,  &diff_command,    &check_command,        &formats_command,
 };
 
 constexpr std::string_view version_line = "ckpt " CKPT_VERSION "\n";

@@ -11,9 +11,8 @@ namespace {
 /// True where `path`, which ends in a dot or is empty, leads to a state dict.
 bool leads_to_state_dict(const Checkpoint& checkpoint, const std::string& path) {
   const auto dicts = find_state_dicts(checkpoint);
-  return std::any_of(dicts.begin(), dicts.end(), [&](const StateDict& dict) {
-    return dict.path.empty() ? path.empty() : path == dict.path + ".";
-  });
+  return std::any_of(dicts.begin(), dicts.end(),
+                     [&](const StateDict& dict) { return dict.path.empty() ? path.empty() : path == dict.path + "."; });
 }
 
 std::string root_command(const std::string& file, const std::string& path) {

@@ -150,11 +150,10 @@ std::string summary(const DiffReport& report) {
 
 std::string diff_text(const DiffReport& report, bool quiet) {
   const CheckpointDiff& diff = report.diff;
-  std::string out = lone_text(diff.only_a, report.file_a) + lone_text(diff.only_b, report.file_b) +
-                    renamed_text(report) + tensors_text(diff.tensors) +
-                    changes_text("dtype", diff.tensors, &TensorDifference::dtype) +
-                    changes_text("device", diff.tensors, &TensorDifference::device) + sharing_text(report) +
-                    other_text(report);
+  std::string out =
+      lone_text(diff.only_a, report.file_a) + lone_text(diff.only_b, report.file_b) + renamed_text(report) +
+      tensors_text(diff.tensors) + changes_text("dtype", diff.tensors, &TensorDifference::dtype) +
+      changes_text("device", diff.tensors, &TensorDifference::device) + sharing_text(report) + other_text(report);
   if (quiet) return out;
   out += remarks_text(diff.reordered);
   if (diff.same()) return out + "no difference: " + summary(report) + "\n";

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "model/python_names.h"
 #include "pickle/dangerous_modules.h"
 #include "pickle/known_names.h"
-#include "model/python_names.h"
 
 namespace ckpt {
 namespace {

@@ -30,8 +30,8 @@ auto in_file_of(const DiffSide& side, Work&& work) {
   }
 }
 
-/// Compares pairs of tensors: what can be told from the pickle at once, the elements in run(), in the order in which the
-/// first file holds them, each pair once.
+/// Compares pairs of tensors: what can be told from the pickle at once, the elements in run(), in the order in which
+/// the first file holds them, each pair once.
 class TensorPairs {
  public:
   TensorPairs(const DiffSide& a, const DiffSide& b, const DiffOptions& options);
@@ -59,7 +59,7 @@ class TensorPairs {
   std::vector<Job> jobs_;
 };
 
-/// SHA-256 of the elements of a tensor, its parts in turn, together with dtype, layout and shape: for equal tensors.
+/// Equal for equal tensors, and hardly ever for others: dtype, layout, shape, and the CRC-32 of the elements.
 std::string content_of(const DiffSide& side, const NamedTensor& tensor);
 /// What content_of() takes beside the elements.
 std::string form_of(const Tensor& tensor);

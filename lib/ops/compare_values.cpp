@@ -123,7 +123,8 @@ void ValueComparison::add_numbers(std::span<const std::byte> a, std::span<const 
     if (equal && !rules_.bits) continue;
     const auto bits_a = a.subspan(i * size_a_, size_a_), bits_b = b.subspan(i * size_b_, size_b_);
     if (rules_.bits && std::memcmp(bits_a.data(), bits_b.data(), size_a_) == 0) continue;
-    const bool nan_a = std::isnan(x[at]) || std::isnan(imaginary_x), nan_b = std::isnan(y[at]) || std::isnan(imaginary_y);
+    const bool nan_a = std::isnan(x[at]) || std::isnan(imaginary_x),
+               nan_b = std::isnan(y[at]) || std::isnan(imaginary_y);
     if (!rules_.bits && nan_a && nan_b) continue;
     const T error = equal      ? T(0)
                     : complex_ ? std::hypot(x[at] - y[at], imaginary_x - imaginary_y)

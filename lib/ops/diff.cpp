@@ -17,9 +17,9 @@
 namespace ckpt {
 namespace {
 
-/// Two tensors that are the same one of both files. `name_b` is another one where it was renamed.
+/// Two tensors that are the same one of both files, under its name in the first.
 struct Match {
-  std::string name, name_b;
+  std::string name;
   const Tensor* a;
   const Tensor* b;
 };
@@ -73,6 +73,8 @@ class Differ {
  private:
   void match_names();
   void find_renames();
+  std::unordered_set<std::string> unequal_names(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
+                                                const std::vector<std::pair<std::size_t, std::size_t>>& pairs) const;
   void compare_others();
   void compare_unnamed(const OtherValues::Unnamed& pair);
   void compare_sharing(bool shared_in_a);
@@ -105,7 +107,7 @@ void Differ::match_names() {
       continue;
     }
     common.insert(named.name);
-    matches_.push_back({named.name, named.name, named.tensor, found->second});
+    matches_.push_back({named.name, named.tensor, found->second});
     pairs_.add(named.name, *named.tensor, *found->second);
   }
   for (const NamedTensor& named : names_b_)
@@ -124,14 +126,17 @@ void Differ::find_renames() {
     return found;
   };
   const auto in_a = with_form(lone_a_, forms_b), in_b = with_form(lone_b_, forms_a);
+  const auto pairs = match_renames(candidates(a_, in_a), candidates(b_, in_b));
+  const auto unequal = unequal_names(in_a, in_b, pairs);
   std::unordered_set<std::string_view> renamed_a, renamed_b;
-  for (const auto& [place_a, place_b] : match_renames(candidates(a_, in_a), candidates(b_, in_b))) {
+  for (const auto& [place_a, place_b] : pairs) {
     const NamedTensor& from = in_a[place_a];
     const NamedTensor& to = in_b[place_b];
+    if (unequal.contains(from.name)) continue;
     found_.renamed.push_back({from.name, to.name});
     renamed_a.insert(from.name);
     renamed_b.insert(to.name);
-    matches_.push_back({from.name, to.name, from.tensor, to.tensor});
+    matches_.push_back({from.name, from.tensor, to.tensor});
     pairs_.add(from.name, *from.tensor, *to.tensor, true);
   }
   found_.prefix = common_change(found_.renamed);
@@ -139,6 +144,23 @@ void Differ::find_renames() {
     if (!renamed_a.contains(named.name)) found_.only_a.push_back({named.name, named.tensor});
   for (const NamedTensor& named : lone_b_)
     if (!renamed_b.contains(named.name)) found_.only_b.push_back({named.name, named.tensor});
+}
+
+/// Names in `a` of pairs that are not equal after all: a checksum proves nothing.
+std::unordered_set<std::string> Differ::unequal_names(
+    const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
+    const std::vector<std::pair<std::size_t, std::size_t>>& pairs) const {
+  DiffOptions by_bits;
+  by_bits.ignore_devices = true;
+  TensorPairs comparison(a_, b_, by_bits);
+  for (const auto& [place_a, place_b] : pairs) comparison.add(a[place_a].name, *a[place_a].tensor, *b[place_b].tensor);
+  comparison.run();
+  std::unordered_set<std::string> names;
+  for (const TensorDifference& difference : comparison.take()) {
+    names.insert(difference.name);
+    names.insert(difference.name.substr(0, difference.name.rfind('.')));  // of which it may be a part
+  }
+  return names;
 }
 
 void Differ::compare_others() {
@@ -153,8 +175,7 @@ void Differ::compare_others() {
   for (auto met = others.take_unnamed(); !met.empty(); met = others.take_unnamed()) {
     for (const OtherValues::Unnamed& pair : met) {
       compare_unnamed(pair);
-      if (pair.tensor_a != nullptr)
-        others.compare_facts(pair.path, pair.a, pair.b, options_.ignore_other);
+      if (pair.tensor_a != nullptr) others.compare_facts(pair.path, pair.a, pair.b, options_.ignore_other);
     }
   }
   pairs_.run();

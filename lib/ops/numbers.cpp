@@ -25,9 +25,9 @@ float from_float16(std::uint16_t bits) {
 
 /// What distinguishes the 8-bit floats (c10/util/Float8_*.h).
 struct Float8 {
-  int mantissa;     ///< bits
-  int bias;         ///< of the exponent
-  bool infinities;  ///< the largest exponent is for infinity and NaN, as in IEEE 754
+  int mantissa;        ///< bits
+  int bias;            ///< of the exponent
+  bool infinities;     ///< the largest exponent is for infinity and NaN, as in IEEE 754
   bool unsigned_zero;  ///< the bits of -0 are the one NaN
 };
 
@@ -40,8 +40,9 @@ double from_float8(const Float8& format, unsigned bits) {
   const unsigned fraction = magnitude & ((1U << format.mantissa) - 1);
   const int largest = (0x7F >> format.mantissa);
   if (format.infinities && exponent == largest)
-    return fraction != 0 ? nan : negative ? -std::numeric_limits<double>::infinity()
-                                          : std::numeric_limits<double>::infinity();
+    return fraction != 0 ? nan
+           : negative    ? -std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::infinity();
   if (!format.infinities && !format.unsigned_zero && magnitude == 0x7F) return nan;
   const double significand = exponent == 0 ? fraction : fraction + (1U << format.mantissa);
   const double value = std::ldexp(significand, (exponent == 0 ? 1 : exponent) - format.bias - format.mantissa);

@@ -8,7 +8,8 @@
 
 namespace ckpt {
 
-/// True for dtypes whose elements are numbers: not for bits, packed floats and the sub-byte shells, which are only bits.
+/// True for dtypes whose elements are numbers: not for bits, packed floats and the sub-byte shells, which are only
+/// bits.
 bool is_numeric(DType dtype);
 bool is_complex(DType dtype);
 /// True for integers of any sign and size, bool and quantised ones: what is compared exactly.
@@ -16,8 +17,8 @@ bool is_integral(DType dtype);
 /// True for int64 and uint64, whose values a double cannot hold.
 bool needs_long_double(DType dtype);
 
-/// Elements as numbers: two for each element (real, imaginary) where `complex`, else one. `T`: double, which holds every
-/// value of every numeric dtype but the two above, or long double, which holds those too. Packed dtypes are given
+/// Elements as numbers: two for each element (real, imaginary) where `complex`, else one. `T`: double, which holds
+/// every value of every numeric dtype but the two above, or long double, which holds those too. Packed dtypes are given
 /// unpacked, a byte an element (unpack()). `out` has room for all.
 template <class T>
 void to_numbers(DType dtype, std::span<const std::byte> elements, bool complex, T* out);

@@ -202,8 +202,8 @@ void OtherValues::count_steps(std::uint64_t steps) {
 void OtherValues::count_path(const std::string& path) {
   path_bytes_ += path.size();
   if (path_bytes_ > limits::tensor_name_bytes)
-    throw Error(ErrorCode::limit_exceeded, "the paths of what differs take more than " +
-                                               std::to_string(limits::tensor_name_bytes) + " bytes")
+    throw Error(ErrorCode::limit_exceeded,
+                "the paths of what differs take more than " + std::to_string(limits::tensor_name_bytes) + " bytes")
         .in(a_.file);
 }
 

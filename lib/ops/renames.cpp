@@ -32,8 +32,8 @@ std::pair<std::string, std::string> likeliest_change(const std::vector<Candidate
     }
     if (!votes.empty()) break;
   }
-  const auto most = std::max_element(votes.begin(), votes.end(),
-                                     [](const auto& x, const auto& y) { return x.second < y.second; });
+  const auto most =
+      std::max_element(votes.begin(), votes.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
   return most == votes.end() ? std::pair<std::string, std::string>() : most->first;
 }
 
@@ -42,7 +42,9 @@ std::pair<std::string, std::string> likeliest_change(const std::vector<Candidate
 RenamedPrefix prefix_change(std::string_view a, std::string_view b) {
   std::size_t suffix = 0;  // of whole parts
   for (std::size_t i = 1; i <= std::min(a.size(), b.size()) && a[a.size() - i] == b[b.size() - i]; ++i) {
-    const auto begins_part = [i](std::string_view name) { return i == name.size() || name[name.size() - i - 1] == '.'; };
+    const auto begins_part = [i](std::string_view name) {
+      return i == name.size() || name[name.size() - i - 1] == '.';
+    };
     if (begins_part(a) && begins_part(b)) suffix = i;
   }
   a.remove_suffix(suffix);

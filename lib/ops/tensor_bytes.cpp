@@ -177,7 +177,10 @@ void check_expansion(std::string_view name, const TensorInfo& info, const Storag
 
 struct TensorStream::State {
   State(const Storage& storage, const TensorInfo& tensor, std::uint64_t bytes, std::uint64_t item_size)
-      : info(tensor), item(item_size), left(bytes), extent(extent_of(storage, tensor, item)),
+      : info(tensor),
+        item(item_size),
+        left(bytes),
+        extent(extent_of(storage, tensor, item)),
         axes(axes_of(tensor, item)) {
     const bool straight = axes.empty() || (axes.size() == 1 && axes.front().step == item);
     if (straight && !info.conjugate && !info.negative) {

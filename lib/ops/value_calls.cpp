@@ -58,7 +58,7 @@ void ViewBuilder::mapping_call(const std::string& name, Arguments arguments) {
   container(Family::mapping, name == "builtins.dict" ? "dict" : name);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (values_.kind(arguments[i]) == ValueKind::dict)
-      children_.add_mapping(arguments[i]);  // Counter({…})
+      children_.add_mapping(arguments[i]);                   // Counter({…})
     else if (values_.kind(arguments[i]) != ValueKind::list)  // Python 2's pairs are entries
       children_.add("r", std::to_string(i), arguments[i]);
   }

@@ -164,8 +164,7 @@ std::string ValueViews::text(ValueId id) const {
       if (values.kind(view.value) == ValueKind::big_integer) return big_integer_text(values.text(view.value));
       if (view.type == "global" || view.type == "extension") return shortened(view.type + " " + view.atom);
       if (view.type == "bytes") return shortened("b" + quote_string(characters));
-      if (view.type == "bytearray")
-        return shortened("bytearray(b" + quote_string(characters) + ")");
+      if (view.type == "bytearray") return shortened("bytearray(b" + quote_string(characters) + ")");
       if (view.type == "str") return shortened(quote_string(characters, false));
       return shortened(atom_repr(values, view.value));
     case ValueView::Family::object: {

@@ -61,7 +61,8 @@ struct RenamedTensor {
   std::string a, b;
 };
 
-/// Where all renamed tensors have the same part of their names exchanged: `lead` + `a` + rest became `lead` + `b` + rest.
+/// Where all renamed tensors have the same part of their names exchanged: `lead` + `a` + rest became `lead` + `b` +
+/// rest.
 struct RenamedPrefix {
   std::string lead, a, b;
 };
@@ -95,8 +96,8 @@ struct CheckpointDiff {
 };
 
 /// Compares. Reads both forward, a few MiB at a time; recorded checksums are compared on the way, so that damage is an
-/// error and no difference. The checkpoints must outlive the result. Throws Error, naming the file: what reading throws,
-/// limit_exceeded (ckpt/limits.h).
+/// error and no difference. The checkpoints must outlive the result. Throws Error, naming the file: what reading
+/// throws, limit_exceeded (ckpt/limits.h).
 CKPT_API CheckpointDiff diff(const Checkpoint& a, const Checkpoint& b, const DiffOptions& options = {});
 
 }  // namespace ckpt
