@@ -11,15 +11,21 @@ namespace ckpt {
 namespace {
 
 bool is_different(const TensorDifference& difference) {
-  return difference.shape || difference.dtype || difference.layout || difference.device || difference.values ||
+  return difference.shape || difference.dtype || difference.layout || difference.device ||
          !difference.not_compared.empty();
 }
 
 /// Storage by storage, each forward; equal pairs side by side.
-auto reading_order(const DenseTensor& tensor) {
-  const TensorInfo& info = tensor.placed;
-  return std::tie(*tensor.tensor->storage, tensor.begin, info.dtype, info.shape, info.stride, info.conjugate,
+auto reading_order(const Tensor& tensor) {
+  const TensorInfo& info = tensor.info;
+  return std::tie(tensor.storage, tensor.view_offset, info.offset, info.dtype, info.shape, info.stride, info.conjugate,
                   info.negative);
+}
+
+/// False for a meta tensor, and for one that is held as an array: that is compared with the other values.
+bool has_elements(const Checkpoint& checkpoint, const Tensor& tensor) {
+  return tensor.storage &&
+         (checkpoint.storages[*tensor.storage].bytes || checkpoint.storages[*tensor.storage].location != "meta");
 }
 
 template <class T>
@@ -68,33 +74,32 @@ void TensorPairs::add_dense(const std::string& name, const Tensor& a, const Tens
   const bool whole = a.parts.empty() && b.parts.empty();
   if (!options_.ignore_devices && !by_parts)
     difference.device = changed(device_of(a_.checkpoint, a), device_of(b_.checkpoint, b));
-  const bool comparable = whole && !difference.shape && !difference.layout && !same_content;
-  // An array in place of a storage is compared with the other values.
-  const auto held = [](const Tensor& tensor) { return !tensor.storage && tensor.device != "meta"; };
-  const std::size_t place = differences_.size();
-  if (comparable && !(held(a) && held(b))) {
-    auto dense_a = in_file_of(a_, [&] { return held(a) ? std::nullopt : dense_tensor(a_.checkpoint, name, a); });
-    auto dense_b = in_file_of(b_, [&] { return held(b) ? std::nullopt : dense_tensor(b_.checkpoint, name, b); });
-    if (dense_a.has_value() != dense_b.has_value())
+  const std::size_t place = places_++;
+  if (whole && !difference.shape && !difference.layout && !same_content) {
+    const bool in_a = has_elements(a_.checkpoint, a), in_b = has_elements(b_.checkpoint, b);
+    if (in_a != in_b)
       difference.not_compared = "only one of them has its elements in the file";
-    else if (dense_a)
+    else if (in_a)
       difference.not_compared = incomparable(a.info.dtype, b.info.dtype);
-    if (dense_a && dense_b && difference.not_compared.empty())
-      jobs_.push_back({place, std::move(*dense_a), std::move(*dense_b)});
+    if (in_a && in_b && difference.not_compared.empty()) jobs_.push_back({place, name, &a, &b});
   }
-  differences_.push_back(std::move(difference));
+  if (is_different(difference)) differences_.emplace(place, std::move(difference));
 }
 
 void TensorPairs::run() {
   std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& x, const Job& y) {
-    return std::tuple(reading_order(x.a), reading_order(x.b)) < std::tuple(reading_order(y.a), reading_order(y.b));
+    return std::tuple(reading_order(*x.a), reading_order(*x.b)) < std::tuple(reading_order(*y.a), reading_order(*y.b));
   });
+  std::optional<ValueDifference> values;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     const Job& job = jobs_[i];
-    auto& values = differences_[job.difference].values;
-    const bool again = i > 0 && reading_order(jobs_[i - 1].a) == reading_order(job.a) &&
-                       reading_order(jobs_[i - 1].b) == reading_order(job.b);
-    values = again ? differences_[jobs_[i - 1].difference].values : compare(job);
+    const bool again = i > 0 && reading_order(*jobs_[i - 1].a) == reading_order(*job.a) &&
+                       reading_order(*jobs_[i - 1].b) == reading_order(*job.b);
+    if (!again) values = compare(job);
+    if (!values) continue;
+    TensorDifference& difference = differences_[job.place];
+    difference.name = job.name;
+    difference.values = values;
   }
   jobs_.clear();
 }
@@ -105,17 +110,22 @@ std::optional<ValueDifference> TensorPairs::compare(const Job& job) {
       try {
         return work();
       } catch (Error& error) {
-        error.within("tensor '" + job.a.name + "'");
+        error.within("tensor '" + job.name + "'");
         throw;
       }
     });
   };
+  const auto dense_of = [&](const DiffSide& side, const Tensor& tensor) {
+    return in_file_of(side, [&] { return dense_tensor(side.checkpoint, job.name, tensor); });
+  };
+  const auto a = dense_of(a_, *job.a), b = dense_of(b_, *job.b);
+  if (!a || !b) return std::nullopt;
   const auto stream_of = [&](const DiffSide& side, const DenseTensor& tensor) {
     return at(side, [&] { return TensorStream(side.storages[*tensor.tensor->storage], tensor.placed); });
   };
-  TensorStream stream_a = stream_of(a_, job.a), stream_b = stream_of(b_, job.b);
-  const std::size_t size_a = dtype_size(job.a.placed.dtype), size_b = dtype_size(job.b.placed.dtype);
-  ValueComparison comparison(job.a.tensor->info, job.b.tensor->info, rules_);
+  TensorStream stream_a = stream_of(a_, *a), stream_b = stream_of(b_, *b);
+  const std::size_t size_a = dtype_size(a->placed.dtype), size_b = dtype_size(b->placed.dtype);
+  ValueComparison comparison(job.a->info, job.b->info, rules_);
   std::span<const std::byte> left_a, left_b;
   while (true) {
     if (left_a.empty()) left_a = at(a_, [&] { return stream_a.next(); });
@@ -130,8 +140,11 @@ std::optional<ValueDifference> TensorPairs::compare(const Job& job) {
 }
 
 std::vector<TensorDifference> TensorPairs::take() {
-  std::erase_if(differences_, [](const TensorDifference& difference) { return !is_different(difference); });
-  return std::move(differences_);
+  std::vector<TensorDifference> found;
+  found.reserve(differences_.size());
+  for (auto& [place, difference] : differences_) found.push_back(std::move(difference));
+  differences_.clear();
+  return found;
 }
 
 std::string form_of(const Tensor& tensor) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,8 +45,10 @@ class TensorPairs {
 
  private:
   struct Job {
-    std::size_t difference;
-    DenseTensor a, b;
+    std::size_t place;
+    std::string name;
+    const Tensor* a;
+    const Tensor* b;
   };
 
   void add_dense(const std::string& name, const Tensor& a, const Tensor& b, bool same_content);
@@ -55,7 +58,8 @@ class TensorPairs {
   const DiffSide& b_;
   DiffOptions options_;
   ValueRules rules_;
-  std::vector<TensorDifference> differences_;
+  std::size_t places_ = 0;
+  std::map<std::size_t, TensorDifference> differences_;  ///< by place, in the order of add()
   std::vector<Job> jobs_;
 };
 
