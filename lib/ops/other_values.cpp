@@ -93,22 +93,26 @@ void OtherValues::run() {
   while (!open_.empty()) {
     Open& top = open_.back();
     path_.resize(top.path_size);
-    if (top.next == top.pairs.size()) {
-      open_.pop_back();
-      continue;
-    }
-    const Pair& pair = top.pairs[top.next++];
+    const std::size_t next = top.next++;
     if (!path_.empty()) path_ += '.';
-    path_ += pair.label;
-    visit(pair.a, pair.b);
+    if (next < top.pairs.size()) {
+      path_ += top.pairs[next].label;
+      visit(top.pairs[next].a, top.pairs[next].b);
+    } else if (const std::size_t position = next - top.pairs.size(); position < top.elements_a.size()) {
+      path_ += std::to_string(position);
+      visit(top.elements_a[position], top.elements_b[position]);
+    } else {
+      open_.pop_back();
+    }
   }
 }
 
 void OtherValues::visit(ValueId a, ValueId b) {
   const bool leaves = is_leaf(a_.values, a) && is_leaf(b_.values, b);
   if (!leaves && !met_.insert(static_cast<std::uint64_t>(a) << 32 | b).second) return;
-  const ValueView view_a = views_a_.of(a), view_b = views_b_.of(b);
+  ValueView view_a = views_a_.of(a), view_b = views_b_.of(b);
   count_steps(view_a.children.size() + view_b.children.size() + 1);
+  count_steps(view_a.elements.size() + view_b.elements.size());
   count_steps((view_a.atom.size() + view_b.atom.size()) / bytes_a_step);
   ++found_.values_compared;
   if (view_a.family == view_b.family && (view_a.family == Family::tensor || view_a.family == Family::storage)) {
@@ -120,7 +124,10 @@ void OtherValues::visit(ValueId a, ValueId b) {
   if (!same_atom(view_a, view_b)) note(path_, text(views_a_, a), text(views_b_, b));
   const bool both_hold = view_a.family == view_b.family && view_a.family != Family::atom;
   if (!both_hold || (view_a.family == Family::object && view_a.type != view_b.type)) return;
-  open(view_a.children, view_b.children, view_a.family == Family::mapping);
+  if (view_a.family == Family::sequence)
+    open_elements(std::move(view_a.elements), std::move(view_b.elements));
+  else
+    open(view_a.children, view_b.children, view_a.family == Family::mapping);
 }
 
 void OtherValues::add_pair(const ViewChild& a, const ViewChild& b, std::vector<Pair>& pairs) const {
@@ -130,7 +137,7 @@ void OtherValues::add_pair(const ViewChild& a, const ViewChild& b, std::vector<P
 }
 
 void OtherValues::open(const std::vector<ViewChild>& a, const std::vector<ViewChild>& b, bool ordered) {
-  Open opened{path_.size(), {}, 0};
+  Open opened{path_.size(), {}, {}, {}, 0};
   if (same_matches(a, b)) {
     opened.pairs.reserve(a.size());
     for (std::size_t i = 0; i < a.size(); ++i) add_pair(a[i], b[i], opened.pairs);
@@ -139,6 +146,15 @@ void OtherValues::open(const std::vector<ViewChild>& a, const std::vector<ViewCh
     found_.reordered.push_back(path_);
   }
   open_.push_back(std::move(opened));
+}
+
+void OtherValues::open_elements(std::vector<ValueId> a, std::vector<ValueId> b) {
+  const std::size_t both = std::min(a.size(), b.size());
+  for (std::size_t i = both; i < a.size(); ++i) note_lone(std::to_string(i), a[i], true);
+  for (std::size_t i = both; i < b.size(); ++i) note_lone(std::to_string(i), b[i], false);
+  a.resize(both);
+  b.resize(both);
+  open_.push_back({path_.size(), {}, std::move(a), std::move(b), 0});
 }
 
 /// True where keys that both have stand in another order.
@@ -152,7 +168,7 @@ bool OtherValues::pair_by_match(const std::vector<ViewChild>& a, const std::vect
   for (const ViewChild& child : a) {
     const auto found = places.find(child.match);
     if (found == places.end()) {
-      note_lone(child, true);
+      note_lone(child.label, child.value, true);
       continue;
     }
     reordered = reordered || found->second < last;
@@ -161,19 +177,19 @@ bool OtherValues::pair_by_match(const std::vector<ViewChild>& a, const std::vect
     add_pair(child, b[found->second], pairs);
   }
   for (std::size_t i = 0; i < b.size(); ++i)
-    if (!taken[i]) note_lone(b[i], false);
+    if (!taken[i]) note_lone(b[i].label, b[i].value, false);
   return reordered;
 }
 
 /// A tensor that only one has is told by its name.
-void OtherValues::note_lone(const ViewChild& child, bool in_a) {
+void OtherValues::note_lone(const std::string& label, ValueId value, bool in_a) {
   const ValueViews& views = in_a ? views_a_ : views_b_;
-  if ((in_a ? named_a_ : named_b_).contains(child.value)) return;
-  std::string shown = text(views, child.value);
+  if ((in_a ? named_a_ : named_b_).contains(value)) return;
+  std::string shown = text(views, value);
   if (in_a)
-    note(below(child.label), std::move(shown), std::nullopt);
+    note(below(label), std::move(shown), std::nullopt);
   else
-    note(below(child.label), std::nullopt, std::move(shown));
+    note(below(label), std::nullopt, std::move(shown));
 }
 
 void OtherValues::note(std::string path, std::optional<std::string> a, std::optional<std::string> b) {
@@ -183,7 +199,7 @@ void OtherValues::note(std::string path, std::optional<std::string> a, std::opti
 
 std::string OtherValues::text(const ValueViews& views, ValueId id) {
   const ValueView view = views.of(id);
-  count_steps(view.children.size() + view.atom.size() / bytes_a_step);
+  count_steps(view.children.size() + view.elements.size() + view.atom.size() / bytes_a_step);
   return views.text(id);
 }
 

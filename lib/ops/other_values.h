@@ -38,10 +38,11 @@ class OtherValues {
     std::string label;
     ValueId a, b;
   };
-  /// A pair of containers whose children are being compared.
+  /// A pair of containers whose children are being compared: first the pairs, then elements by their positions.
   struct Open {
     std::size_t path_size;
     std::vector<Pair> pairs;
+    std::vector<ValueId> elements_a, elements_b;  ///< as many of both
     std::size_t next = 0;
   };
 
@@ -49,10 +50,11 @@ class OtherValues {
   void visit(ValueId a, ValueId b);
   /// Pairs the children of two values; `ordered`: another order is worth a remark.
   void open(const std::vector<ViewChild>& a, const std::vector<ViewChild>& b, bool ordered);
+  void open_elements(std::vector<ValueId> a, std::vector<ValueId> b);
   bool pair_by_match(const std::vector<ViewChild>& a, const std::vector<ViewChild>& b, std::vector<Pair>& pairs);
   void add_pair(const ViewChild& a, const ViewChild& b, std::vector<Pair>& pairs) const;
   void note(std::string path, std::optional<std::string> a, std::optional<std::string> b);
-  void note_lone(const ViewChild& child, bool in_a);
+  void note_lone(const std::string& label, ValueId value, bool in_a);
   [[nodiscard]] std::string below(const std::string& label) const;
   std::string text(const ValueViews& views, ValueId id);
   void count_path(const std::string& path);

@@ -87,8 +87,8 @@ ValueView ViewBuilder::build() {
     case ValueKind::list:
     case ValueKind::tuple:
       container(Family::sequence, kind == ValueKind::list ? "list" : "tuple");
-      children_.add_positions(values_.items(id));
-      children_.add_effects(id, false);
+      view_.elements.assign(values_.items(id).begin(), values_.items(id).end());
+      for (const ValueId item : appended_to(values_, id)) view_.elements.push_back(item);
       break;
     case ValueKind::set:
     case ValueKind::frozenset:
@@ -180,7 +180,7 @@ std::string ValueViews::text(ValueId id) const {
   }
   const auto is_item = [](const ViewChild& child) { return child.match.front() == 'k' || child.match.front() == 'p'; };
   const auto count = std::count_if(view.children.begin(), view.children.end(), is_item);
-  return view.type + " of " + std::to_string(count);
+  return view.type + " of " + std::to_string(static_cast<std::size_t>(count) + view.elements.size());
 }
 
 }  // namespace ckpt

@@ -29,6 +29,8 @@ struct ValueView {
   std::string atom;
   std::string_view text;
   std::vector<ViewChild> children;
+  /// Of a list or tuple, in place of children: it may be very long.
+  std::vector<ValueId> elements;
   ValueId value = no_value;  ///< what it is a view of, once wrappers without meaning are taken off
 };
 

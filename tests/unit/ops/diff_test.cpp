@@ -229,6 +229,39 @@ TEST(Diff, DeepNestingNeedsNoStack) {
   EXPECT_EQ(others(deep, deep), Names{});
 }
 
+/// What the error says, "compared" where there is none.
+std::string refused(const py::Code& a, const py::Code& b) {
+  try {
+    others(a, b);
+    return "compared";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::limit_exceeded);
+    return error.what();
+  }
+}
+
+TEST(Diff, StepsBeyondWhatTheFilesHoldAreRefused) {
+  // One list of many, again and again beside values of their own: each pair is new, and the list is looked at each
+  // time.
+  const std::size_t count = 5000;
+  py::Code again = py::put("](" + std::string(count, 'N') + "e", 0) + "0](", apart = "](";
+  for (std::size_t i = 0; i < count; ++i) again += py::get(0);
+  apart += std::string(count, 'N') + "e";
+  EXPECT_EQ(refused(again + "e", again + "e"), "compared");
+  EXPECT_NE(refused(again + "e", apart).find("steps"), std::string::npos);
+}
+
+TEST(Diff, PathsThatGrowWithTheSquareOfTheFilesAreRefused) {
+  const std::size_t depth = 20'000;
+  const auto nested = [&](const char* value) {
+    py::Code code = std::string(depth, ']');
+    for (std::size_t i = 0; i < depth; ++i) code += std::string(i == 0 ? "" : "a") + value + "a";
+    return code;
+  };
+  const py::Code a = nested("K\1"), b = nested("K\2");
+  EXPECT_NE(refused(a, b).find("paths"), std::string::npos);
+}
+
 /// Two spellings of one value.
 struct Spelling {
   const char* what;
