@@ -4,7 +4,7 @@
 
 namespace ckpt {
 
-/// Whether the allow-list holds this name; `module` as Python 3 calls it (see pickle/python_names.h).
+/// Whether the allow-list holds this name; `module` as Python 3 calls it (see model/python_names.h).
 bool is_known_name(std::string_view module, std::string_view name);
 
 }  // namespace ckpt

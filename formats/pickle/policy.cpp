@@ -4,9 +4,9 @@
 #include <array>
 #include <string>
 
+#include "model/python_names.h"
 #include "pickle/dangerous_modules.h"
 #include "pickle/known_names.h"
-#include "pickle/python_names.h"
 
 namespace ckpt {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "ckpt/error.h"
 #include "io/bytes.h"
+#include "model/python_names.h"
 #include "model/python_str.h"
 #include "pickle/literals.h"
 #include "pickle/opcodes.h"
-#include "pickle/python_names.h"
 
 namespace ckpt::pickle {
 namespace {

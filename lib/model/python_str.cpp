@@ -6,19 +6,27 @@
 
 namespace ckpt {
 
-std::string float_repr(double value) {
+namespace {
+
+template <class Float>
+std::string shortest(Float value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char digits[40];
-  const double magnitude = std::fabs(value);
+  const Float magnitude = std::fabs(value);
   // Python changes to an exponent below 1e-4 and from 1e16 on.
-  const bool plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
+  const bool plain = magnitude == 0 || (magnitude >= Float(1e-4) && magnitude < Float(1e16));
   const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
   const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value, format);
   std::string text(digits, end);
   if (plain && text.find('.') == std::string::npos) text += ".0";
   return text;
 }
+
+}  // namespace
+
+std::string float_repr(double value) { return shortest(value); }
+std::string float32_repr(float value) { return shortest(value); }
 
 std::string quote_string(std::string_view text, bool ascii) {
   const char quote = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';
@@ -42,8 +50,6 @@ std::string quote_string(std::string_view text, bool ascii) {
   return out + quote;
 }
 
-namespace {
-
 std::string atom_repr(const ValueGraph& values, ValueId id) {
   switch (values.kind(id)) {
     case ValueKind::none:
@@ -65,8 +71,6 @@ std::string atom_repr(const ValueGraph& values, ValueId id) {
       return "<object>";
   }
 }
-
-}  // namespace
 
 std::string python_str(const ValueGraph& values, ValueId id) {
   if (values.is_string(id)) return std::string(values.text(id));

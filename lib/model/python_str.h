@@ -9,9 +9,13 @@ namespace ckpt {
 
 /// The shortest decimal that reads as the same float, as Python's repr spells it ("1.0", "1e+16", "nan").
 std::string float_repr(double value);
+std::string float32_repr(float value);
 
 /// Python's repr of a string, quotes included: `ascii` as of bytes and Python 2's str, which show only ASCII as it is.
 std::string quote_string(std::string_view text, bool ascii = true);
+
+/// Python's repr of None, a bool, a number, a string, bytes, or a global's name; "<object>" for other kinds.
+std::string atom_repr(const ValueGraph& values, ValueId id);
 
 /// What Python's str() gives for a value that serves as a key: strings as they are, numbers, tuples as their repr. A
 /// value that only running code could print gives "<object>".

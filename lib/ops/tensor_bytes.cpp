@@ -151,37 +151,6 @@ std::size_t window_for(const std::vector<Axis>& axes, const Blocks& blocks, std:
   return stretch / sparse_ratio > blocks.rows * blocks.row ? sparse_window : limits::copy_chunk;
 }
 
-void stream_blocks(const Storage& storage, const TensorInfo& info, const Extent& extent, std::vector<Axis> axes,
-                   std::uint64_t item, const std::function<void(std::span<const std::byte>)>& consume) {
-  if (axes.empty()) axes.push_back({1, item, item});
-  const Blocks blocks = lay_out(axes, item);
-  StorageWindow window(storage, extent.end, window_for(axes, blocks, item));
-  std::vector<std::byte> buffer(static_cast<std::size_t>(blocks.rows * blocks.row));
-  std::vector<std::uint64_t> index(blocks.split, 0);
-  std::vector<Axis> box(axes.begin() + static_cast<std::ptrdiff_t>(blocks.split), axes.end());
-  const Axis split = box.front();
-  std::uint64_t base = extent.begin;
-  while (true) {
-    for (std::uint64_t done = 0; done < split.size; done += blocks.rows) {
-      box.front().size = std::min(blocks.rows, split.size - done);
-      const std::span<std::byte> block(buffer.data(), static_cast<std::size_t>(box.front().size * blocks.row));
-      gather(window, base + done * split.step, box, item, block);
-      if (info.conjugate || info.negative) resolve(info, block);
-      consume(block);
-    }
-    std::size_t axis = blocks.split;
-    while (axis > 0) {
-      --axis;
-      base += axes[axis].step;
-      if (++index[axis] < axes[axis].size) break;
-      base -= axes[axis].step * axes[axis].size;
-      index[axis] = 0;
-      if (axis == 0) return;
-    }
-    if (blocks.split == 0) return;
-  }
-}
-
 }  // namespace
 
 std::uint64_t logical_bytes(const TensorInfo& info) {
@@ -206,29 +175,90 @@ void check_expansion(std::string_view name, const TensorInfo& info, const Storag
       .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
 }
 
-void stream_tensor(const Storage& storage, const TensorInfo& info,
-                   const std::function<void(std::span<const std::byte>)>& consume) {
+struct TensorStream::State {
+  State(const Storage& storage, const TensorInfo& tensor, std::uint64_t bytes, std::uint64_t item_size)
+      : info(tensor),
+        item(item_size),
+        left(bytes),
+        extent(extent_of(storage, tensor, item)),
+        axes(axes_of(tensor, item)) {
+    const bool straight = axes.empty() || (axes.size() == 1 && axes.front().step == item);
+    if (straight && !info.conjugate && !info.negative) {
+      window.emplace(storage, extent.end, limits::copy_chunk);
+      return;
+    }
+    if (axes.empty()) axes.push_back({1, item, item});
+    blocks = lay_out(axes, item);
+    window.emplace(storage, extent.end, window_for(axes, blocks, item));
+    buffer.resize(static_cast<std::size_t>(blocks.rows * blocks.row));
+    index.assign(blocks.split, 0);
+  }
+
+  std::span<const std::byte> next_piece() {
+    auto bytes = window->from(extent.begin);
+    bytes = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left)));
+    extent.begin += bytes.size();
+    return bytes;
+  }
+
+  std::span<const std::byte> next_block() {
+    std::vector<Axis> box(axes.begin() + static_cast<std::ptrdiff_t>(blocks.split), axes.end());
+    const Axis split = box.front();
+    box.front().size = std::min(blocks.rows, split.size - rows_done);
+    const std::span<std::byte> block(buffer.data(), static_cast<std::size_t>(box.front().size * blocks.row));
+    gather(*window, extent.begin + rows_done * split.step, std::move(box), item, block);
+    if (info.conjugate || info.negative) resolve(info, block);
+    rows_done += blocks.rows;
+    if (rows_done >= split.size) step_outside();
+    return block;
+  }
+
+  /// One step along the axes outside the blocks.
+  void step_outside() {
+    rows_done = 0;
+    for (std::size_t axis = blocks.split; axis-- > 0;) {
+      extent.begin += axes[axis].step;
+      if (++index[axis] < axes[axis].size) return;
+      extent.begin -= axes[axis].step * axes[axis].size;
+      index[axis] = 0;
+    }
+  }
+
+  TensorInfo info;
+  std::uint64_t item;
+  std::uint64_t left;  ///< logical bytes not yet given
+  Extent extent;       ///< begins where the next piece, or the next row of blocks, does
+  std::vector<Axis> axes;
+  Blocks blocks;
+  std::optional<StorageWindow> window;
+  std::vector<std::byte> buffer;  ///< of a block; empty where the bytes come straight from the window
+  std::vector<std::uint64_t> index;
+  std::uint64_t rows_done = 0;
+};
+
+TensorStream::TensorStream(const Storage& storage, const TensorInfo& info) {
   if (info.layout != Layout::strided || info.stride.size() != info.shape.size()) {
     refuse_geometry(storage, "has " + std::to_string(info.stride.size()) + " strides for " +
                                  std::to_string(info.shape.size()) + " dimensions");
   }
-  std::uint64_t left = logical_bytes(info);
-  if (left == 0) return;
-  const std::uint64_t item = dtype_size(info.dtype);
-  const Extent extent = extent_of(storage, info, item);
-  std::vector<Axis> axes = axes_of(info, item);
-  const bool contiguous = axes.empty() || (axes.size() == 1 && axes.front().step == item);
-  if (!contiguous || info.conjugate || info.negative) {
-    return stream_blocks(storage, info, extent, std::move(axes), item, consume);
-  }
-  StorageWindow window(storage, extent.end, limits::copy_chunk);
-  for (std::uint64_t address = extent.begin; left > 0;) {
-    auto bytes = window.from(address);
-    bytes = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left)));
-    consume(bytes);
-    address += bytes.size();
-    left -= bytes.size();
-  }
+  if (const std::uint64_t bytes = logical_bytes(info); bytes > 0)
+    state_ = std::make_unique<State>(storage, info, bytes, dtype_size(info.dtype));
+}
+
+TensorStream::~TensorStream() = default;
+TensorStream::TensorStream(TensorStream&&) noexcept = default;
+
+std::span<const std::byte> TensorStream::next() {
+  if (!state_ || state_->left == 0) return {};
+  const auto piece = state_->buffer.empty() ? state_->next_piece() : state_->next_block();
+  state_->left -= piece.size();
+  return piece;
+}
+
+void stream_tensor(const Storage& storage, const TensorInfo& info,
+                   const std::function<void(std::span<const std::byte>)>& consume) {
+  TensorStream stream(storage, info);
+  for (auto piece = stream.next(); !piece.empty(); piece = stream.next()) consume(piece);
 }
 
 }  // namespace ckpt

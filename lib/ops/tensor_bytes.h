@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -19,10 +20,27 @@ CKPT_API std::uint64_t logical_bytes(const TensorInfo& info);
 /// Throws Error (limit_exceeded), naming the tensor.
 CKPT_API void check_expansion(std::string_view name, const TensorInfo& info, const Storage& storage);
 
-/// Hands the tensor's elements to `consume` in the order of their indices, contiguous and little-endian, in pieces of
-/// any size; conjugate and negative views resolved. Whatever strides it has, no more than a few MiB are held: what is
-/// not contiguous is gathered block by block, each block reading its part of the storage forward.
-/// Throws Error: corrupt (a shape, stride or offset that is negative or leaves the storage), and what reading throws.
+/// The tensor's elements in the order of their indices, contiguous and little-endian, in pieces of any size; conjugate
+/// and negative views resolved. Whatever strides it has, no more than a few MiB are held: what is not contiguous is
+/// gathered block by block, each block reading its part of the storage forward.
+class CKPT_API TensorStream {
+ public:
+  /// `storage` must outlive the stream. Throws Error: corrupt (a shape, stride or offset that is negative or leaves the
+  /// storage).
+  TensorStream(const Storage& storage, const TensorInfo& info);
+  ~TensorStream();
+  TensorStream(TensorStream&&) noexcept;
+
+  /// The next elements, whole ones, at least one; nothing at the end. Valid until the next call. Throws what reading
+  /// throws.
+  std::span<const std::byte> next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Hands all pieces of the tensor's stream to `consume`.
 CKPT_API void stream_tensor(const Storage& storage, const TensorInfo& info,
                             const std::function<void(std::span<const std::byte>)>& consume);
 

@@ -107,6 +107,50 @@ def trainer(device):
     }
 
 
+def pairs(to):
+    """Checkpoints to be compared with each other, or with one of the ordinary ones."""
+    import struct
+
+    def numbers(*values):
+        return Storage(len(values), record=struct.pack(f"<{len(values)}f", *values))
+
+    inf, nan = float("inf"), float("nan")
+    before = {
+        "same": Tensor([3]),
+        "w": Tensor([2, 3], storage=numbers(0, 1, 2, 3, 4, 5)),
+        "odd": Tensor([3], storage=numbers(1, nan, inf)),
+        "grown": Tensor([2]),
+        "moved": Tensor([2], device="cuda:0"),
+        "cast": Tensor([2], storage=numbers(1, 2)),
+        "gone": Tensor([4]),
+        "old name": Tensor([5], storage=numbers(9, 8, 7, 6, 5)),
+    }
+    after = {
+        "same": Tensor([3], storage=numbers(0, 1, 2)),
+        "w": Tensor([2, 3], storage=numbers(0, 1, 2, 3, 4.5, 5.25)),
+        "odd": Tensor([3], storage=numbers(1, 2, -inf)),
+        "grown": Tensor([3]),
+        "moved": Tensor([2]),
+        "cast": Tensor([2], "Double", storage=Storage(2, "Double", record=struct.pack("<2d", 1, 2))),
+        "new name": Tensor([5], storage=numbers(9, 8, 7, 6, 5)),
+        "new": Tensor([6]),
+    }
+    save_zip(to / "before.pt", {"model": state_dict(before), "epoch": 3, "lr": 0.1, "sizes": [1, 2], "tag": "a\x1b[31m"})
+    save_zip(to / "after.pt", {"lr": 0.1, "model": state_dict(after), "epoch": 4.0, "sizes": (1, 2, 3), "more": None})
+    apart = {"encoder.weight": Tensor([2, 3]), "decoder.weight": Tensor([2, 3], storage=numbers(0, 1, 2, 3, 4, 5))}
+    apart["decoder.t"] = Tensor([3, 2], storage=numbers(0, 3, 1, 4, 2, 5))
+    save_zip(to / "untied.pt", state_dict(apart))
+    save_zip(to / "many_a.pt", {f"value {i}": i for i in range(30)})
+    save_zip(to / "many_b.pt", {f"value {i}": i + 1 for i in range(30)})
+    save_zip(to / "escape_b.pt", state_dict({"red\x1b[31m\x07": Tensor([1], storage=numbers(5)), "new\nline": Tensor([2])}))
+    save_zip(to / "float.pt", state_dict({"w": Tensor([2])}))
+    save_zip(to / "double.pt", state_dict({"w": Tensor([2], "Double")}))
+    save_zip(
+        to / "bigger.pt",
+        state_dict({n: Tensor([4]) for n in "abc"} | {"head.w": Tensor([2]), "head.b": Tensor([1])}),
+    )
+
+
 def unsafe(to):
     """Names that a pickle should not hold. Nothing of ckpt calls them, and nothing of Python may."""
     payload = Call("posix", "system", "echo this must never run > ran")
@@ -189,6 +233,7 @@ def make_all(to):
     for path in HERE.glob("*.pt*"):
         shutil.copy(path, to / path.name)
     ordinary(to)
+    pairs(to)
     unsafe(to)
     broken(to)
     foreign(to)

@@ -25,8 +25,10 @@ def main():
     import checks
     import content
     import devices
+    import diffs
     import finite
     import hand
+    import loading
     import mutants
     import pickles
     import prefixes
@@ -56,6 +58,8 @@ def main():
         hand.streams,
         hand.python2_strings,
         hand.discarded_calls,
+        *diffs.GROUPS,
+        *loading.GROUPS,
         *pickles.GROUPS,
         *mutants.GROUPS,
     ]

@@ -68,6 +68,9 @@ inline constexpr std::uint64_t names_a_tensor = 16;
 inline constexpr std::uint64_t tensor_name_bytes = 256 * mib;
 /// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
 inline constexpr std::uint64_t walk_steps = 64 * mib;
+/// Steps of a comparison of two files' values, and some more for each value that they have.
+inline constexpr std::uint64_t diff_steps = 4 * mib;
+inline constexpr std::uint64_t diff_steps_a_value = 4;
 /// Logical bytes of a tensor, as a multiple of its storage's bytes, and the size below which that is not asked.
 inline constexpr std::uint64_t expansion_ratio = 64;
 inline constexpr std::uint64_t expansion_floor = gib;

@@ -80,6 +80,8 @@ struct Effect {
 class CKPT_API ValueGraph {
  public:
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  /// Bytes of all texts and names.
+  [[nodiscard]] std::size_t text_size() const { return text_.size(); }
   [[nodiscard]] ValueKind kind(ValueId id) const { return nodes_[id].kind; }
 
   /// str, or Python 2's: a name, whichever wrote it.

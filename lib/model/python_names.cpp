@@ -1,6 +1,6 @@
 // A table: names of the standard library that differ between Python 2 and Python 3, as CPython's pickle maps them for
 // protocols below 3 (Lib/_compat_pickle.py of 3.8 to 3.12). Lookups stand at the end.
-#include "pickle/python_names.h"
+#include "model/python_names.h"
 
 #include <algorithm>
 #include <array>

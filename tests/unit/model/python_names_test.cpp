@@ -1,4 +1,4 @@
-#include "pickle/python_names.h"
+#include "model/python_names.h"
 
 #include <gtest/gtest.h>
 

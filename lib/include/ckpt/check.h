@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/export.h"
+
+/// Would one checkpoint load into the model that another one came from: load_state_dict(strict=True) without a model.
+///
+///     const CheckReport report = ckpt::check(ckpt::load("new.pt"), ckpt::load("ref.pt"));
+///     for (const std::string& line : ckpt::load_errors(report)) std::cout << line << '\n';
+namespace ckpt {
+
+struct CheckOptions {
+  std::string root = "auto";       ///< of the new checkpoint's state dict, as digest() takes it
+  std::string like_root = "auto";  ///< of the reference's
+};
+
+/// A key of both whose values do not fit.
+struct SizeMismatch {
+  std::string name;
+  std::optional<std::vector<std::int64_t>> shape;  ///< none: the new checkpoint has None there
+  std::vector<std::int64_t> like_shape;
+};
+
+/// PyTorch casts these without a word.
+struct DTypeMismatch {
+  std::string name, dtype, like_dtype;
+};
+
+/// An edit of the new checkpoint after which its keys are those of the reference. One of the three ways is set.
+struct CheckFix {
+  std::string strip_prefix, add_prefix;  ///< both: strip first
+  std::vector<std::string> drop;         ///< globs over names of tensors
+  std::string root;                      ///< another state dict of the file has the keys
+};
+
+struct CheckReport {
+  std::string root, like_root;  ///< where the state dicts were found
+  std::size_t keys = 0;         ///< of the reference
+  /// In the order in which PyTorch lists them.
+  std::vector<std::string> missing, unexpected;
+  std::vector<SizeMismatch> sizes;
+  std::vector<DTypeMismatch> dtypes;
+  /// Keys that are missing, which PyTorch forgives: num_batches_tracked of a norm saved before there was one.
+  std::vector<std::string> forgiven;
+  std::optional<CheckFix> fix;
+
+  [[nodiscard]] bool loads() const { return missing.empty() && unexpected.empty() && sizes.empty(); }
+};
+
+/// Reads no tensor bytes. Throws Error (invalid_argument) where a root holds no state dict.
+CKPT_API CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options = {});
+
+/// The lines of the error that load_state_dict would raise, in PyTorch's words and order, after its first line.
+CKPT_API std::vector<std::string> load_errors(const CheckReport& report);
+
+}  // namespace ckpt

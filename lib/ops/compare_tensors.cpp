@@ -1,0 +1,172 @@
+#include "ops/compare_tensors.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "io/checksum.h"
+#include "ops/tensor_bytes.h"
+#include "ops/watched_source.h"
+
+namespace ckpt {
+namespace {
+
+bool is_different(const TensorDifference& difference) {
+  return difference.shape || difference.dtype || difference.layout || difference.device ||
+         !difference.not_compared.empty();
+}
+
+/// Storage by storage, each forward; equal pairs side by side.
+auto reading_order(const Tensor& tensor) {
+  const TensorInfo& info = tensor.info;
+  return std::tie(tensor.storage, tensor.view_offset, info.offset, info.dtype, info.shape, info.stride, info.conjugate,
+                  info.negative);
+}
+
+/// False for a meta tensor, and for one that is held as an array: that is compared with the other values.
+bool has_elements(const Checkpoint& checkpoint, const Tensor& tensor) {
+  return tensor.storage &&
+         (checkpoint.storages[*tensor.storage].bytes || checkpoint.storages[*tensor.storage].location != "meta");
+}
+
+template <class T>
+std::optional<Changed<T>> changed(T a, T b) {
+  if (a == b) return std::nullopt;
+  return Changed<T>{std::move(a), std::move(b)};
+}
+
+}  // namespace
+
+DiffSide::DiffSide(const Checkpoint& of) : checkpoint(of), storages(watched_storages(of)) {}
+
+TensorPairs::TensorPairs(const DiffSide& a, const DiffSide& b, const DiffOptions& options)
+    : a_(a), b_(b), options_(options) {
+  rules_.bits = !options.rtol && !options.atol;
+  rules_.rtol = options.rtol.value_or(0);
+  rules_.atol = options.atol.value_or(0);
+}
+
+void TensorPairs::add(const std::string& name, const Tensor& a, const Tensor& b, bool same_content) {
+  struct Open {
+    std::string name;
+    const Tensor* a;
+    const Tensor* b;
+  };
+  std::vector<Open> open{{name, &a, &b}};
+  while (!open.empty()) {
+    const Open next = std::move(open.back());
+    open.pop_back();
+    add_dense(next.name, *next.a, *next.b, same_content);
+    if (next.a->info.layout != next.b->info.layout || next.a->parts.size() != next.b->parts.size()) continue;
+    for (std::size_t i = next.a->parts.size(); i-- > 0;)
+      open.push_back({part_name(next.name, next.a->parts[i].name), &next.a->parts[i].tensor, &next.b->parts[i].tensor});
+  }
+}
+
+/// One tensor, or one part of a tensor of parts, which says more than the whole: that has no elements of its own.
+void TensorPairs::add_dense(const std::string& name, const Tensor& a, const Tensor& b, bool same_content) {
+  TensorDifference difference;
+  difference.name = name;
+  difference.shape = changed(a.info.shape, b.info.shape);
+  difference.layout = changed(std::string(layout_name(a.info.layout)), std::string(layout_name(b.info.layout)));
+  const bool by_parts = !a.parts.empty() && !difference.layout && a.parts.size() == b.parts.size();
+  if (!options_.ignore_dtypes && !by_parts)
+    difference.dtype = changed(std::string(dtype_name(a.info.dtype)), std::string(dtype_name(b.info.dtype)));
+  const bool whole = a.parts.empty() && b.parts.empty();
+  if (!options_.ignore_devices && !by_parts)
+    difference.device = changed(device_of(a_.checkpoint, a), device_of(b_.checkpoint, b));
+  const std::size_t place = places_++;
+  if (whole && !difference.shape && !difference.layout && !same_content) {
+    const bool in_a = has_elements(a_.checkpoint, a), in_b = has_elements(b_.checkpoint, b);
+    if (in_a != in_b)
+      difference.not_compared = "only one of them has its elements in the file";
+    else if (in_a)
+      difference.not_compared = incomparable(a.info.dtype, b.info.dtype);
+    if (in_a && in_b && difference.not_compared.empty()) jobs_.push_back({place, name, &a, &b});
+  }
+  if (is_different(difference)) differences_.emplace(place, std::move(difference));
+}
+
+void TensorPairs::run() {
+  std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& x, const Job& y) {
+    return std::tuple(reading_order(*x.a), reading_order(*x.b)) < std::tuple(reading_order(*y.a), reading_order(*y.b));
+  });
+  std::optional<ValueDifference> values;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    const Job& job = jobs_[i];
+    const bool again = i > 0 && reading_order(*jobs_[i - 1].a) == reading_order(*job.a) &&
+                       reading_order(*jobs_[i - 1].b) == reading_order(*job.b);
+    if (!again) values = compare(job);
+    if (!values) continue;
+    TensorDifference& difference = differences_[job.place];
+    difference.name = job.name;
+    difference.values = values;
+  }
+  jobs_.clear();
+}
+
+std::optional<ValueDifference> TensorPairs::compare(const Job& job) {
+  const auto at = [&](const DiffSide& side, auto&& work) {
+    return in_file_of(side, [&] {
+      try {
+        return work();
+      } catch (Error& error) {
+        error.within("tensor '" + job.name + "'");
+        throw;
+      }
+    });
+  };
+  const auto dense_of = [&](const DiffSide& side, const Tensor& tensor) {
+    return in_file_of(side, [&] { return dense_tensor(side.checkpoint, job.name, tensor); });
+  };
+  const auto a = dense_of(a_, *job.a), b = dense_of(b_, *job.b);
+  if (!a || !b) return std::nullopt;
+  const auto stream_of = [&](const DiffSide& side, const DenseTensor& tensor) {
+    return at(side, [&] { return TensorStream(side.storages[*tensor.tensor->storage], tensor.placed); });
+  };
+  TensorStream stream_a = stream_of(a_, *a), stream_b = stream_of(b_, *b);
+  const std::size_t size_a = dtype_size(a->placed.dtype), size_b = dtype_size(b->placed.dtype);
+  ValueComparison comparison(job.a->info, job.b->info, rules_);
+  std::span<const std::byte> left_a, left_b;
+  while (true) {
+    if (left_a.empty()) left_a = at(a_, [&] { return stream_a.next(); });
+    if (left_b.empty()) left_b = at(b_, [&] { return stream_b.next(); });
+    if (left_a.empty() || left_b.empty()) break;
+    const std::size_t count = std::min(left_a.size() / size_a, left_b.size() / size_b);
+    comparison.add(left_a.first(count * size_a), left_b.first(count * size_b));
+    left_a = left_a.subspan(count * size_a);
+    left_b = left_b.subspan(count * size_b);
+  }
+  return comparison.result();
+}
+
+std::vector<TensorDifference> TensorPairs::take() {
+  std::vector<TensorDifference> found;
+  found.reserve(differences_.size());
+  for (auto& [place, difference] : differences_) found.push_back(std::move(difference));
+  differences_.clear();
+  return found;
+}
+
+std::string form_of(const Tensor& tensor) {
+  std::string form = std::string(dtype_name(tensor.info.dtype)) + " " + std::string(layout_name(tensor.info.layout));
+  for (const std::int64_t size : tensor.info.shape) form += " " + std::to_string(size);
+  return form;
+}
+
+std::string content_of(const DiffSide& side, const NamedTensor& tensor) {
+  return in_file_of(side, [&] {
+    if (!tensor.tensor->storage && tensor.tensor->parts.empty()) return form_of(*tensor.tensor);
+    std::vector<DenseTensor> parts;
+    add_dense_tensors(side.checkpoint, tensor.name, *tensor.tensor, parts);
+    std::string content = form_of(*tensor.tensor);
+    for (const DenseTensor& part : parts) {
+      std::uint32_t crc = 0;
+      stream_tensor(side.storages[*part.tensor->storage], part.placed,
+                    [&](std::span<const std::byte> bytes) { crc = crc32(crc, bytes); });
+      content += "; " + form_of(*part.tensor) + " " + hexadecimal(crc);
+    }
+    return content;
+  });
+}
+
+}  // namespace ckpt

@@ -1,0 +1,226 @@
+#include "ops/numbers.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "io/bytes.h"
+#include "model/python_str.h"
+
+namespace ckpt {
+namespace {
+
+float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+float from_float16(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
+  const std::uint32_t rest = static_cast<std::uint32_t>(bits & 0x7FFF) << 13;
+  if ((bits & 0x7C00) == 0x7C00) return std::bit_cast<float>(sign | 0x7F800000 | rest);
+  // In place the exponent counts from 15, not from 127; the product is exact, for subnormal numbers too.
+  const float magnitude = std::bit_cast<float>(rest) * 0x1p112F;
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
+}
+
+/// What distinguishes the 8-bit floats (c10/util/Float8_*.h).
+struct Float8 {
+  int mantissa;        ///< bits
+  int bias;            ///< of the exponent
+  bool infinities;     ///< the largest exponent is for infinity and NaN, as in IEEE 754
+  bool unsigned_zero;  ///< the bits of -0 are the one NaN
+};
+
+double from_float8(const Float8& format, unsigned bits) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const bool negative = (bits & 0x80) != 0;
+  const unsigned magnitude = bits & 0x7F;
+  if (format.unsigned_zero && bits == 0x80) return nan;
+  const auto exponent = static_cast<int>(magnitude >> format.mantissa);
+  const unsigned fraction = magnitude & ((1U << format.mantissa) - 1);
+  const int largest = (0x7F >> format.mantissa);
+  if (format.infinities && exponent == largest)
+    return fraction != 0 ? nan
+           : negative    ? -std::numeric_limits<double>::infinity()
+                         : std::numeric_limits<double>::infinity();
+  if (!format.infinities && !format.unsigned_zero && magnitude == 0x7F) return nan;
+  const double significand = exponent == 0 ? fraction : fraction + (1U << format.mantissa);
+  const double value = std::ldexp(significand, (exponent == 0 ? 1 : exponent) - format.bias - format.mantissa);
+  return negative ? -value : value;
+}
+
+using Float8Table = std::array<double, 256>;
+
+Float8Table float8_table(const Float8& format) {
+  Float8Table table{};
+  for (unsigned bits = 0; bits < table.size(); ++bits) table[bits] = from_float8(format, bits);
+  return table;
+}
+
+Float8Table exponent_table() {
+  Float8Table table{};
+  for (int bits = 0; bits < 255; ++bits) table[static_cast<std::size_t>(bits)] = std::ldexp(1.0, bits - 127);
+  table[255] = std::numeric_limits<double>::quiet_NaN();
+  return table;
+}
+
+const Float8Table& float8_values(DType dtype) {
+  static const Float8Table e4m3fn = float8_table({3, 7, false, false});
+  static const Float8Table e4m3fnuz = float8_table({3, 8, false, true});
+  static const Float8Table e5m2 = float8_table({2, 15, true, false});
+  static const Float8Table e5m2fnuz = float8_table({2, 16, false, true});
+  static const Float8Table e8m0fnu = exponent_table();
+  switch (dtype) {
+    case DType::float8_e4m3fn:
+      return e4m3fn;
+    case DType::float8_e4m3fnuz:
+      return e4m3fnuz;
+    case DType::float8_e5m2:
+      return e5m2;
+    case DType::float8_e5m2fnuz:
+      return e5m2fnuz;
+    default:
+      return e8m0fnu;
+  }
+}
+
+/// `out`, one number a `Stored`; where `spread`, every second place is set to 0.
+template <class Stored, class T, class Convert>
+void convert(std::span<const std::byte> elements, bool spread, T* out, Convert&& to_number) {
+  const std::size_t count = elements.size() / sizeof(Stored);
+  for (std::size_t i = 0; i < count; ++i) {
+    *out++ = static_cast<T>(to_number(load_le<Stored>(elements.data() + i * sizeof(Stored))));
+    if (spread) *out++ = 0;
+  }
+}
+
+}  // namespace
+
+bool is_complex(DType dtype) {
+  return dtype == DType::complex32 || dtype == DType::complex64 || dtype == DType::complex128;
+}
+
+bool is_integral(DType dtype) {
+  switch (dtype) {
+    case DType::int8:
+    case DType::int16:
+    case DType::int32:
+    case DType::int64:
+    case DType::uint8:
+    case DType::uint16:
+    case DType::uint32:
+    case DType::uint64:
+    case DType::boolean:
+      return true;
+    default:
+      return is_quantised(dtype);
+  }
+}
+
+bool is_numeric(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+    case DType::float64:
+    case DType::float16:
+    case DType::bfloat16:
+    case DType::float8_e4m3fn:
+    case DType::float8_e4m3fnuz:
+    case DType::float8_e5m2:
+    case DType::float8_e5m2fnuz:
+    case DType::float8_e8m0fnu:
+      return true;
+    default:
+      return is_integral(dtype) || is_complex(dtype);
+  }
+}
+
+bool needs_long_double(DType dtype) { return dtype == DType::int64 || dtype == DType::uint64; }
+
+template <class T>
+void to_numbers(DType dtype, std::span<const std::byte> elements, bool complex, T* out) {
+  const auto as_it_is = [](auto value) { return value; };
+  const bool spread = complex && !is_complex(dtype);
+  switch (dtype) {
+    case DType::float32:
+    case DType::complex64:
+      return convert<float>(elements, spread, out, as_it_is);
+    case DType::float64:
+    case DType::complex128:
+      return convert<double>(elements, spread, out, as_it_is);
+    case DType::float16:
+    case DType::complex32:
+      return convert<std::uint16_t>(elements, spread, out, from_float16);
+    case DType::bfloat16:
+      return convert<std::uint16_t>(elements, spread, out, from_bfloat16);
+    case DType::int8:
+    case DType::qint8:
+      return convert<std::int8_t>(elements, spread, out, as_it_is);
+    case DType::int16:
+      return convert<std::int16_t>(elements, spread, out, as_it_is);
+    case DType::int32:
+    case DType::qint32:
+      return convert<std::int32_t>(elements, spread, out, as_it_is);
+    case DType::int64:
+      return convert<std::int64_t>(elements, spread, out, as_it_is);
+    case DType::uint16:
+      return convert<std::uint16_t>(elements, spread, out, as_it_is);
+    case DType::uint32:
+      return convert<std::uint32_t>(elements, spread, out, as_it_is);
+    case DType::uint64:
+      return convert<std::uint64_t>(elements, spread, out, as_it_is);
+    case DType::boolean:
+      return convert<std::uint8_t>(elements, spread, out, [](std::uint8_t value) { return value != 0 ? 1 : 0; });
+    case DType::float8_e4m3fn:
+    case DType::float8_e4m3fnuz:
+    case DType::float8_e5m2:
+    case DType::float8_e5m2fnuz:
+    case DType::float8_e8m0fnu: {
+      const Float8Table& values = float8_values(dtype);
+      return convert<std::uint8_t>(elements, spread, out, [&](std::uint8_t bits) { return values[bits]; });
+    }
+    default:
+      return convert<std::uint8_t>(elements, spread, out, as_it_is);
+  }
+}
+
+template void to_numbers<double>(DType, std::span<const std::byte>, bool, double*);
+template void to_numbers<long double>(DType, std::span<const std::byte>, bool, long double*);
+
+std::byte unpack(DType dtype, std::byte packed, std::size_t index) {
+  // c10/util/quint4x2.h and quint2x4.h: the first element in the lowest bits.
+  const std::size_t bits = 8 / dtype_per_byte(dtype);
+  return packed >> (index * bits) & std::byte((1U << bits) - 1);
+}
+
+std::string bits_text(std::span<const std::byte> element) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text = "0x";
+  for (std::size_t i = element.size(); i-- > 0;) {
+    const auto byte = std::to_integer<unsigned>(element[i]);
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+std::string element_text(DType dtype, std::span<const std::byte> element) {
+  if (!is_numeric(dtype)) return bits_text(element);
+  if (dtype == DType::float32) return float32_repr(load_le<float>(element.data()));
+  if (dtype == DType::boolean) {
+    const auto byte = std::to_integer<unsigned>(element[0]);
+    return byte > 1 ? bits_text(element) : byte == 1 ? "True" : "False";
+  }
+  if (dtype == DType::int64) return std::to_string(load_le<std::int64_t>(element.data()));
+  if (dtype == DType::uint64) return std::to_string(load_le<std::uint64_t>(element.data()));
+  std::array<double, 2> parts{};
+  to_numbers(dtype, element, is_complex(dtype), parts.data());
+  if (is_integral(dtype)) return std::to_string(static_cast<std::int64_t>(parts[0]));
+  const auto text = [&](double part) {
+    return dtype == DType::complex64 ? float32_repr(static_cast<float>(part)) : float_repr(part);
+  };
+  if (!is_complex(dtype)) return text(parts[0]);
+  const std::string imaginary = text(parts[1]);
+  return "(" + text(parts[0]) + (imaginary.front() == '-' ? "" : "+") + imaginary + "j)";
+}
+
+}  // namespace ckpt

@@ -1,0 +1,123 @@
+#include "ops/value_children.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckpt/state_dict.h"
+#include "model/python_str.h"
+
+namespace ckpt {
+namespace {
+
+/// A letter for each kind of key whose text says all of it; 0 for others.
+char plain_key(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::none:
+      return 'n';
+    case ValueKind::boolean:
+      return 'b';
+    case ValueKind::integer:
+      return 'i';
+    case ValueKind::real:
+      return 'f';
+    case ValueKind::str:
+    case ValueKind::py2_str:
+      return 's';
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+std::vector<ValueId> appended_to(const ValueGraph& values, ValueId id) {
+  std::vector<ValueId> appended;
+  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
+    const auto items = values.items(values.effect(handle));
+    if (values.effect(handle).kind == EffectKind::append) appended.insert(appended.end(), items.begin(), items.end());
+  }
+  return appended;
+}
+
+void ChildCollector::add_positions(std::span<const ValueId> items) {
+  std::size_t position = 0;
+  for (const ViewChild& child : children_)  // they go on after a call's arguments, as in the names of tensors
+    position += child.match.front() == 'p' || child.match.front() == 'r' ? 1U : 0U;
+  children_.reserve(children_.size() + items.size());
+  for (const ValueId item : items) add("p", std::to_string(position++), item);
+}
+
+void ChildCollector::add_arguments(std::span<const ValueId> items) {
+  for (std::size_t i = 0; i < items.size(); ++i) add("r", std::to_string(i), items[i]);
+}
+
+void ChildCollector::add_members(std::span<const ValueId> items) {
+  for (const ValueId item : items) add_key(item, item);
+}
+
+void ChildCollector::add_mapping(ValueId mapping) {
+  for (const MappingEntry& entry : mapping_entries(values_, mapping)) add_key(entry.key, entry.value);
+}
+
+void ChildCollector::add_key(ValueId key, ValueId value) {
+  std::string label = python_str(values_, key);
+  const char kind = plain_key(values_.kind(key));
+  std::string match = std::string("k") + (kind == 0 ? 'o' : kind) + label;
+  // Keys of other kinds that print alike are told apart by their order, and compared as values too.
+  if (kind == 0)
+    if (const std::size_t count = repeated_[match]++; count > 0) match += "#" + std::to_string(count);
+  const auto [found, fresh] = named_.try_emplace(match, children_.size());
+  if (fresh)
+    children_.push_back({std::move(match), std::move(label), value, kind == 0 ? key : no_value});
+  else
+    children_[found->second].value = value;
+}
+
+void ChildCollector::add_attributes(ValueId mapping) {
+  for (const MappingEntry& entry : mapping_entries(values_, mapping)) {
+    std::string label = python_str(values_, entry.key);
+    const auto [found, fresh] = named_.try_emplace("w" + label, children_.size());
+    if (fresh)
+      children_.push_back({found->first, std::move(label), entry.value, no_value});
+    else
+      children_[found->second].value = entry.value;
+  }
+}
+
+void ChildCollector::add_state(ValueId state) {
+  if (is_mapping(values_, state)) return add_attributes(state);
+  const auto items = values_.items(state);
+  if (values_.kind(state) == ValueKind::tuple && items.size() == 2 && is_mapping(values_, items[1])) {
+    const bool slots_only = values_.kind(items[0]) == ValueKind::none;
+    if (slots_only || is_mapping(values_, items[0])) {
+      if (!slots_only) add_attributes(items[0]);
+      return add_attributes(items[1]);
+    }
+  }
+  const std::size_t number = states_++;
+  add("s", number == 0 ? "state" : "state#" + std::to_string(number), state);
+}
+
+void ChildCollector::add_effects(ValueId id, bool keys_are_in) {
+  for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next) {
+    const Effect& effect = values_.effect(handle);
+    const auto items = values_.items(effect);
+    switch (effect.kind) {
+      case EffectKind::append:
+        break;
+      case EffectKind::add_items:
+        add_members(items);
+        break;
+      case EffectKind::set_items:
+        for (std::size_t i = 0; !keys_are_in && i + 1 < items.size(); i += 2) add_key(items[i], items[i + 1]);
+        break;
+      case EffectKind::build:
+        add_state(items[0]);
+        break;
+    }
+  }
+  const auto appended = appended_to(values_, id);
+  if (!appended.empty()) add_positions(appended);
+}
+
+}  // namespace ckpt

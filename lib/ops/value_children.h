@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ckpt/value.h"
+#include "ops/value_view.h"
+
+namespace ckpt {
+
+/// What APPEND(S) put into a value after it was made.
+std::vector<ValueId> appended_to(const ValueGraph& values, ValueId id);
+
+/// Collects the children of one view. The first letter of `match` is the kind: k a key (of a mapping or set), p a
+/// position, r an argument, w a keyword or attribute, s a state.
+class ChildCollector {
+ public:
+  ChildCollector(const ValueGraph& values, std::vector<ViewChild>& children) : values_(values), children_(children) {}
+
+  void add(const char* kind, std::string label, ValueId value) {
+    children_.push_back({kind + label, std::move(label), value, no_value});
+  }
+
+  void add_positions(std::span<const ValueId> items);
+  void add_arguments(std::span<const ValueId> items);
+  void add_members(std::span<const ValueId> items);
+  void add_mapping(ValueId mapping);
+  /// A mapping of names: keywords, or what an object's __dict__ is given. A name given again has its last value.
+  void add_attributes(ValueId mapping);
+  /// What BUILD is given: attributes, or (attributes or None, slots), as copyreg has it; else one child.
+  void add_state(ValueId state);
+  /// What was done to the value after it was made. `keys_are_in`: SETITEM's have been added.
+  void add_effects(ValueId id, bool keys_are_in);
+
+ private:
+  void add_key(ValueId key, ValueId value);
+  const ValueGraph& values_;
+  std::vector<ViewChild>& children_;
+  std::unordered_map<std::string, std::size_t> named_;     ///< keys and attributes, by match
+  std::unordered_map<std::string, std::size_t> repeated_;  ///< keys that only what they hold tells apart
+  std::size_t states_ = 0;
+};
+
+}  // namespace ckpt

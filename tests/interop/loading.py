@@ -1,0 +1,162 @@
+"""ckpt check against load_state_dict: the same verdict, the same lines in the same order."""
+
+import collections
+
+import cases
+import torch
+from saving import LEGACY, WAYS, ZIP
+from torch import nn
+
+
+class Scalar(nn.Module):
+    def __init__(self, shape=()):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(shape))
+
+
+class Block(nn.Module):
+    def __init__(self, width=4, bias=True, norm=True):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(width))
+        self.register_buffer("steps", torch.zeros(1))
+        self.fc = nn.Linear(width, width, bias=bias)
+        self.act = nn.ReLU()
+        self.norm = nn.BatchNorm1d(width) if norm else nn.Identity()
+
+
+class Net(nn.Module):
+    def __init__(self, width=4, blocks=2, head=True, **options):
+        super().__init__()
+        self.stem = nn.Conv2d(1, width, 3)
+        self.blocks = nn.Sequential(*(Block(width, **options) for _ in range(blocks)))
+        if head:
+            self.head = nn.Linear(width, 10)
+
+
+class WithExtra(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def get_extra_state(self):
+        return {"calls": 3}
+
+    def set_extra_state(self, state):
+        pass
+
+
+def edited(state, rename=lambda k: k, drop=(), add=None, metadata=True):
+    """A state dict with other keys; `drop`: names or beginnings of them."""
+    out = collections.OrderedDict((rename(k), v) for k, v in state.items() if not k.startswith(tuple(drop) or "\0"))
+    out.update(add or {})
+    if metadata and hasattr(state, "_metadata"):
+        out._metadata = state._metadata
+    return out
+
+
+def versions(state, version):
+    for entry in state._metadata.values():
+        if "version" in entry:
+            entry["version"] = version
+    return state
+
+
+def rows():
+    """Name, the model, what is to be loaded into it."""
+    net = Net()
+    state = net.state_dict
+    batches = [f"blocks.{i}.norm.num_batches_tracked" for i in range(2)]
+    stray = {"zebra": torch.ones(1), "blocks.0.fc.extra": torch.ones(1), "stem.x.y": torch.ones(1), "head": torch.ones(1)}
+    stray |= {"blocks.9.weight": torch.ones(1), "blocks.1.act.slope": torch.ones(1), "aardvark.deep.key": torch.ones(1)}
+    yield "itself", net, state()
+    yield "another seed, on the way", Net(), state()
+    yield "DataParallel into bare", net, nn.DataParallel(Net()).state_dict()
+    yield "bare into DataParallel", nn.DataParallel(Net()), state()
+    yield "compiled into bare", net, torch.compile(Net()).state_dict()
+    yield "missing bias", net, Net(bias=False).state_dict()
+    yield "missing bias the other way", Net(bias=False), state()
+    yield "extra head", Net(head=False), state()
+    yield "missing head", net, Net(head=False).state_dict()
+    yield "one block more", Net(blocks=3), state()
+    yield "wider", Net(width=6), state()
+    yield "wider, no bias, other head", Net(width=6, head=False), Net(bias=False).state_dict()
+    yield "no norm", Net(norm=False), state()
+    yield "scalar into scalar", Scalar(), Scalar().state_dict()
+    yield "one element into scalar", Scalar(), Scalar((1,)).state_dict()
+    yield "two elements into scalar", Scalar(), Scalar((2,)).state_dict()
+    yield "scalar into one element", Scalar((1,)), Scalar().state_dict()
+    yield "one by one into scalar", Scalar(), Scalar((1, 1)).state_dict()
+    yield "stray keys", net, edited(state(), add=stray)
+    yield "stray keys before the others", net, edited(edited(collections.OrderedDict(stray)), add=state())
+    yield "num_batches_tracked missing", net, edited(state(), drop=batches)
+    yield "… of version 1", net, versions(edited(Net().state_dict(), drop=batches), 1)
+    yield "… without _metadata", net, edited(state(), drop=batches, metadata=False)
+    yield "… with DataParallel's prefix", net, edited(nn.DataParallel(Net()).state_dict(), drop=["module." + batches[0]])
+    yield "plain dict", net, dict(state())
+    yield "None for a tensor", net, edited(state(), add={"stem.bias": None})
+    yield "None that nobody asks for", net, edited(state(), add={"stem.other": None})
+    yield "half", net, {k: v.half() for k, v in state().items()}
+    yield "extra state missing", nn.Sequential(WithExtra()), nn.Sequential(nn.ModuleDict({"fc": nn.Linear(2, 2)})).state_dict()
+    yield "extra state", nn.Sequential(WithExtra()), nn.Sequential(WithExtra()).state_dict()
+    yield "extra state unexpected", nn.Sequential(nn.ModuleDict({"fc": nn.Linear(2, 2)})), nn.Sequential(WithExtra()).state_dict()
+    yield "LSTM of one layer into two", nn.LSTM(3, 4, 2), nn.LSTM(3, 4, 1).state_dict()
+    yield "Transformer", nn.TransformerEncoderLayer(8, 2, 16), nn.TransformerEncoderLayer(8, 2, 32).state_dict()
+    yield "nothing like it", net, cases.net().state_dict()
+    yield "odd names", nn.ParameterDict({"a": torch.ones(1)}), {'quo"te': torch.ones(1), "ü": torch.ones(1)}
+
+
+def torch_lines(model, state):
+    """What load_state_dict says, line by line."""
+    try:
+        model.load_state_dict(state)
+        return []
+    except RuntimeError as error:
+        return [line.removeprefix("\t") for line in str(error).split("\n")[1:]]
+
+
+def lines(checks):
+    for name, model, state in rows():
+        like, expected_dtypes = model.state_dict(), []
+        for key, value in like.items():
+            new = state.get(key)
+            if isinstance(new, torch.Tensor) and isinstance(value, torch.Tensor) and new.dtype != value.dtype:
+                if new.shape == value.shape:
+                    expected_dtypes.append(key)
+        expected = None
+        for way in (ZIP, LEGACY, WAYS[4]):
+            new, reference = checks.path(way.suffix), checks.path(way.suffix)
+            way.save(state, new)
+            way.save(like, reference)
+            expected = torch_lines(model, state) if expected is None else expected
+            label = f"lines, {name}, {way.name}"
+            fits = not expected and not expected_dtypes
+            done = checks.run(label, "check", new, "--like", reference, code=0 if fits else 1)
+            got = done.out.decode().split("\n")
+            checks.suite.equal(f"{label}: what PyTorch says", got[: len(expected)], expected)
+            rest = [line for line in got[len(expected) :] if line]
+            found = [line.split(":")[0].removeprefix("dtype mismatch for ") for line in rest if line.startswith("dtype")]
+            checks.suite.equal(f"{label}: dtypes", found, expected_dtypes)
+            if not expected:
+                checks.run(f"{label}, dtypes ignored", "check", new, "--like", reference, "--ignore", "dtypes")
+
+
+def hints(checks):
+    """The command of the hint mends it: PyTorch loads what comes out."""
+    mended = 0
+    for name, model, state in rows():
+        new, reference, out = checks.path(), checks.path(), checks.path()
+        ZIP.save(state, new)
+        ZIP.save(model.state_dict(), reference)
+        hint = checks.ckpt("check", "--json", new, "--like", reference).json["hint"]
+        if not hint or "--drop" in hint:
+            continue
+        words = [str(out) if word == "OUT" else word for word in hint.split()[1:]]
+        checks.run(f"hints, {name}: {hint}", *words)
+        expected = torch_lines(model, torch.load(out, weights_only=True))
+        sizes_only = all(line.startswith("size mismatch") for line in expected)
+        checks.suite.check(f"hints, {name}: {hint}: the keys agree", sizes_only, expected)
+        mended += 1
+    checks.suite.check("hints: some were given", mended >= 3, mended)
+
+
+GROUPS = [lines, hints]
