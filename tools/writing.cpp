@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <set>
 
 #include "ckpt/gzip.h"
 #include "messages.h"
@@ -82,9 +81,10 @@ void tell_of_globals(const Checkpoint& checkpoint, const Job& job, bool quiet) {
 
 /// Tensors as inspect counts them: one that has two names is one.
 std::size_t count_tensors(const Checkpoint& checkpoint) {
-  std::set<const Tensor*> tensors;
-  for (const NamedTensor& named : tensor_names(checkpoint)) tensors.insert(named.tensor);
-  return tensors.size();
+  std::vector<bool> named(checkpoint.tensors.size());
+  for (const NamedTensor& each : tensor_names(checkpoint))
+    named[static_cast<std::size_t>(each.tensor - checkpoint.tensors.data())] = true;
+  return static_cast<std::size_t>(std::count(named.begin(), named.end(), true));
 }
 
 void print_summary(const std::string& line, const Job& job) {
