@@ -166,6 +166,8 @@ void Emitter::step(const Task& task) {
 }
 
 std::string Emitter::emit() {
+  constexpr std::size_t usual_bytes = 16;  // of one value, so that little of it is moved as it grows
+  out_.reserve(usual_bytes * graph_.size());
   if (spelling_.protocol >= 2) {
     write(PROTO);
     write(static_cast<std::uint8_t>(spelling_.protocol));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/value.h"
 #include "pickle/machine.h"
 #include "pickle/memo.h"
@@ -27,7 +29,11 @@ struct Slot {
 class Machine {
  public:
   Machine(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap)
-      : source_(source), scanner_(source, offset, cap), graph_(graph), first_value_(graph.size()) {}
+      : source_(source), scanner_(source, offset, cap), graph_(graph), first_value_(graph.size()) {
+    // Of a source that is more than a pickle, this is more than it needs: room that is never touched.
+    const std::uint64_t size = source.size_is_known() ? source.size() : 0;
+    graph_.reserve_for(static_cast<std::size_t>(std::min({size - std::min(size, offset), cap, 16 * limits::mib})));
+  }
 
   Program run();
 

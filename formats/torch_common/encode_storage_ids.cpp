@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "pickle/reach.h"
 #include "torch_common/storage_ids.h"
 
 namespace ckpt::torch {
@@ -24,6 +25,9 @@ class Encoder {
 
   std::vector<WrittenStorage> run() {
     choose_storages();
+    std::vector<ValueId> roots{checkpoint_.root};
+    roots.insert(roots.end(), checkpoint_.discarded.begin(), checkpoint_.discarded.end());
+    uses_ = pickle::count_uses(values_, roots);
     for (const auto& [id, use] : checkpoint_.storage_uses) encode(id, use);
     if (form_ == IdForm::zip) unwrap_modules();
     return std::move(written_);
@@ -102,6 +106,8 @@ class Encoder {
       items.resize(5);
     else if (items.size() == 5)
       items.push_back(values_.make_none());
+    if (uses_[id] <= 1) return values_.set_items(id, items);
+    // Something else holds this tuple, and is to keep it.
     const ValueId edited = values_.make_tuple(items);
     values_.set_form(edited, values_.form(id));
     if (values_.memoized(id)) values_.set_memoized(edited);
@@ -140,6 +146,7 @@ class Encoder {
   IdForm form_;
   std::vector<const StorageUse*> chosen_;  ///< by rank, one for each storage that is written
   std::vector<WrittenStorage> written_;    ///< in the same order
+  std::vector<std::uint32_t> uses_;        ///< of each value that there was at first
   std::unordered_map<std::string, ValueId> texts_;
 };
 

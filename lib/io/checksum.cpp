@@ -54,7 +54,11 @@ void require(int result) {
 }  // namespace
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  require(state_->context == nullptr ? 0 : EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr));
+  // EVP_sha256() would be looked up by its name for every tensor.
+  static const std::unique_ptr<EVP_MD, void (*)(EVP_MD*)> algorithm(EVP_MD_fetch(nullptr, "SHA256", nullptr),
+                                                                    EVP_MD_free);
+  const bool ready = state_->context != nullptr && algorithm != nullptr;
+  require(ready ? EVP_DigestInit_ex(state_->context.get(), algorithm.get(), nullptr) : 0);
 }
 
 Sha256::~Sha256() = default;

@@ -42,6 +42,13 @@ ValueGraph::Span ValueGraph::add_text(std::string_view text) {
   return {first, count};
 }
 
+void ValueGraph::reserve_for(std::size_t pickle_bytes) {
+  // As state dicts have it: 12 bytes and more a value, 5 and more an operand, a quarter of it text.
+  nodes_.reserve(nodes_.size() + pickle_bytes / 12);
+  children_.reserve(children_.size() + pickle_bytes / 5);
+  text_.reserve(text_.size() + pickle_bytes / 4);
+}
+
 ValueId ValueGraph::make_none() { return add(ValueKind::none, {}); }
 
 ValueId ValueGraph::make_boolean(bool value) {
@@ -104,15 +111,26 @@ void ValueGraph::set_effect_item(std::uint32_t handle, std::size_t index, ValueI
 }
 
 void ValueGraph::set_items(ValueId id, std::span<const ValueId> items) {
-  const Span span = add_children(items);
   Node& node = nodes_[id];
-  (node.kind == ValueKind::global ? names_[node.data.first].items : node.data) = span;
+  replace(node.kind == ValueKind::global ? names_[node.data.first].items : node.data, items);
 }
 
 void ValueGraph::set_effect_items(std::uint32_t handle, std::span<const ValueId> items) {
-  const Span span = add_children(items);
-  effects_[handle - 1].first = span.first;
-  effects_[handle - 1].count = span.count;
+  Effect& effect = effects_[handle - 1];
+  Span span{effect.first, effect.count};
+  replace(span, items);
+  effect.first = span.first;
+  effect.count = span.count;
+}
+
+/// A run is one value's alone: what fits stays where it is.
+void ValueGraph::replace(Span& span, std::span<const ValueId> items) {
+  if (items.size() > span.count) {
+    span = add_children(items);
+  } else {
+    std::copy(items.begin(), items.end(), children_.begin() + span.first);
+    span.count = static_cast<std::uint32_t>(items.size());
+  }
 }
 
 }  // namespace ckpt

@@ -119,6 +119,9 @@ class CKPT_API ValueGraph {
   /// The step of the program that made this value.
   [[nodiscard]] Time made(ValueId id) const { return nodes_[id].made; }
 
+  /// Makes room for what a pickle of so many bytes usually makes, so that little of it is moved as it grows.
+  void reserve_for(std::size_t pickle_bytes);
+
   ValueId make_none();
   ValueId make_boolean(bool value);
   ValueId make_integer(std::int64_t value);
@@ -184,6 +187,7 @@ class CKPT_API ValueGraph {
   ValueId add(ValueKind kind, Span data, std::uint8_t detail = 0);
   Span add_children(std::span<const ValueId> items);
   Span add_text(std::string_view text);
+  void replace(Span& span, std::span<const ValueId> items);
 
   std::vector<Node> nodes_;
   std::vector<ValueId> children_;

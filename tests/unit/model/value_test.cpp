@@ -54,6 +54,17 @@ TEST(ValueGraph, AGlobalMayHoldItems) {
   EXPECT_EQ(graph.name(global), "n");
 }
 
+TEST(ValueGraph, ItemsAreReplacedByMoreOrFewer) {
+  ValueGraph graph;
+  const ValueId a = graph.make_integer(1), c = graph.make_integer(2);
+  const ValueId tuple = graph.make_tuple(std::array{a, c}), behind = graph.make_tuple(std::array{c, c});
+  graph.set_items(tuple, std::array{c});
+  EXPECT_EQ(items_of(graph, tuple), (Ids{c}));
+  graph.set_items(tuple, std::array{a, a, c});
+  EXPECT_EQ(items_of(graph, tuple), (Ids{a, a, c}));
+  EXPECT_EQ(items_of(graph, behind), (Ids{c, c}));
+}
+
 TEST(ValueGraph, WhatHoldsNoValuesHasNoItems) {
   ValueGraph graph;
   for (const ValueId id : {graph.make_none(), graph.make_boolean(true), graph.make_integer(-1), graph.make_real(1.5),
