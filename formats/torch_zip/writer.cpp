@@ -35,24 +35,28 @@ ZipDetails default_details(const std::vector<WrittenStorage>& storages, ByteOrde
 }
 
 /// The source's own arrangement where it is a torch zip whose storages are all still the same; else a new one.
-ZipDetails arrange(const Checkpoint& checkpoint, const std::vector<WrittenStorage>& storages) {
+std::shared_ptr<const ZipDetails> arrange(const Checkpoint& checkpoint, const std::vector<WrittenStorage>& storages) {
+  if (auto own = std::dynamic_pointer_cast<const ZipDetails>(checkpoint.details)) return own;
   const ByteOrder order = storages.empty() ? ByteOrder::little : storages.front().storage.byte_order;
-  const auto* const own = dynamic_cast<const ZipDetails*>(checkpoint.details.get());
-  return own != nullptr ? *own : default_details(storages, order);
+  return std::make_shared<const ZipDetails>(default_details(storages, order));
 }
 
 }  // namespace
 
 WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
   refuse_dangerous(checkpoint, options.allow_unsafe);
-  ValueGraph values = checkpoint.values;
-  const auto storages = encode_storage_ids(checkpoint, values, IdForm::zip);
-  const std::string pickle =
-      pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded});
+  std::vector<WrittenStorage> storages;
+  std::string pickle;
+  {
+    ValueGraph values = checkpoint.values;
+    storages = encode_storage_ids(checkpoint, values, IdForm::zip);
+    pickle = pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded});
+  }
 
   std::unordered_map<std::string_view, const WrittenStorage*> by_key;
   for (const WrittenStorage& written : storages) by_key[written.source_key] = &written;
-  const ZipDetails details = arrange(checkpoint, storages);
+  const auto arranged = arrange(checkpoint, storages);
+  const ZipDetails& details = *arranged;
   ZipWriter zip(sink, details.alignment);
   WriteReceipt receipt;
   for (const Member& member : details.members) {
