@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "ckpt/formats.h"
 #include "ckpt/gzip.h"
+#include "ckpt/ops.h"
+#include "container/zip_writer.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "pickle/emitter.h"
@@ -52,8 +55,8 @@ std::vector<std::byte> compressed(int level) {
   return std::move(target.bytes);
 }
 
-/// The pickle of a state dict of `tensors` entries, in the shape torch gives it.
-std::string state_dict_pickle(int tensors) {
+/// The pickle of a state dict of `tensors` entries of `side` × `side` elements, in the shape torch gives it.
+std::string state_dict_pickle(int tensors, std::int64_t side = 64) {
   ckpt::ValueGraph graph;
   const auto rebuild = graph.make_global("torch._utils", "_rebuild_tensor_v2");
   const auto storage_class = graph.make_global("torch", "FloatStorage");
@@ -65,9 +68,9 @@ std::string state_dict_pickle(int tensors) {
   std::vector<ckpt::ValueId> entries;
   for (int i = 0; i < tensors; ++i) {
     const ckpt::ValueId id_items[] = {graph.make_str("storage"), storage_class, graph.make_str(std::to_string(i)),
-                                      graph.make_str("cuda:0"), graph.make_integer(4096)};
+                                      graph.make_str("cuda:0"), graph.make_integer(side * side)};
     const ckpt::ValueId arguments[] = {graph.make_persistent(graph.make_tuple(id_items)), graph.make_integer(0),
-                                       ints({64, 64}), ints({64, 1}), graph.make_boolean(false)};
+                                       ints({side, side}), ints({side, 1}), graph.make_boolean(false)};
     const ckpt::ValueId call[] = {rebuild, graph.make_tuple(arguments)};
     entries.push_back(graph.make_str("module.layers." + std::to_string(i) + ".weight"));
     entries.push_back(graph.make_object(ckpt::CallKind::reduce, call));
@@ -169,5 +172,50 @@ void pickle_emit(benchmark::State& state) {
   state.SetItemsProcessed(state.range(0) * static_cast<std::int64_t>(state.iterations()));
 }
 BENCHMARK(pickle_emit)->ArgName("tensors")->Arg(100)->Arg(20000)->Unit(benchmark::kMicrosecond);
+
+/// A torch zip of small tensors, in memory.
+ckpt::ByteSourcePtr zip_source(int tensors) {
+  MemorySink target;
+  ckpt::ZipWriter zip(target);
+  zip.add("archive/data.pkl", ckpt::as_bytes(state_dict_pickle(tensors, 4)));
+  for (int i = 0; i < tensors; ++i) zip.add("archive/data/" + std::to_string(i), std::span(weights()).first(64));
+  zip.add("archive/version", ckpt::as_bytes("3\n"));
+  zip.finish();
+  return ckpt::memory_source(std::move(target.bytes), "many.pt");
+}
+
+/// What costs time by the tensor, not by the byte: reading, naming, writing.
+void checkpoint_read(benchmark::State& state) {
+  const auto source = zip_source(static_cast<int>(state.range(0)));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(ckpt::read(source).tensors.size());
+  state.SetItemsProcessed(state.range(0) * static_cast<std::int64_t>(state.iterations()));
+}
+BENCHMARK(checkpoint_read)->ArgName("tensors")->Arg(100)->Arg(20000)->Unit(benchmark::kMicrosecond);
+
+void tensor_names(benchmark::State& state) {
+  const ckpt::Checkpoint checkpoint = ckpt::read(zip_source(static_cast<int>(state.range(0))));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(ckpt::tensor_names(checkpoint).size());
+  state.SetItemsProcessed(state.range(0) * static_cast<std::int64_t>(state.iterations()));
+}
+BENCHMARK(tensor_names)->ArgName("tensors")->Arg(100)->Arg(20000)->Unit(benchmark::kMicrosecond);
+
+void strip_prefix(benchmark::State& state) {
+  const ckpt::Checkpoint checkpoint = ckpt::read(zip_source(static_cast<int>(state.range(0))));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(ckpt::strip_prefix(checkpoint).second.changed);
+  state.SetItemsProcessed(state.range(0) * static_cast<std::int64_t>(state.iterations()));
+}
+BENCHMARK(strip_prefix)->ArgName("tensors")->Arg(100)->Arg(20000)->Unit(benchmark::kMicrosecond);
+
+void checkpoint_write(benchmark::State& state) {
+  const ckpt::Checkpoint checkpoint = ckpt::read(zip_source(static_cast<int>(state.range(0))));
+  const ckpt::Checkpoint on_cpu = ckpt::remap(checkpoint, ckpt::DeviceMap::all_to("cpu"));
+  while (state.KeepRunning()) {
+    MemorySink target;
+    ckpt::write(on_cpu, target);
+    benchmark::DoNotOptimize(target.bytes.data());
+  }
+  state.SetItemsProcessed(state.range(0) * static_cast<std::int64_t>(state.iterations()));
+}
+BENCHMARK(checkpoint_write)->ArgName("tensors")->Arg(100)->Arg(20000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -123,8 +123,8 @@ int run(Options options, bool quiet) {
   const Checkpoint checkpoint = load_side(options.files.front()), like = load_side(*options.like);
   const CheckReport report =
       check(checkpoint, like, {options.root.value_or("auto"), options.like_root.value_or("auto")});
-  warn_of_trailing_bytes(checkpoint, options.files.front());
-  warn_of_trailing_bytes(like, *options.like);
+  finish_input(checkpoint, options.files.front());
+  finish_input(like, *options.like);
   print(options.json ? check_json(report, options) : check_text(report, options, quiet));
   return fits(report, options) ? exit_done : exit_no;
 }

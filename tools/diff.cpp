@@ -73,8 +73,8 @@ int run(const Options& options, bool quiet) {
   if (file_a == "-" && file_b == "-") throw usage_error("standard input is one file", "ckpt diff a.pt -");
   const Checkpoint a = load_side(file_a), b = load_side(file_b);
   const DiffReport report{file_a, file_b, &a, &b, ignored_words(how), diff(a, b, how)};
-  warn_of_trailing_bytes(a, file_a);
-  warn_of_trailing_bytes(b, file_b);
+  finish_input(a, file_a);
+  finish_input(b, file_b);
   print(options.json ? diff_json(report) : diff_text(report, quiet));
   return report.diff.same() ? exit_done : exit_no;
 }

@@ -24,21 +24,21 @@ std::string formats_json() {
   return visible_json(out.dump()) + "\n";
 }
 
-std::string formats_text() {
+void print_formats() {
   Table table({"name", "reads", "writes", "suffixes", "description"}, Table::Last::left);
   for (const FormatInfo& format : formats()) {
     std::string suffixes;
     for (const std::string& suffix : format.suffixes) suffixes += (suffixes.empty() ? "" : " ") + suffix;
     table.add({format.name, format.reads ? "yes" : "no", format.writes ? "yes" : "no", suffixes, format.description});
   }
-  return table.text(Colours());
+  table.print(Colours());
 }
 
 Runner define(Arguments& arguments) {
   const auto json = std::make_shared<bool>(false);
   arguments.flag("--json", *json, "one JSON object, on one line");
   return [json](bool) {
-    print(*json ? formats_json() : formats_text());
+    *json ? print(formats_json()) : print_formats();
     return int{exit_done};
   };
 }

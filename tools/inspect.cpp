@@ -21,11 +21,11 @@ int inspect(const InspectOptions& options, const std::string& file, bool quiet) 
   for (std::string& warning : finish_reading(checkpoint)) checkpoint.warnings.push_back(std::move(warning));
   const Inspection inspection = inspect_checkpoint(checkpoint, file, source->size(), options.keys);
   if (options.json) {
-    print(inspection_json(inspection));
+    print_inspection_json(inspection);
     return exit_done;
   }
   if (file != options.files.front()) print("\n");
-  print(inspection_text(inspection));
+  print_inspection(inspection);
   if (!quiet && !options.keys.empty() && inspection.rows.empty())
     print_note(file + ": no tensor's name matches --keys");
   return exit_done;

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -23,11 +24,18 @@ std::uint64_t capped_add(std::uint64_t a, std::uint64_t b) { return a > largest 
 std::uint64_t capped_multiply(std::uint64_t a, std::uint64_t b) { return b != 0 && a > largest / b ? largest : a * b; }
 
 std::vector<TensorRow> all_rows(const Checkpoint& checkpoint, std::vector<std::string>& warnings) {
+  std::vector<NamedTensor> names = tensor_names(checkpoint, &warnings);
   std::vector<TensorRow> rows;
-  std::unordered_map<std::uint32_t, std::size_t> numbers;
-  for (NamedTensor& named : tensor_names(checkpoint, &warnings)) {
+  rows.reserve(names.size());
+  std::vector<std::optional<std::size_t>> numbers(checkpoint.storages.size());
+  std::size_t next = 0;
+  for (NamedTensor& named : names) {
     TensorRow row{std::move(named.name), named.tensor, device_of(checkpoint, *named.tensor), {}, 0};
-    if (named.tensor->storage) row.storage = numbers.try_emplace(*named.tensor->storage, numbers.size()).first->second;
+    if (named.tensor->storage) {
+      std::optional<std::size_t>& number = numbers[*named.tensor->storage];
+      if (!number) number = next++;
+      row.storage = number;
+    }
     row.nbytes = logical_bytes(*named.tensor);
     rows.push_back(std::move(row));
   }
@@ -35,15 +43,17 @@ std::vector<TensorRow> all_rows(const Checkpoint& checkpoint, std::vector<std::s
 }
 
 void count(Inspection& inspection) {
-  std::set<const Tensor*> different;
-  std::map<std::string, std::size_t> devices;
+  std::vector<bool> counted(inspection.checkpoint->tensors.size());
+  std::unordered_map<std::string, std::size_t> devices;
   for (const TensorRow& row : inspection.rows) {
     if (!row.device.empty()) ++devices[row.device];
-    if (!different.insert(row.tensor).second) continue;  // the same tensor under another name
+    const auto place = static_cast<std::size_t>(row.tensor - inspection.checkpoint->tensors.data());
+    if (counted[place]) continue;  // the same tensor under another name
+    counted[place] = true;
+    ++inspection.tensors;
     inspection.parameters = capped_add(inspection.parameters, element_count(row.tensor->info));
     inspection.logical_bytes = capped_add(inspection.logical_bytes, row.nbytes);
   }
-  inspection.tensors = different.size();
   inspection.devices.assign(devices.begin(), devices.end());
   std::sort(inspection.devices.begin(), inspection.devices.end(),
             [](const auto& a, const auto& b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
@@ -59,9 +69,7 @@ struct Use {
   std::string name;
 };
 
-void add_use(std::unordered_map<std::uint32_t, Use>& uses, const Tensor& tensor, const std::string& name) {
-  if (!tensor.storage) return;
-  Use& use = uses[*tensor.storage];
+void add_use(Use& use, const Tensor& tensor, const std::string& name) {
   const TensorInfo& info = tensor.info;
   const std::uint64_t bytes = logical_bytes(tensor);
   if (use.views.emplace(info.offset, info.shape, info.stride).second) use.bytes = capped_add(use.bytes, bytes);
@@ -70,17 +78,19 @@ void add_use(std::unordered_map<std::uint32_t, Use>& uses, const Tensor& tensor,
 
 std::vector<WastefulStorage> wasteful_storages(const Checkpoint& checkpoint, const std::vector<TensorRow>& rows) {
   constexpr std::uint64_t tolerated_factor = 4, tolerated_bytes = 1 << 20;
-  std::unordered_map<std::uint32_t, Use> uses;
+  std::map<std::uint32_t, Use> uses;  // of storages that are large enough to matter
+  const auto add = [&](const Tensor& tensor, const std::string& name, std::string_view part) {
+    if (!tensor.storage || checkpoint.storages[*tensor.storage].nbytes <= tolerated_bytes) return;
+    add_use(uses[*tensor.storage], tensor, part.empty() ? name : name + "." + std::string(part));
+  };
   for (const TensorRow& row : rows) {
-    add_use(uses, *row.tensor, row.name);
-    for (const Tensor::Part& part : row.tensor->parts) add_use(uses, part.tensor, row.name + "." + part.name);
+    add(*row.tensor, row.name, {});
+    for (const Tensor::Part& part : row.tensor->parts) add(part.tensor, row.name, part.name);
   }
   std::vector<WastefulStorage> found;
-  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) {
-    const auto use = uses.find(i);
-    const std::uint64_t held = checkpoint.storages[i].nbytes;
-    if (use == uses.end() || held <= tolerated_bytes) continue;
-    if (held / tolerated_factor > use->second.bytes) found.push_back({use->second.name, use->second.bytes, held});
+  for (const auto& [storage, use] : uses) {
+    const std::uint64_t held = checkpoint.storages[storage].nbytes;
+    if (held / tolerated_factor > use.bytes) found.push_back({use.name, use.bytes, held});
   }
   return found;
 }
@@ -107,11 +117,13 @@ StateDictSummary summary_of(const Checkpoint& checkpoint, const StateDict& state
 }  // namespace
 
 std::uint64_t logical_bytes(const Tensor& tensor) {
-  if (tensor.parts.empty()) return capped_multiply(element_count(packed(tensor.info)), dtype_size(tensor.info.dtype));
+  const auto bytes_of = [](const TensorInfo& info) {
+    const std::uint64_t count = dtype_per_byte(info.dtype) == 1 ? element_count(info) : element_count(packed(info));
+    return capped_multiply(count, dtype_size(info.dtype));
+  };
+  if (tensor.parts.empty()) return bytes_of(tensor.info);
   std::uint64_t sum = 0;
-  for (const Tensor::Part& part : tensor.parts) {
-    sum = capped_add(sum, capped_multiply(element_count(packed(part.tensor.info)), dtype_size(part.tensor.info.dtype)));
-  }
+  for (const Tensor::Part& part : tensor.parts) sum = capped_add(sum, bytes_of(part.tensor.info));
   return sum;
 }
 

@@ -54,8 +54,8 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
 /// Logical bytes of a tensor, parts together; the largest number where they pass it.
 std::uint64_t logical_bytes(const Tensor& tensor);
 
-std::string inspection_text(const Inspection& inspection);
-/// One object on one line.
-std::string inspection_json(const Inspection& inspection);
+/// To standard output, piece by piece: for people, or as one JSON object on one line.
+void print_inspection(const Inspection& inspection);
+void print_inspection_json(const Inspection& inspection);
 
 }  // namespace ckpt::tools

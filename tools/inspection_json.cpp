@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ckpt/dtype.h"
 #include "inspection.h"
+#include "messages.h"
 #include "render.h"
 #include "text.h"
 
@@ -10,20 +12,37 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json tensor_json(const TensorRow& row) {
+/// A string as nlohmann/json writes it; names that need no escape, as nearly all, at once.
+void append_string(std::string& out, std::string_view text) {
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
+  if (plain)
+    out.append(1, '"').append(text).append(1, '"');
+  else
+    out += visible_json(Json(valid_utf8(text)).dump());
+}
+
+void append_list(std::string& out, const std::vector<std::int64_t>& numbers) {
+  out += '[';
+  for (std::size_t i = 0; i < numbers.size(); ++i) out.append(i == 0 ? "" : ",").append(std::to_string(numbers[i]));
+  out += ']';
+}
+
+/// Written by hand: of tens of thousands of tensors nlohmann/json would first build a tree, ten times their size.
+std::string tensor_json(const TensorRow& row) {
   const TensorInfo& info = row.tensor->info;
   const bool strided = info.layout == Layout::strided;
-  Json out = Json::object();
-  out["name"] = valid_utf8(row.name);
-  out["dtype"] = dtype_name(info.dtype);
-  out["layout"] = layout_name(info.layout);
-  out["shape"] = info.shape;
-  out["stride"] = strided ? Json(info.stride) : Json();
-  out["offset"] = strided ? Json(info.offset) : Json();
-  out["device"] = row.device.empty() ? Json() : Json(valid_utf8(row.device));
-  out["storage"] = row.storage ? Json(*row.storage) : Json();
-  out["nbytes"] = row.nbytes;
-  return out;
+  std::string out = "{\"name\":";
+  append_string(out, row.name);
+  out.append(",\"dtype\":\"").append(dtype_name(info.dtype));
+  out.append("\",\"layout\":\"").append(layout_name(info.layout)).append("\",\"shape\":");
+  append_list(out, info.shape);
+  out += ",\"stride\":";
+  strided ? append_list(out, info.stride) : void(out += "null");
+  out.append(",\"offset\":").append(strided ? std::to_string(info.offset) : "null").append(",\"device\":");
+  row.device.empty() ? void(out += "null") : append_string(out, row.device);
+  out.append(",\"storage\":").append(row.storage ? std::to_string(*row.storage) : "null");
+  return out + ",\"nbytes\":" + std::to_string(row.nbytes) + "}";
 }
 
 Json global_json(const GlobalUse& global) {
@@ -36,25 +55,34 @@ Json global_json(const GlobalUse& global) {
 
 }  // namespace
 
-std::string inspection_json(const Inspection& inspection) {
+void print_inspection_json(const Inspection& inspection) {
   const Checkpoint& checkpoint = *inspection.checkpoint;
-  Json out = Json::object();
-  out["file"] = valid_utf8(inspection.file);
-  out["format"] = checkpoint.format;
-  out["compression"] = compression_name(checkpoint.gzip);
-  out["bytes"] = inspection.file_bytes;
-  out["tensors"] = Json::array();
-  for (const TensorRow& row : inspection.rows) out["tensors"].push_back(tensor_json(row));
-  out["state_dicts"] = Json::array();
-  for (const StateDictSummary& state_dict : inspection.state_dicts) {
-    out["state_dicts"].push_back(valid_utf8(state_dict.path));
+  Json head = Json::object();
+  head["file"] = valid_utf8(inspection.file);
+  head["format"] = checkpoint.format;
+  head["compression"] = compression_name(checkpoint.gzip);
+  head["bytes"] = inspection.file_bytes;
+  const std::string begin = visible_json(head.dump());
+  print(std::string_view(begin).substr(0, begin.size() - 1));  // the object goes on
+  print(",\"tensors\":[");
+  for (const TensorRow& row : inspection.rows) {
+    if (&row != &inspection.rows.front()) print(",");
+    print(tensor_json(row));
   }
-  out["globals"] = Json::array();
-  for (const GlobalUse& global : checkpoint.globals) out["globals"].push_back(global_json(global));
-  out["warnings"] = Json::array();
-  for (const std::string& warning : inspection.warnings) out["warnings"].push_back(valid_utf8(warning));
-  out["metadata"] = {{"protocol", checkpoint.protocol}};
-  return visible_json(out.dump()) + "\n";
+  print("],");
+  Json tail = Json::object();
+  tail["state_dicts"] = Json::array();
+  for (const StateDictSummary& state_dict : inspection.state_dicts) {
+    tail["state_dicts"].push_back(valid_utf8(state_dict.path));
+  }
+  tail["globals"] = Json::array();
+  for (const GlobalUse& global : checkpoint.globals) tail["globals"].push_back(global_json(global));
+  tail["warnings"] = Json::array();
+  for (const std::string& warning : inspection.warnings) tail["warnings"].push_back(valid_utf8(warning));
+  tail["metadata"]["protocol"] = checkpoint.protocol;
+  const std::string end = visible_json(tail.dump());
+  print(std::string_view(end).substr(1));
+  print("\n");
 }
 
 }  // namespace ckpt::tools

@@ -2,6 +2,7 @@
 
 #include "ckpt/dtype.h"
 #include "inspection.h"
+#include "messages.h"
 #include "render.h"
 #include "text.h"
 
@@ -22,8 +23,8 @@ std::string dtype_text(const TensorInfo& info) {
   return info.layout == Layout::strided ? dtype : dtype + " " + std::string(layout_name(info.layout));
 }
 
-std::string tensor_table(const Inspection& inspection, const Colours& colours) {
-  if (inspection.rows.empty()) return "";
+void print_tensors(const Inspection& inspection, const Colours& colours) {
+  if (inspection.rows.empty()) return;
   Table table({"name", "dtype", "shape", "device", "bytes"});
   for (const TensorRow& row : inspection.rows) {
     const TensorInfo& info = row.tensor->info;
@@ -31,7 +32,8 @@ std::string tensor_table(const Inspection& inspection, const Colours& colours) {
                dtype_text(info), shape_text(info.shape), row.device.empty() ? "-" : printable(row.device),
                std::to_string(row.nbytes)});
   }
-  return "\n" + table.text(colours);
+  print("\n");
+  table.print(colours);
 }
 
 std::string totals(const Inspection& inspection) {
@@ -111,14 +113,13 @@ std::string globals(const Inspection& inspection, const Colours& colours) {
 
 }  // namespace
 
-std::string inspection_text(const Inspection& inspection) {
+void print_inspection(const Inspection& inspection) {
   const Colours colours;
-  std::string out = heading(inspection, colours) + tensor_table(inspection, colours) + totals(inspection) +
-                    devices(inspection) + wasteful(inspection) + state_dicts(inspection) + globals(inspection, colours);
-  for (const std::string& warning : inspection.warnings) {
-    out += colours.yellow("warning: ") + printable(warning) + "\n";
-  }
-  return out;
+  print(heading(inspection, colours));
+  print_tensors(inspection, colours);
+  print(totals(inspection) + devices(inspection) + wasteful(inspection) + state_dicts(inspection) +
+        globals(inspection, colours));
+  for (const std::string& warning : inspection.warnings) print(colours.yellow("warning: ") + printable(warning) + "\n");
 }
 
 }  // namespace ckpt::tools

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "messages.h"
 #include "text.h"
 
 namespace ckpt::tools {
@@ -58,34 +59,43 @@ std::string Colours::wrap(std::string_view code, std::string_view text) const {
   return std::string(code) + std::string(text) + "\x1b[0m";
 }
 
-Table::Table(std::vector<std::string> heading, Last last) : widths_(heading.size(), 0), last_(last) {
-  add(std::move(heading));
-}
+Table::Table(Cells heading, Last last) : widths_(heading.size(), 0), last_(last) { add(heading); }
 
-void Table::add(std::vector<std::string> cells) {
+void Table::add(Cells cells) {
   constexpr std::size_t widest = 60;
+  auto column = widths_.begin();
+  for (const std::string_view text : cells) {
+    const std::size_t width = display_width(text);
+    if (width <= widest) *column = std::max(*column, width);
+    ++column;
+    text_ += text;
+    ends_.push_back(text_.size());
+  }
+}
+
+std::string_view Table::cell(std::size_t index) const {
+  const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
+  return std::string_view(text_).substr(begin, ends_[index] - begin);
+}
+
+void Table::append_row(std::size_t first, std::string& out) const {
   for (std::size_t i = 0; i < widths_.size(); ++i) {
-    const std::size_t width = display_width(cells[i]);
-    if (width <= widest) widths_[i] = std::max(widths_[i], width);
+    const std::string_view text = cell(first + i);
+    const std::size_t width = display_width(text), padding = widths_[i] > width ? widths_[i] - width : 0;
+    const bool last = i + 1 == widths_.size();
+    if (last && last_ == Last::right) out.append(padding, ' ');
+    out += text;
+    if (!last) out.append(padding + 2, ' ');
   }
-  rows_.push_back(std::move(cells));
 }
 
-std::string Table::line(const std::vector<std::string>& cells) const {
-  std::string out;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::size_t width = display_width(cells[i]);
-    const std::string padding(widths_[i] > width ? widths_[i] - width : 0, ' ');
-    const bool last = i + 1 == cells.size();
-    out += !last ? cells[i] + padding + "  " : last_ == Last::right ? padding + cells[i] : cells[i];
+void Table::print(const Colours& colours) const {
+  std::string line;
+  for (std::size_t first = 0; first < ends_.size(); first += widths_.size()) {
+    line.clear();
+    append_row(first, line);
+    tools::print((first == 0 ? colours.bold(line) : line) + "\n");
   }
-  return out;
-}
-
-std::string Table::text(const Colours& colours) const {
-  std::string out = colours.bold(line(rows_.front())) + "\n";
-  for (std::size_t i = 1; i < rows_.size(); ++i) out += line(rows_[i]) + "\n";
-  return out;
 }
 
 }  // namespace ckpt::tools

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,15 +45,21 @@ class Table {
   /// Where the last column stands: numbers go flush right.
   enum class Last { left, right };
 
-  explicit Table(std::vector<std::string> heading, Last last = Last::right);
-  void add(std::vector<std::string> cells);
-  [[nodiscard]] std::string text(const Colours& colours) const;
+  using Cells = std::initializer_list<std::string_view>;
+
+  explicit Table(Cells heading, Last last = Last::right);
+  void add(Cells cells);
+  /// To standard output.
+  void print(const Colours& colours) const;
 
  private:
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const;
+  void append_row(std::size_t first, std::string& out) const;
+  [[nodiscard]] std::string_view cell(std::size_t index) const;
 
-  std::vector<std::vector<std::string>> rows_;
-  std::vector<std::size_t> widths_;
+  // Of tens of thousands of rows: all cells in one text, row by row.
+  std::string text_;
+  std::vector<std::size_t> ends_;    ///< of each cell in text_
+  std::vector<std::size_t> widths_;  ///< of the columns
   Last last_;
 };
 

@@ -71,6 +71,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
+// Nothing but ASCII that shows as itself, as nearly every name is.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
 }  // namespace
 
 CodePoint decode_utf8(std::string_view text, std::size_t at) {
@@ -91,6 +96,7 @@ CodePoint decode_utf8(std::string_view text, std::size_t at) {
 }
 
 std::string printable(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -110,6 +116,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string valid_utf8(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -143,6 +150,7 @@ std::string visible_json(std::string_view json) {
 }
 
 std::size_t display_width(std::string_view text) {
+  if (is_plain(text)) return text.size();
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint c = decode_utf8(text, at);

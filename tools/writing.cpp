@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <set>
 
 #include "ckpt/gzip.h"
 #include "messages.h"
@@ -165,9 +164,10 @@ Checkpoint load_input(const Job& job) {
 }
 
 std::size_t count_tensors(const Checkpoint& checkpoint) {
-  std::set<const Tensor*> tensors;
-  for (const NamedTensor& named : tensor_names(checkpoint)) tensors.insert(named.tensor);
-  return tensors.size();
+  std::vector<bool> named(checkpoint.tensors.size());
+  for (const NamedTensor& each : tensor_names(checkpoint))
+    named[static_cast<std::size_t>(each.tensor - checkpoint.tensors.data())] = true;
+  return static_cast<std::size_t>(std::count(named.begin(), named.end(), true));
 }
 
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {

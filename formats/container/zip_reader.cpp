@@ -138,7 +138,9 @@ const ZipMember* ZipReader::find(std::string_view name) const {
 ByteSourcePtr ZipReader::read(const ZipMember& member) const {
   std::optional<std::uint32_t> crc;
   if (has_checksums_) crc = member.crc32;
-  std::string name = source_->name() + ": member " + zip::quoted(member.name);
+  std::string name;
+  name.reserve(source_->name().size() + member.name.size() + 16);
+  name.append(source_->name()).append(": member ").append(zip::quoted(member.name));
   if (member.method == zip::method_stored) return slice(source_, member.data_offset, member.size, std::move(name), crc);
   ByteSourcePtr compressed = slice(source_, member.data_offset, member.compressed_size, name);
   return inflate_raw(std::move(compressed), member.size, std::move(name), crc);

@@ -91,6 +91,7 @@ void ZipWriter::end(std::uint32_t crc32) {
   entry.crc32 = crc32;
   if (entry.size == 0) return;
   Buffer descriptor;
+  descriptor.reserve(8 + 2 * sizeof(std::uint64_t));
   append_le(descriptor, descriptor_signature);
   append_le(descriptor, crc32);
   if (is_wide(entry.size) || is_wide(entry.header_offset)) {

@@ -53,7 +53,8 @@ void Emitter::store(ValueId id, Time limit) {
   const bool kept = spelling_.keep_forms && graph_.memoized(id);
   const bool changes = graph_.first_effect(id) != 0 && !is_lowered_set(id);
   const bool may_hold_itself = changes && (!spelling_.keep_forms || graph_.made(id) == 0);
-  if (is_stored(id) || !(kept || uses_[id] > 1 || may_hold_itself || has_waiting_effect(id, limit))) return;
+  const bool used_again = uses_[id] > 1 && !is_single(id);
+  if (is_stored(id) || !(kept || used_again || may_hold_itself || has_waiting_effect(id, limit))) return;
   write_put(out_, stored_, spelling_.protocol);
   memo_[id] = stored_++;
 }
@@ -69,7 +70,7 @@ void Emitter::push(ValueId id, Time limit) {
 }
 
 void Emitter::push_composite(ValueId id, Time limit) {
-  if (begun_[id]) count_rework(id);
+  if (begun_[id] && !is_single(id)) count_rework(id);
   begun_[id] = true;
   // What would lead back to a set that is being made waits until that is done.
   const Time own_limit = !held_.empty() && cyclic_[id] ? std::min(limit, held_.back()) : limit;
@@ -165,6 +166,8 @@ void Emitter::step(const Task& task) {
 }
 
 std::string Emitter::emit() {
+  constexpr std::size_t usual_bytes = 16;  // of one value, so that little of it is moved as it grows
+  out_.reserve(usual_bytes * graph_.size());
   if (spelling_.protocol >= 2) {
     write(PROTO);
     write(static_cast<std::uint8_t>(spelling_.protocol));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pickle/emitter.h"
+#include "pickle/opcodes.h"
 #include "pickle/spelling.h"
 
 /// The machine behind emit(): what is written when in emitter.cpp, how a value is spelt in emitter_values.cpp.
@@ -63,6 +64,8 @@ class Emitter {
   /// Whether code of the file's own runs when it is made or changed, and so sees what its operands hold.
   [[nodiscard]] bool is_observer(ValueId id) const;
   [[nodiscard]] bool is_finished_first(ValueId id) const;
+  /// One id for all that Python has only one of: written anew in each place.
+  [[nodiscard]] bool is_single(ValueId id) const { return makes_single(graph_.form(id)) && !graph_.memoized(id); }
 
   // emitter_values.cpp
   [[nodiscard]] bool is_composite(ValueId id) const;

@@ -18,27 +18,24 @@ void Machine::fail(std::string found, std::string expected, ErrorCode code) cons
   throw error.at(at_).in(source_.name());
 }
 
-Slot Machine::pop() {
+std::span<const ValueId> Machine::take_from(std::size_t floor) {
+  operands_.resize(stack_.size() - floor);
+  for (std::size_t i = 0; i < operands_.size(); ++i) operands_[i] = stack_[floor + i].id;
+  stack_.resize(floor);
+  return operands_;
+}
+
+std::span<const ValueId> Machine::pop(std::size_t count) {
   const std::size_t floor = marks_.empty() ? 0 : marks_.back();
-  if (stack_.size() <= floor) fail("the pickle's stack is empty", "a value");
-  const Slot slot = stack_.back();
-  stack_.pop_back();
-  return slot;
+  if (stack_.size() - floor < count) fail("the pickle's stack is empty", "a value");
+  return take_from(stack_.size() - count);
 }
 
-std::vector<Slot> Machine::pop(std::size_t count) {
-  std::vector<Slot> slots(count);
-  for (std::size_t i = count; i-- > 0;) slots[i] = pop();
-  return slots;
-}
-
-std::vector<Slot> Machine::pop_to_mark() {
+std::span<const ValueId> Machine::pop_to_mark() {
   if (marks_.empty()) fail("there is no mark on the pickle's stack", "a MARK before this opcode");
   const std::size_t floor = marks_.back();
   marks_.pop_back();
-  std::vector<Slot> slots(stack_.begin() + static_cast<std::ptrdiff_t>(floor), stack_.end());
-  stack_.resize(floor);
-  return slots;
+  return take_from(floor);
 }
 
 Slot& Machine::top() {
@@ -64,7 +61,7 @@ std::int64_t Machine::line_integer(const Op& op) const {
   return value;
 }
 
-void Machine::effect(const Op& op, EffectKind kind, const std::vector<Slot>& operands) {
+void Machine::effect(const Op& op, EffectKind kind, std::span<const ValueId> operands) {
   const auto [target, fetched] = top();
   const ValueKind has = graph_.kind(target);
   const bool symbolic = has == ValueKind::object || has == ValueKind::persistent;
@@ -74,7 +71,7 @@ void Machine::effect(const Op& op, EffectKind kind, const std::vector<Slot>& ope
                         ? symbolic || has == ValueKind::set
                         : symbolic || has == ValueKind::global || has == ValueKind::extension;
   if (!fits) fail(std::string(opcode_table[op.code].name) + " on a value that cannot take it");
-  graph_.add_effect(target, kind, ids(operands), op.code, now_, fetched);
+  graph_.add_effect(target, kind, operands, op.code, now_, fetched);
 }
 
 void Machine::step_effect(const Op& op) {
@@ -95,8 +92,22 @@ void Machine::step_effect(const Op& op) {
   effect(op, EffectKind::set_items, operands);
 }
 
+/// A value that may stand for others as well, as one of its own.
+ValueId Machine::make_again(ValueId id) {
+  const ValueKind kind = graph_.kind(id);
+  const ValueId again = kind == ValueKind::none      ? graph_.make_none()
+                        : kind == ValueKind::boolean ? graph_.make_boolean(graph_.boolean(id))
+                        : kind == ValueKind::integer ? graph_.make_integer(graph_.integer(id))
+                                                     : graph_.make_tuple({});
+  graph_.set_form(again, graph_.form(id));
+  graph_.set_made(again, graph_.made(id));
+  return again;
+}
+
 void Machine::put(std::uint64_t index) {
-  const ValueId id = top().id;
+  ValueId& id = top().id;
+  // What has a place in the memo is written with it, and that is for one place in the source.
+  if (makes_single(graph_.form(id)) && !graph_.memoized(id)) id = make_again(id);
   graph_.set_memoized(id);
   if (!memo_.put(index, id))
     fail("the pickle's memo grows past " + std::to_string(caps_.memo) + " entries", {}, ErrorCode::limit_exceeded);
@@ -147,10 +158,10 @@ bool Machine::step(const Op& op) {
       if (!marks_.empty() && marks_.back() == stack_.size())
         marks_.pop_back();
       else
-        discard(pop().id);
+        discard(pop(1)[0]);
       return true;
     case POP_MARK:
-      for (const Slot& slot : pop_to_mark()) discard(slot.id);
+      for (const ValueId id : pop_to_mark()) discard(id);
       return true;
     case DUP:
       stack_.push_back({top().id, true});
@@ -245,7 +256,7 @@ Program Machine::run_to_stop() {
     fail("a FRAME of " + std::to_string(frame_size_) + " bytes reaches past the end of the pickle",
          "at most " + std::to_string(scanner_.offset() - frame_at_ - 9));
   }
-  program_.root = pop().id;
+  program_.root = pop(1)[0];
   for (const Slot& slot : stack_) discard(slot.id);
   keep_unreached();
   if (!declared_) program_.protocol = uses_protocol1 ? 1 : 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -39,7 +41,11 @@ class Machine {
         graph_(graph),
         first_value_(graph.size()),
         caps_(caps),
-        memo_(caps.memo) {}
+        memo_(caps.memo) {
+    // Of a source that is more than a pickle, this is more than it needs: room that is never touched.
+    const std::uint64_t size = source.size_is_known() ? source.size() : 0;
+    graph_.reserve_for(static_cast<std::size_t>(std::min({size - std::min(size, offset), cap, 16 * limits::mib})));
+  }
 
   Program run();
 
@@ -53,14 +59,23 @@ class Machine {
   void step_effect(const Op& op);
   void step_memo(const Op& op);
 
-  /// The stack above the topmost mark; taking the mark away.
-  std::vector<Slot> pop_to_mark();
-  Slot pop();
-  /// The `count` topmost values, lowest first.
-  std::vector<Slot> pop(std::size_t count);
+  /// Takes the values above the topmost mark, or the `count` topmost ones, off the stack, lowest first; valid until the
+  /// next call of either.
+  std::span<const ValueId> pop_to_mark();
+  std::span<const ValueId> pop(std::size_t count);
+  std::span<const ValueId> take_from(std::size_t floor);
+  /// The topmost slot. Throws where there is none above the topmost mark.
   Slot& top();
   /// Pushes a new value made by `op`.
   void made(const Op& op, ValueId id);
+  /// The same for a value of which Python has only one, whoever makes it: `once` keeps its id.
+  template <class Make>
+  void made_once(const Op& op, ValueId& once, Make make) {
+    if (once != no_value) return stack_.push_back({once, false});
+    made(op, make());
+    once = stack_.back().id;
+  }
+  ValueId make_again(ValueId id);
   void discard(ValueId id) { program_.discarded.push_back(id); }
 
   std::int64_t line_integer(const Op& op) const;
@@ -69,7 +84,7 @@ class Machine {
   void push_text(const Op& op, ValueKind kind, std::string_view text);
   ValueId global(std::string_view module, std::string_view name);
   void push_stack_global(const Op& op);
-  void effect(const Op& op, EffectKind kind, const std::vector<Slot>& operands);
+  void effect(const Op& op, EffectKind kind, std::span<const ValueId> operands);
   void put(std::uint64_t index);
   void get(std::uint64_t index);
   void keep_unreached();
@@ -84,17 +99,14 @@ class Machine {
   std::vector<std::size_t> marks_;
   Memo memo_;
   std::set<std::pair<std::string, std::string>> seen_globals_;
-  std::vector<ValueId> operands_;  // reused by ids()
+  std::vector<ValueId> operands_;  ///< what was last taken off the stack
+  ValueId none_ = no_value, empty_tuple_ = no_value;
+  std::array<ValueId, 2> booleans_{no_value, no_value};
+  std::vector<ValueId> small_integers_ = std::vector<ValueId>(256, no_value);  ///< those of BININT1
   Time now_ = 0;
   std::uint64_t at_ = 0;
   std::uint64_t frame_at_ = 0, frame_size_ = 0, frame_end_ = 0;  // of the last FRAME
   bool declared_ = false;
-
-  std::span<const ValueId> ids(const std::vector<Slot>& slots) {
-    operands_.clear();
-    for (const Slot& slot : slots) operands_.push_back(slot.id);
-    return operands_;
-  }
 };
 
 }  // namespace ckpt::pickle

@@ -44,27 +44,31 @@ ValueId Machine::global(std::string_view module, std::string_view name) {
 
 void Machine::push_stack_global(const Op& op) {
   const auto operands = pop(2);
-  for (const Slot& slot : operands)
-    if (graph_.kind(slot.id) != ValueKind::str && graph_.kind(slot.id) != ValueKind::py2_str)
+  for (const ValueId operand : operands)
+    if (!graph_.is_string(operand))
       fail("STACK_GLOBAL takes its name from something that is computed", "two strings", ErrorCode::unsupported);
-  const std::string module(graph_.text(operands[0].id)), name(graph_.text(operands[1].id));
+  const std::string module(graph_.text(operands[0])), name(graph_.text(operands[1]));
   const ValueId id = global(module, name);
-  graph_.set_items(id, ids(operands));
+  graph_.set_items(id, operands);
   made(op, id);
 }
 
 void Machine::step_literal(const Op& op) {
   switch (op.code) {
     case NONE:
-      return made(op, graph_.make_none());
+      return made_once(op, none_, [&] { return graph_.make_none(); });
     case NEWTRUE:
-    case NEWFALSE:
-      return made(op, graph_.make_boolean(op.code == NEWTRUE));
+    case NEWFALSE: {
+      const bool value = op.code == NEWTRUE;
+      return made_once(op, booleans_[value ? 1 : 0], [&] { return graph_.make_boolean(value); });
+    }
     case INT:
     case LONG:
       return push_int_line(op);
-    case BININT:
     case BININT1:
+      return made_once(op, small_integers_[static_cast<std::size_t>(op.integer)],
+                       [&] { return graph_.make_integer(op.integer); });
+    case BININT:
     case BININT2:
       return made(op, graph_.make_integer(op.integer));
     case LONG1:
@@ -116,13 +120,11 @@ void Machine::step_container(const Op& op) {
     case EMPTY_SET:
       return made(op, graph_.make_container(ValueKind::set));
     case EMPTY_TUPLE:
-      return made(op, graph_.make_container(ValueKind::tuple));
+      return made_once(op, empty_tuple_, [&] { return graph_.make_tuple({}); });
     case TUPLE1:
     case TUPLE2:
-    case TUPLE3: {
-      const auto operands = pop(op.code - TUPLE1 + 1u);
-      return made(op, graph_.make_tuple(ids(operands)));
-    }
+    case TUPLE3:
+      return made(op, graph_.make_tuple(pop(op.code - TUPLE1 + 1u)));
     default:
       break;
   }
@@ -132,7 +134,7 @@ void Machine::step_container(const Op& op) {
                          : op.code == DICT  ? ValueKind::dict
                          : op.code == TUPLE ? ValueKind::tuple
                                             : ValueKind::frozenset;
-  made(op, graph_.make_container(kind, ids(operands)));
+  made(op, graph_.make_container(kind, operands));
 }
 
 void Machine::step_call(const Op& op) {
@@ -165,34 +167,32 @@ void Machine::step_call(const Op& op) {
       graph_.set_made(text, now_);
       return made(op, graph_.make_persistent(text));
     }
-    case BINPERSID: {
-      const auto operands = pop(1);
-      return made(op, graph_.make_persistent(operands[0].id));
-    }
+    case BINPERSID:
+      return made(op, graph_.make_persistent(pop(1)[0]));
     case INST: {
       const auto arguments = pop_to_mark();
       const ValueId type = global(op.text, op.text2);
       graph_.set_made(type, now_);
       std::vector<ValueId> items{type};
-      for (const Slot& slot : arguments) items.push_back(slot.id);
+      items.insert(items.end(), arguments.begin(), arguments.end());
       return made(op, graph_.make_object(CallKind::inst, items));
     }
     case OBJ: {
       const auto operands = pop_to_mark();
       if (operands.empty()) fail("OBJ is given no class", "a class after the MARK");
-      expect_callable(operands[0].id);
-      return made(op, graph_.make_object(CallKind::obj, ids(operands)));
+      expect_callable(operands[0]);
+      return made(op, graph_.make_object(CallKind::obj, operands));
     }
     default:
       break;
   }
   const auto operands = pop(op.code == NEWOBJ_EX ? 3 : 2);
-  expect_callable(operands[0].id);
-  expect_tuple(operands[1].id);
+  expect_callable(operands[0]);
+  expect_tuple(operands[1]);
   const CallKind call = op.code == REDUCE   ? CallKind::reduce
                         : op.code == NEWOBJ ? CallKind::newobj
                                             : CallKind::newobj_ex;
-  made(op, graph_.make_object(call, ids(operands)));
+  made(op, graph_.make_object(call, operands));
 }
 
 }  // namespace ckpt::pickle

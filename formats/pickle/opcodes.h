@@ -179,4 +179,9 @@ inline constexpr std::array<OpcodeInfo, 256> opcode_table = [] {
   return table;
 }();
 
+/// Whether `code` makes a value of which Python has only one: None, True, False, an integer up to 255, the empty tuple.
+constexpr bool makes_single(std::uint8_t code) {
+  return code == NONE || code == NEWTRUE || code == NEWFALSE || code == BININT1 || code == EMPTY_TUPLE;
+}
+
 }  // namespace ckpt::pickle

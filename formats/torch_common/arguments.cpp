@@ -24,15 +24,18 @@ std::optional<std::span<const ValueId>> sequence_items(const ValueGraph& values,
   return single ? std::optional(values.items(values.effect(handle))) : std::nullopt;
 }
 
+std::string Arguments::call() const {
+  return std::string(call_.first) + (call_.second.empty() ? "" : "." + std::string(call_.second));
+}
+
 void Arguments::fail(std::size_t index, std::string_view expected) const {
-  throw Error(ErrorCode::corrupt, std::string(call_) + " is called with a bad argument " + std::to_string(index + 1))
+  throw Error(ErrorCode::corrupt, call() + " is called with a bad argument " + std::to_string(index + 1))
       .expected(std::string(expected));
 }
 
 void Arguments::expect(std::size_t least, std::size_t most) const {
   if (items_.size() >= least && items_.size() <= most) return;
-  throw Error(ErrorCode::corrupt,
-              std::string(call_) + " is called with " + std::to_string(items_.size()) + " arguments")
+  throw Error(ErrorCode::corrupt, call() + " is called with " + std::to_string(items_.size()) + " arguments")
       .expected(std::to_string(least) + (most == any_number ? " or more"
                                          : most > least     ? " or " + std::to_string(most)
                                                             : ""));
@@ -50,6 +53,7 @@ std::vector<std::int64_t> Arguments::integers(std::size_t index) const {
     throw Error(ErrorCode::limit_exceeded, "a tensor of " + std::to_string(items->size()) + " dimensions")
         .expected("at most " + std::to_string(limits::tensor_dimensions));
   std::vector<std::int64_t> out;
+  out.reserve(items->size());
   for (const ValueId item : *items) {
     if (values_.kind(item) != ValueKind::integer) fail(index, "a tuple of integers of 64 bits");
     out.push_back(values_.integer(item));

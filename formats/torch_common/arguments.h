@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -18,9 +20,13 @@ class Arguments {
  public:
   static constexpr std::size_t any_number = SIZE_MAX;
 
-  /// `holder`: the value whose items() they are; no_value where that does not matter.
-  Arguments(const ValueGraph& values, std::string_view call, std::span<const ValueId> items, ValueId holder = no_value)
+  /// `call`: what messages call it, such as a global's module and name. `holder`: the value whose items() they are;
+  /// no_value where that does not matter.
+  Arguments(const ValueGraph& values, std::pair<std::string_view, std::string_view> call,
+            std::span<const ValueId> items, ValueId holder = no_value)
       : values_(values), call_(call), items_(items), holder_(holder) {}
+  Arguments(const ValueGraph& values, std::string_view call, std::span<const ValueId> items, ValueId holder = no_value)
+      : Arguments(values, {call, {}}, items, holder) {}
 
   [[nodiscard]] ValueId holder() const { return holder_; }
 
@@ -38,7 +44,10 @@ class Arguments {
 
  private:
   const ValueGraph& values_;
-  std::string_view call_;
+  /// Put together for messages only.
+  [[nodiscard]] std::string call() const;
+
+  std::pair<std::string_view, std::string_view> call_;
   std::span<const ValueId> items_;
   ValueId holder_;
 };

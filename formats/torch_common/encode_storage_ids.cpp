@@ -1,9 +1,11 @@
 #include <algorithm>
-#include <map>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "ckpt/error.h"
 #include "io/keyed_hash.h"
+#include "pickle/reach.h"
 #include "torch_common/storage_ids.h"
 
 namespace ckpt::torch {
@@ -24,49 +26,59 @@ class Encoder {
 
   std::vector<WrittenStorage> run() {
     choose_storages();
-    std::vector<ValueId> persistent;
-    for (const auto& [id, use] : checkpoint_.storage_uses) persistent.push_back(id);
-    std::sort(persistent.begin(), persistent.end());
-    for (const ValueId id : persistent) encode(id, checkpoint_.storage_uses.at(id));
+    std::vector<ValueId> roots{checkpoint_.root};
+    roots.insert(roots.end(), checkpoint_.discarded.begin(), checkpoint_.discarded.end());
+    uses_ = pickle::count_uses(values_, roots);
+    for (const auto& [id, use] : checkpoint_.storage_uses) encode(id, use);
     if (form_ == IdForm::zip) unwrap_modules();
     return std::move(written_);
   }
 
  private:
-  using View = std::tuple<std::uint32_t, std::string>;  // storage, view key ("" for the whole)
-
   bool is_whole(const StorageUse& use) const {
+    if (use.view_key.empty()) return true;
     const Storage& storage = checkpoint_.storages[use.storage];
-    return use.view_key.empty() ||
-           (use.view_offset == 0 && use.view_size * dtype_size(storage.dtype) == storage.nbytes);
+    return use.view_offset == 0 && use.view_size * dtype_size(storage.dtype) == storage.nbytes;
   }
 
-  View view_of(const StorageUse& use) const {
-    return {use.storage, form_ == IdForm::legacy || is_whole(use) ? std::string() : use.view_key};
+  /// The key of a view that is written as a storage of its own; empty where the whole storage is.
+  std::string_view own_key(const StorageUse& use) const {
+    return form_ == IdForm::legacy || is_whole(use) ? std::string_view() : use.view_key;
   }
+
+  /// What is written for a use: in the order of the bytes, a storage before its views.
+  std::pair<std::uint32_t, std::string_view> rank(const StorageUse& use) const { return {use.storage, own_key(use)}; }
 
   /// Which storages are written, in the order of their bytes, and under which keys.
   void choose_storages() {
-    std::map<View, StorageUse> views;
-    for (const auto& [id, use] : checkpoint_.storage_uses) views.emplace(view_of(use), use);
-    const bool keep_keys = std::all_of(views.begin(), views.end(), [&](const auto& view) {
-      const std::string& view_key = std::get<1>(view.first);
-      return form_ == IdForm::legacy ||
-             is_plain_key(view_key.empty() ? checkpoint_.storages[view.second.storage].key : view_key);
-    });
-    for (const auto& [view, use] : views) {
-      Storage storage = checkpoint_.storages[use.storage];
-      if (!std::get<1>(view).empty()) {
+    for (const auto& [id, use] : checkpoint_.storage_uses) chosen_.push_back(&use);
+    const auto before = [&](const StorageUse* a, const StorageUse* b) { return rank(*a) < rank(*b); };
+    const auto same = [&](const StorageUse* a, const StorageUse* b) { return rank(*a) == rank(*b); };
+    std::stable_sort(chosen_.begin(), chosen_.end(), before);
+    chosen_.erase(std::unique(chosen_.begin(), chosen_.end(), same), chosen_.end());
+    const bool keep_keys = form_ == IdForm::legacy || std::all_of(chosen_.begin(), chosen_.end(), [&](const auto* use) {
+                             const std::string_view own = own_key(*use);
+                             return is_plain_key(own.empty() ? checkpoint_.storages[use->storage].key : own);
+                           });
+    written_.reserve(chosen_.size());
+    for (const StorageUse* const use : chosen_) {
+      Storage storage = checkpoint_.storages[use->storage];
+      if (!own_key(*use).empty()) {
         const std::uint64_t size = dtype_size(storage.dtype);
-        storage.key = use.view_key;
-        storage.nbytes = use.view_size * size;
-        storage.bytes = slice(storage.bytes, use.view_offset * size, storage.nbytes, storage.bytes->name());
+        storage.key = use->view_key;
+        storage.nbytes = use->view_size * size;
+        storage.bytes = slice(storage.bytes, use->view_offset * size, storage.nbytes, storage.bytes->name());
       }
       std::string source_key = storage.key;
       if (!keep_keys) storage.key = std::to_string(written_.size());
-      keys_[view] = storage.key;
       written_.push_back({storage.key, std::move(source_key), std::move(storage)});
     }
+  }
+
+  const WrittenStorage& written_for(const StorageUse& use) const {
+    const auto at = std::lower_bound(chosen_.begin(), chosen_.end(), rank(use),
+                                     [&](const StorageUse* a, const auto& wanted) { return rank(*a) < wanted; });
+    return written_[static_cast<std::size_t>(at - chosen_.begin())];
   }
 
   ValueId text(const std::string& text) {
@@ -78,23 +90,25 @@ class Encoder {
   ValueId integer(std::uint64_t value) { return values_.make_integer(static_cast<std::int64_t>(value)); }
 
   void encode(ValueId persistent, const StorageUse& use) {
-    const Storage& storage = checkpoint_.storages[use.storage];
-    const View view = view_of(use);
-    const bool own = !std::get<1>(view).empty();
-    const std::uint64_t elements = own ? use.view_size : storage.nbytes / dtype_size(storage.dtype);
+    const WrittenStorage& written = written_for(use);
+    const Storage& storage = written.storage;
+    const std::uint64_t elements = storage.nbytes / dtype_size(storage.dtype);
     const ValueId id = values_.items(persistent)[0];
     const auto old = decode_storage_id(values_, id);
     const bool same_form = values_.items(id).size() == (form_ == IdForm::zip ? 5u : 6u);
-    if (same_form && old->key == keys_[view] && old->location == storage.location && old->elements == elements) return;
+    const bool same_key = old->key == written.key, same_location = old->location == storage.location;
+    if (same_form && same_key && same_location && old->elements == elements) return;
 
     std::vector<ValueId> items(values_.items(id).begin(), values_.items(id).end());
-    if (old->key != keys_[view]) items[2] = text(keys_[view]);
-    if (old->location != storage.location) items[3] = text(storage.location);
+    if (!same_key) items[2] = text(written.key);
+    if (!same_location) items[3] = text(storage.location);
     if (old->elements != elements) items[4] = integer(elements);
     if (form_ == IdForm::zip)
       items.resize(5);
     else if (items.size() == 5)
       items.push_back(values_.make_none());
+    if (uses_[id] <= 1) return values_.set_items(id, items);
+    // Something else holds this tuple, and is to keep it.
     const ValueId edited = values_.make_tuple(items);
     values_.set_form(edited, values_.form(id));
     if (values_.memoized(id)) values_.set_memoized(edited);
@@ -106,7 +120,7 @@ class Encoder {
     const auto count = static_cast<ValueId>(values_.size());
     std::unordered_map<ValueId, ValueId> classes;
     for (ValueId id = 0; id < count; ++id) {
-      if (values_.kind(id) != ValueKind::persistent || checkpoint_.storage_uses.contains(id)) continue;
+      if (values_.kind(id) != ValueKind::persistent || find_storage_use(checkpoint_, id) != nullptr) continue;
       const auto items = values_.items(values_.items(id)[0]);
       if (items.size() < 2 || values_.kind(items[1]) != ValueKind::global)
         throw Error(ErrorCode::unsupported, "a persistent id that is neither a storage nor a module's source")
@@ -131,8 +145,9 @@ class Encoder {
   const Checkpoint& checkpoint_;
   ValueGraph& values_;
   IdForm form_;
-  std::vector<WrittenStorage> written_;
-  std::map<View, std::string> keys_;
+  std::vector<const StorageUse*> chosen_;  ///< by rank, one for each storage that is written
+  std::vector<WrittenStorage> written_;    ///< in the same order
+  std::vector<std::uint32_t> uses_;        ///< of each value that there was at first
   std::unordered_map<std::string, ValueId, KeyedHash> texts_;
 };
 

@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "model/position_index.h"
 #include "torch_common/text_ids.h"
 
 namespace ckpt::torch {
@@ -90,8 +91,12 @@ std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id)
 
 void collect_storages(Checkpoint& checkpoint) {
   ValueGraph& values = checkpoint.values;
-  std::unordered_map<std::string, std::uint32_t, KeyedHash> by_key;
+  PositionIndex by_key;
   const auto count = static_cast<ValueId>(values.size());
+  std::size_t persistent = 0;
+  for (ValueId id = 0; id < count; ++id) persistent += values.kind(id) == ValueKind::persistent ? 1 : 0;
+  checkpoint.storages.reserve(persistent);
+  checkpoint.storage_uses.reserve(persistent);
   for (ValueId id = 0; id < count; ++id) {
     if (values.kind(id) != ValueKind::persistent) continue;
     if (is_text(values, values.items(id)[0])) {
@@ -107,9 +112,11 @@ void collect_storages(Checkpoint& checkpoint) {
     }
     const auto storage = decode_storage_id(values, values.items(id)[0]);
     if (!storage) continue;
-    const auto [found, fresh] =
-        by_key.try_emplace(storage->key, static_cast<std::uint32_t>(checkpoint.storages.size()));
-    if (fresh) {
+    const auto next = static_cast<std::uint32_t>(checkpoint.storages.size());
+    const std::uint32_t place = by_key.add(hash_of(storage->key), next, [&](std::uint32_t other) {
+      return checkpoint.storages[other].key == storage->key;
+    });
+    if (place == next) {
       checkpoint.storages.push_back({.key = storage->key,
                                      .dtype = storage->type.dtype,
                                      .typed = storage->type.typed,
@@ -118,7 +125,7 @@ void collect_storages(Checkpoint& checkpoint) {
                                      .byte_order = ByteOrder::little,
                                      .bytes = nullptr});
     } else {
-      Storage& first = checkpoint.storages[found->second];
+      Storage& first = checkpoint.storages[place];
       // Bytes named once as torch.ByteStorage and once as torch.UntypedStorage are the same bytes.
       first.typed |= storage->type.typed;
       if (first.dtype != storage->type.dtype || first.nbytes != storage->nbytes)
@@ -128,7 +135,7 @@ void collect_storages(Checkpoint& checkpoint) {
                                             with_bytes(storage->elements, storage->type))
             .expected("one size and one dtype a storage");
     }
-    checkpoint.storage_uses[id] = {found->second, storage->view_key, storage->view_offset, storage->view_size};
+    checkpoint.storage_uses.push_back({id, {place, storage->view_key, storage->view_offset, storage->view_size}});
   }
   check_views(checkpoint);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
@@ -20,13 +19,14 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return text + "]";
 }
 
-/// Throws unless every element of the tensor lies within `elements` of its storage.
-void check_geometry(const TensorInfo& info, std::uint64_t elements, const std::string& where) {
+/// Throws unless every element of the tensor lies within `elements`, those of `storage` where that is given.
+void check_geometry(const TensorInfo& info, std::uint64_t elements = std::numeric_limits<std::uint64_t>::max(),
+                    const Storage* storage = nullptr) {
   const auto fail = [&](const std::string& what, const std::string& expected) {
     throw Error(ErrorCode::corrupt, "a " + std::string(dtype_name(info.dtype)) + " tensor of shape " +
                                         shape_text(info.shape) + ", stride " + shape_text(info.stride) + ", offset " +
                                         std::to_string(info.offset) + " " + what)
-        .expected(expected + where);
+        .expected(expected);
   };
   if (info.shape.size() != info.stride.size()) fail("has not one stride a dimension", "as many of both");
   std::int64_t last = info.offset;
@@ -45,7 +45,9 @@ void check_geometry(const TensorInfo& info, std::uint64_t elements, const std::s
   }
   if (overflows) fail("overflows 63 bits", "sizes that any machine could hold");
   if (!empty && static_cast<std::uint64_t>(last) >= elements)
-    fail("reaches element " + std::to_string(last), "below " + std::to_string(elements));
+    fail("reaches element " + std::to_string(last),
+         "below " + std::to_string(elements) +
+             (storage == nullptr ? "" : ", what its storage '" + storage->key + "' holds"));
 }
 
 std::vector<std::int64_t> contiguous_stride(const std::vector<std::int64_t>& shape) {
@@ -60,6 +62,7 @@ class Decoder {
   explicit Decoder(Checkpoint& checkpoint) : checkpoint_(checkpoint), values_(checkpoint.values) {}
 
   void run() {
+    checkpoint_.tensors.reserve(checkpoint_.storage_uses.size());
     // Operands are older than the calls that take them, so one pass in order finds inner tensors first.
     for (ValueId id = 0; id < values_.size(); ++id) {
       if (values_.kind(id) != ValueKind::object) continue;
@@ -69,7 +72,6 @@ class Decoder {
       std::optional<Tensor> tensor = decode(id, items);
       if (!tensor) continue;
       tensor->value = id;
-      places_[id] = checkpoint_.tensors.size();
       checkpoint_.tensors.push_back(std::move(*tensor));
     }
   }
@@ -97,33 +99,38 @@ class Decoder {
 
   Checkpoint& checkpoint_;
   const ValueGraph& values_;
-  std::unordered_map<ValueId, std::size_t> places_;
   ValueId current_ = no_value;
 };
 
 std::optional<Tensor> Decoder::wrapped(ValueId id) const {
-  const auto found = places_.find(id);
-  if (found == places_.end()) return std::nullopt;
-  return checkpoint_.tensors[found->second];
+  const auto& tensors = checkpoint_.tensors;
+  const auto found = std::lower_bound(tensors.begin(), tensors.end(), id,
+                                      [](const Tensor& tensor, ValueId wanted) { return tensor.value < wanted; });
+  if (found == tensors.end() || found->value != id) return std::nullopt;
+  return *found;
 }
 
 /// (storage, offset, size, stride, …) at arguments[storage …]; the dtype is the storage's unless one is given.
 Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::optional<DType> dtype) {
-  const auto use = checkpoint_.storage_uses.find(arguments.at(storage));
-  if (use == checkpoint_.storage_uses.end()) arguments.fail(storage, "a storage");
-  const Storage& holds = checkpoint_.storages[use->second.storage];
+  const StorageUse* const use = find_storage_use(checkpoint_, arguments.at(storage));
+  if (use == nullptr) arguments.fail(storage, "a storage");
+  const Storage& holds = checkpoint_.storages[use->storage];
   Tensor tensor;
-  tensor.storage = use->second.storage;
+  tensor.storage = use->storage;
   tensor.info.dtype = dtype.value_or(holds.dtype);
   tensor.info.offset = arguments.integer(storage + 1);
   tensor.info.shape = arguments.integers(storage + 2);
   tensor.info.stride = arguments.integers(storage + 3);
-  const bool viewed = !use->second.view_key.empty();
-  tensor.view_offset = use->second.view_offset;
-  const std::uint64_t bytes = viewed ? use->second.view_size * dtype_size(holds.dtype) : holds.nbytes;
-  check_geometry(tensor.info, std::numeric_limits<std::uint64_t>::max(), "");
-  check_geometry(packed(tensor.info), bytes / dtype_size(tensor.info.dtype),
-                 ", what its storage '" + holds.key + "' holds");
+  const bool viewed = !use->view_key.empty();
+  tensor.view_offset = use->view_offset;
+  const std::uint64_t bytes = viewed ? use->view_size * dtype_size(holds.dtype) : holds.nbytes;
+  const std::uint64_t elements = bytes / dtype_size(tensor.info.dtype);
+  if (dtype_per_byte(tensor.info.dtype) == 1) {
+    check_geometry(tensor.info, elements, &holds);
+  } else {
+    check_geometry(tensor.info);
+    check_geometry(packed(tensor.info), elements, &holds);
+  }
   return tensor;
 }
 
@@ -175,7 +182,7 @@ Tensor Decoder::sparse(const Arguments& arguments) {
   tensor.info.shape = data.integers(found->parts.size());
   TensorInfo sizes_only = tensor.info;
   sizes_only.stride.assign(sizes_only.shape.size(), 0);
-  check_geometry(sizes_only, std::numeric_limits<std::uint64_t>::max(), "");
+  check_geometry(sizes_only);
   return tensor;
 }
 
@@ -207,7 +214,7 @@ Tensor Decoder::storageless(const Arguments& arguments, std::size_t dtype, std::
   tensor.info.dtype = arguments.dtype(dtype);
   tensor.info.shape = arguments.integers(shape);
   tensor.info.stride = arguments.integers(shape + 1);
-  check_geometry(tensor.info, std::numeric_limits<std::uint64_t>::max(), "");
+  check_geometry(tensor.info);
   tensor.device = std::move(device);
   return tensor;
 }
@@ -233,7 +240,7 @@ std::optional<Tensor> Decoder::on_device(const Arguments& arguments) {
     if (!state || state->size() < 2) return std::nullopt;
     tensor.info.shape = Arguments(values_, "numpy.ndarray.__setstate__", *state).integers(1);
     tensor.info.stride = contiguous_stride(tensor.info.shape);
-    check_geometry(tensor.info, std::numeric_limits<std::uint64_t>::max(), "");
+    check_geometry(tensor.info);
     tensor.info.dtype = arguments.dtype(1);
   }
   name_device(tensor, arguments, 2);
@@ -281,15 +288,14 @@ std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& a
 
 std::optional<Tensor> Decoder::call(std::string_view module, std::string_view name, std::span<const ValueId> arguments,
                                     ValueId holder) {
-  const std::string full = std::string(module) + "." + std::string(name);
-  const Arguments given(values_, full, arguments, holder);
+  const Arguments given(values_, {module, name}, arguments, holder);
   if (module == "torch._utils") return rebuild(name, given);
   if (module == "torch._tensor" && name == "_rebuild_from_type_v2") {
     // (function, type, arguments, state): a subclass of Tensor around one of the calls above.
     given.expect(3);
     const ValueId function = given.at(0);
     if (values_.kind(function) != ValueKind::global || values_.module(function) != "torch._utils") return std::nullopt;
-    return rebuild(values_.name(function), Arguments(values_, full, given.tuple(2), given.at(2)));
+    return rebuild(values_.name(function), Arguments(values_, {module, name}, given.tuple(2), given.at(2)));
   }
   const bool wrapper = (module == "torch.nn.parameter" && (name == "Parameter" || name == "Buffer")) ||
                        (module == "torch.autograd.variable" && name == "Variable");

@@ -35,6 +35,7 @@ void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::st
   std::sort(by_offset.begin(), by_offset.end());
   std::vector<std::uint32_t> place(count);
   std::vector<Storage> ordered;
+  ordered.reserve(count);
   for (const auto& [offset, index] : by_offset) {
     place[index] = static_cast<std::uint32_t>(ordered.size());
     ordered.push_back(std::move(checkpoint.storages[index]));
@@ -46,6 +47,7 @@ void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::st
 std::shared_ptr<ZipDetails> describe(const Checkpoint& checkpoint, const ZipReader& zip, const std::string& root) {
   auto details = std::make_shared<ListedDetails>();
   details->root = root;
+  details->members.reserve(zip.members().size());
   std::unordered_set<std::string, KeyedHash> storages;
   for (const Storage& storage : checkpoint.storages) storages.insert(std::string(storage_folder) + storage.key);
   for (const ZipMember& member : zip.members()) {
@@ -71,16 +73,17 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   checkpoint.file = source->name();
   checkpoint.format = zip_format.name;
   const ZipMember& pickle = *zip.find(root + "/" + std::string(pickle_name));
-  const ByteSourcePtr pickle_bytes =
-      memory_source(read_all(*zip.read(pickle), context.pickle_cap), source->name() + ": " + pickle.name);
-  read_object(*pickle_bytes, 0, context.pickle_cap, checkpoint);
+  read_object(*memory_source(read_all(*zip.read(pickle), context.pickle_cap), source->name() + ": " + pickle.name), 0,
+              context.pickle_cap, checkpoint);
   if (pickle.method == 0)
     for (GlobalUse& global : checkpoint.globals) global.offset += pickle.data_offset;
   refuse_views(checkpoint);
   attach_storages(checkpoint, zip, root, *source, context);
   decode_tensors(checkpoint);
   checkpoint.details = describe(checkpoint, zip, root);
-  for (const ZipMember& member : zip.members()) context.check_bytes(*zip.read(member), "member '" + member.name + "'");
+  if (context.findings != nullptr)
+    for (const ZipMember& member : zip.members())
+      context.check_bytes(*zip.read(member), "member '" + member.name + "'");
   checkpoint.warnings = archive_warnings(zip);
   return checkpoint;
 }

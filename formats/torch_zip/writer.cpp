@@ -46,10 +46,13 @@ std::shared_ptr<const ZipDetails> arrange(const Checkpoint& checkpoint, const st
 
 WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
   refuse_dangerous(checkpoint, options.allow_unsafe);
-  ValueGraph values = checkpoint.values;
-  const auto storages = encode_storage_ids(checkpoint, values, IdForm::zip);
-  const std::string pickle =
-      pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded});
+  std::vector<WrittenStorage> storages;
+  std::string pickle;
+  {
+    ValueGraph values = checkpoint.values;
+    storages = encode_storage_ids(checkpoint, values, IdForm::zip);
+    pickle = pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded});
+  }
 
   std::unordered_map<std::string_view, const WrittenStorage*, KeyedHash> by_key;
   for (const WrittenStorage& written : storages) by_key[written.source_key] = &written;

@@ -39,15 +39,12 @@ bool ByteCursor::fill(std::uint64_t count) {
   return true;
 }
 
-std::span<const std::byte> ByteCursor::take(std::uint64_t count) {
-  if (filled_ - next_ < count && !fill(count))
-    throw Error(ErrorCode::truncated,
-                what_ + " ends after " + std::to_string(filled_ - next_) + " of " + std::to_string(count) + " bytes")
-        .at(base_ + filled_)
-        .in(source_.name());
-  const auto bytes = std::span<const std::byte>(window_).subspan(next_, count);
-  next_ += count;
-  return bytes;
+void ByteCursor::require(std::uint64_t count) {
+  if (fill(count)) return;
+  throw Error(ErrorCode::truncated,
+              what_ + " ends after " + std::to_string(filled_ - next_) + " of " + std::to_string(count) + " bytes")
+      .at(base_ + filled_)
+      .in(source_.name());
 }
 
 std::string_view ByteCursor::take_line(std::uint64_t longest) {

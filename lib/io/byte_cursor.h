@@ -23,11 +23,18 @@ class ByteCursor {
   [[nodiscard]] std::uint64_t offset() const { return base_ + next_; }
 
   /// The next `count` bytes; valid until the next call. Throws truncated (saying that `count` bytes were expected).
-  std::span<const std::byte> take(std::uint64_t count);
+  std::span<const std::byte> take(std::uint64_t count) {
+    if (filled_ - next_ < count) require(count);
+    const std::span<const std::byte> bytes(window_.data() + next_, static_cast<std::size_t>(count));
+    next_ += bytes.size();
+    return bytes;
+  }
   /// Up to and without the next newline, which is skipped. Throws truncated, limit_exceeded past `longest`.
   std::string_view take_line(std::uint64_t longest);
 
  private:
+  /// Makes at least `count` bytes available, or throws truncated.
+  void require(std::uint64_t count);
   /// Makes at least `count` bytes available; false where the source ends before.
   bool fill(std::uint64_t count);
 

@@ -39,9 +39,9 @@ template <class T>
 template <class T, class Buffer>
 void append_le(Buffer& to, T value) {
   static_assert(std::is_trivially_copyable_v<T>);
-  std::byte bytes[sizeof value];
-  std::memcpy(bytes, &value, sizeof value);
-  for (std::byte b : bytes) to.push_back(static_cast<typename Buffer::value_type>(b));
+  static_assert(sizeof(typename Buffer::value_type) == 1);
+  to.resize(to.size() + sizeof value);
+  std::memcpy(to.data() + to.size() - sizeof value, &value, sizeof value);
 }
 
 template <class T>

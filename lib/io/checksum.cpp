@@ -57,7 +57,11 @@ void require(int result) {
 Sha256::Sha256() : state_(std::make_unique<State>()) {
   // OpenSSL 3 reads through null pointers later where it found no memory for its own tables.
   if (OSSL_LIB_CTX_get0_global_default() == nullptr) throw Error(ErrorCode::out_of_memory, "no memory for OpenSSL");
-  require(state_->context == nullptr ? 0 : EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr));
+  // EVP_sha256() would be looked up by its name for every tensor.
+  static const std::unique_ptr<EVP_MD, void (*)(EVP_MD*)> algorithm(EVP_MD_fetch(nullptr, "SHA256", nullptr),
+                                                                    EVP_MD_free);
+  const bool ready = state_->context != nullptr && algorithm != nullptr;
+  require(ready ? EVP_DigestInit_ex(state_->context.get(), algorithm.get(), nullptr) : 0);
 }
 
 Sha256::~Sha256() = default;

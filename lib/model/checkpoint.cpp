@@ -1,5 +1,7 @@
 #include "ckpt/checkpoint.h"
 
+#include <algorithm>
+
 #include "ckpt/gzip.h"
 
 namespace ckpt {
@@ -16,6 +18,13 @@ std::string_view verdict_name(Verdict verdict) {
       return "dangerous";
   }
   return "";
+}
+
+const StorageUse* find_storage_use(const Checkpoint& checkpoint, ValueId id) {
+  const auto& uses = checkpoint.storage_uses;
+  const auto at = std::lower_bound(uses.begin(), uses.end(), id,
+                                   [](const auto& use, ValueId wanted) { return use.first < wanted; });
+  return at == uses.end() || at->first != id ? nullptr : &at->second;
 }
 
 std::vector<std::string> FormatDetails::finish() const { return {}; }

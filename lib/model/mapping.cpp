@@ -1,10 +1,8 @@
-#include <algorithm>
-#include <array>
-#include <string>
-#include <unordered_map>
+#include <string_view>
+#include <vector>
 
 #include "ckpt/state_dict.h"
-#include "io/keyed_hash.h"
+#include "model/position_index.h"
 
 namespace ckpt {
 namespace {
@@ -30,15 +28,11 @@ class Collector {
   Collector(const ValueGraph& values, bool every_pair) : values_(values), every_pair_(every_pair) {}
 
   void add(const MappingEntry& entry) {
-    const std::string_view key = every_pair_ ? std::string_view() : identity(entry.key);
-    if (!key.empty()) {
-      const auto [found, fresh] = places_.try_emplace(std::string(key), entries_.size());
-      if (!fresh) {
-        entries_[found->second] = entry;
-        return;
-      }
-    }
-    entries_.push_back(entry);
+    const std::uint32_t place = every_pair_ ? PositionIndex::nowhere : find_or_add(entry.key);
+    if (place < entries_.size())
+      entries_[place] = entry;
+    else
+      entries_.push_back(entry);
   }
 
   /// Pairs key, value, key, value … at `effect`, or in the items of `holder`.
@@ -49,30 +43,33 @@ class Collector {
   std::vector<MappingEntry> take() { return std::move(entries_); }
 
  private:
-  /// Equal for equal strings and equal integers; empty for keys that are compared in no other way than by identity.
-  std::string_view identity(ValueId key) {
-    buffer_.clear();
-    switch (values_.kind(key)) {
-      case ValueKind::str:
-      case ValueKind::py2_str:
-        buffer_ = "s";
-        buffer_ += values_.text(key);
-        break;
-      case ValueKind::boolean:
-      case ValueKind::integer:
-        buffer_ = "i" + std::to_string(values_.integer(key));
-        break;
-      default:
-        break;
+  /// The place of the entry with an equal string or an equal integer for a key; past the end where there is none. Other
+  /// keys are compared in no other way than by identity.
+  std::uint32_t find_or_add(ValueId key) {
+    const auto next = static_cast<std::uint32_t>(entries_.size());
+    if (values_.is_string(key)) {
+      const std::string_view text = values_.text(key);
+      return places_.add(hash_of(text), next, [&](std::uint32_t other) {
+        return values_.is_string(entries_[other].key) && values_.text(entries_[other].key) == text;
+      });
     }
-    return buffer_;
+    if (!is_integer(key)) return PositionIndex::nowhere;
+    const std::int64_t number = values_.integer(key);
+    const std::string_view bytes(reinterpret_cast<const char*>(&number), sizeof number);
+    return places_.add(hash_of(bytes), next, [&](std::uint32_t other) {
+      return is_integer(entries_[other].key) && values_.integer(entries_[other].key) == number;
+    });
+  }
+
+  /// True and 1 are one key to Python.
+  [[nodiscard]] bool is_integer(ValueId key) const {
+    return values_.kind(key) == ValueKind::integer || values_.kind(key) == ValueKind::boolean;
   }
 
   const ValueGraph& values_;
   bool every_pair_;
   std::vector<MappingEntry> entries_;
-  std::unordered_map<std::string, std::size_t, KeyedHash> places_;
-  std::string buffer_;
+  PositionIndex places_;
 };
 
 /// The items of a [key, value] list: made with it, or appended at once (by two APPENDs, as protocol 0 has it, they are

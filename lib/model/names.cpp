@@ -4,7 +4,8 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
-#include "io/keyed_hash.h"
+#include "ckpt/limits.h"
+#include "model/position_index.h"
 #include "model/walk.h"
 
 namespace ckpt {
@@ -60,7 +61,7 @@ class NameWalk {
   struct Open {
     ValueId id;
     std::size_t path_size;
-    std::vector<std::pair<std::string, ValueId>> children;
+    NamedChildren children;
     std::size_t next = 0;
   };
 
@@ -75,16 +76,18 @@ class NameWalk {
   std::vector<Open> open_;
   std::string path_;
   std::vector<NamedTensor> names_;
-  std::unordered_map<std::string, std::uint32_t, KeyedHash> seen_;
+  PositionIndex places_;                                      ///< of names_, but for repeated ones
+  std::unordered_map<std::uint32_t, std::uint32_t> repeats_;  ///< how often a name at a place has come
   std::uint64_t steps_ = 0, name_bytes_ = 0;
 };
 
 void NameWalk::add_name(const Tensor& tensor) {
-  const std::uint32_t count = ++seen_[path_];
-  if (count == 1) {
-    names_.push_back({path_, &tensor});
-  } else {
-    names_.push_back({path_ + "#" + std::to_string(count), &tensor});
+  const auto next = static_cast<std::uint32_t>(names_.size());
+  const std::uint32_t first =
+      places_.add(hash_of(path_), next, [&](std::uint32_t other) { return names_[other].name == path_; });
+  names_.push_back({path_, &tensor});
+  if (first != next) {
+    names_.back().name += "#" + std::to_string(++repeats_.try_emplace(first, 1).first->second);
     if (warnings_ != nullptr)
       warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
   }
@@ -121,10 +124,10 @@ std::vector<NamedTensor> NameWalk::walk() {
       open_.pop_back();
       continue;
     }
-    const auto& [part, child] = open.children[open.next++];
+    const std::size_t child = open.next++;
     if (!path_.empty() || open_.size() > 1) path_ += '.';
-    path_ += part;
-    visit(child);
+    path_ += open.children.part(child);
+    visit(open.children.value(child));
   }
   return std::move(names_);
 }

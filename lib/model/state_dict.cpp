@@ -21,8 +21,9 @@ bool is_optimizer_state(const ValueGraph& values, const std::vector<MappingEntry
 
 class Search {
  public:
-  explicit Search(const Checkpoint& checkpoint) : values_(checkpoint.values) {
-    for (const Tensor& tensor : checkpoint.tensors) tensors_.insert(tensor.value);
+  explicit Search(const Checkpoint& checkpoint)
+      : values_(checkpoint.values), is_tensor_(values_.size()), seen_(values_.size()) {
+    for (const Tensor& tensor : checkpoint.tensors) is_tensor_[tensor.value] = true;
     open_.push_back({checkpoint.root, 0});
   }
 
@@ -30,7 +31,9 @@ class Search {
     while (!open_.empty()) {
       const Open next = open_.back();
       open_.pop_back();
-      if (next.value != no_value && seen_.insert(next.value).second) visit(next);
+      if (next.value == no_value || seen_[next.value]) continue;
+      seen_[next.value] = true;
+      visit(next);
     }
     return std::move(found_);
   }
@@ -89,7 +92,7 @@ class Search {
     bool any = false;
     for (const MappingEntry& entry : entries) {
       if (!values_.is_string(entry.key)) return false;
-      if (tensors_.contains(entry.value))
+      if (is_tensor_[entry.value])
         any = true;
       else if (values_.kind(entry.value) != ValueKind::none && !values_.text(entry.key).ends_with("_extra_state"))
         return false;
@@ -98,7 +101,7 @@ class Search {
   }
 
   const ValueGraph& values_;
-  std::unordered_set<ValueId> tensors_, seen_;
+  std::vector<bool> is_tensor_, seen_;
   std::vector<Place> places_{1};  ///< the first is the root
   std::vector<Open> open_;
   std::vector<StateDict> found_;

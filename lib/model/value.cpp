@@ -16,35 +16,15 @@ std::uint32_t index_for(std::size_t count, const char* what) {
 
 }  // namespace
 
-std::string_view ValueGraph::text(ValueId id) const {
-  const Node& node = nodes_[id];
-  return std::string_view(text_).substr(node.text, node.length);
-}
-
-std::string_view ValueGraph::module(ValueId id) const {
-  const Node& node = nodes_[id];
-  return std::string_view(text_).substr(node.text, node.length >> 32);
-}
-
-std::string_view ValueGraph::name(ValueId id) const {
-  const Node& node = nodes_[id];
-  return std::string_view(text_).substr(node.text + (node.length >> 32), node.length & 0xFFFFFFFF);
-}
-
-std::span<const ValueId> ValueGraph::items(ValueId id) const {
-  const Node& node = nodes_[id];
-  return {children_.data() + node.first, node.count};
-}
-
-ValueId ValueGraph::add(const Node& node) {
+ValueId ValueGraph::add(ValueKind kind, Span data, std::uint8_t detail) {
   const ValueId id = index_for(nodes_.size(), "values");
-  nodes_.push_back(node);
+  nodes_.push_back({.kind = kind, .detail = detail, .data = data});
   return id;
 }
 
-std::uint32_t ValueGraph::add_children(std::span<const ValueId> items) {
-  const std::uint32_t first =
-      index_for(children_.size() + items.size(), "operands") - static_cast<std::uint32_t>(items.size());
+ValueGraph::Span ValueGraph::add_children(std::span<const ValueId> items) {
+  const std::uint32_t count = index_for(items.size(), "operands");
+  const std::uint32_t first = index_for(children_.size() + items.size(), "operands") - count;
   // The items may be a span of children_ itself, which growing would move.
   if (children_.capacity() - children_.size() < items.size()) {
     const std::vector<ValueId> copy(items.begin(), items.end());
@@ -52,107 +32,105 @@ std::uint32_t ValueGraph::add_children(std::span<const ValueId> items) {
   } else {
     children_.insert(children_.end(), items.begin(), items.end());
   }
-  return first;
+  return {first, count};
 }
 
-std::uint64_t ValueGraph::add_text(std::string_view text) {
-  const std::uint64_t where = text_.size();
+ValueGraph::Span ValueGraph::add_text(std::string_view text) {
+  const std::uint32_t count = index_for(text.size(), "bytes of text");
+  const std::uint32_t first = index_for(text_.size() + text.size(), "bytes of text") - count;
   text_.append(text);
-  return where;
+  return {first, count};
 }
 
-ValueId ValueGraph::make_none() { return add(Node(ValueKind::none)); }
+void ValueGraph::reserve_for(std::size_t pickle_bytes) {
+  // As state dicts have it: 12 bytes and more a value, 5 and more an operand, a quarter of it text.
+  nodes_.reserve(nodes_.size() + pickle_bytes / 12);
+  children_.reserve(children_.size() + pickle_bytes / 5);
+  text_.reserve(text_.size() + pickle_bytes / 4);
+}
+
+ValueId ValueGraph::make_none() { return add(ValueKind::none, {}); }
 
 ValueId ValueGraph::make_boolean(bool value) {
-  Node node(ValueKind::boolean);
-  node.integer = value ? 1 : 0;
-  return add(node);
+  return add(ValueKind::boolean, std::bit_cast<Span>(std::int64_t{value ? 1 : 0}));
 }
 
-ValueId ValueGraph::make_integer(std::int64_t value) {
-  Node node(ValueKind::integer);
-  node.integer = value;
-  return add(node);
-}
+ValueId ValueGraph::make_integer(std::int64_t value) { return add(ValueKind::integer, std::bit_cast<Span>(value)); }
 
 ValueId ValueGraph::make_big_integer(std::string_view little_endian_twos_complement) {
   return make_text(ValueKind::big_integer, little_endian_twos_complement);
 }
 
-ValueId ValueGraph::make_real(double value) {
-  Node node(ValueKind::real);
-  node.real = value;
-  return add(node);
-}
+ValueId ValueGraph::make_real(double value) { return add(ValueKind::real, std::bit_cast<Span>(value)); }
 
-ValueId ValueGraph::make_text(ValueKind kind, std::string_view text) {
-  Node node(kind);
-  node.text = add_text(text);
-  node.length = text.size();
-  return add(node);
-}
+ValueId ValueGraph::make_text(ValueKind kind, std::string_view text) { return add(kind, add_text(text)); }
 
 ValueId ValueGraph::make_container(ValueKind kind, std::span<const ValueId> items) {
-  Node node(kind);
-  node.first = add_children(items);
-  node.count = static_cast<std::uint32_t>(items.size());
-  return add(node);
+  return add(kind, add_children(items));
 }
 
 ValueId ValueGraph::make_global(std::string_view module, std::string_view name) {
-  Node node(ValueKind::global);
-  node.text = add_text(module);
-  add_text(name);
-  node.length = static_cast<std::uint64_t>(module.size()) << 32 | (name.size() & 0xFFFFFFFF);
-  return add(node);
+  const std::uint32_t place = index_for(names_.size(), "globals");
+  names_.push_back({add_text(module), add_text(name), {}});
+  return add(ValueKind::global, {place, 0});
 }
 
-ValueId ValueGraph::make_extension(std::int64_t code) {
-  Node node(ValueKind::extension);
-  node.integer = code;
-  return add(node);
-}
+ValueId ValueGraph::make_extension(std::int64_t code) { return add(ValueKind::extension, std::bit_cast<Span>(code)); }
 
 ValueId ValueGraph::make_persistent(ValueId id) { return make_container(ValueKind::persistent, {&id, 1}); }
 
 ValueId ValueGraph::make_object(CallKind call, std::span<const ValueId> items) {
-  const ValueId id = make_container(ValueKind::object, items);
-  nodes_[id].detail = static_cast<std::uint8_t>(call);
-  return id;
+  return add(ValueKind::object, add_children(items), static_cast<std::uint8_t>(call));
 }
 
 std::uint32_t ValueGraph::add_effect(ValueId target, EffectKind kind, std::span<const ValueId> items, std::uint8_t form,
                                      Time time, bool late) {
-  Effect effect{.kind = kind, .form = form, .late = late, .target = target, .time = time};
-  effect.first = add_children(items);
-  effect.count = static_cast<std::uint32_t>(items.size());
-  effects_.push_back(effect);
+  const Span span = add_children(items);
+  effects_.push_back({.kind = kind,
+                      .form = form,
+                      .late = late,
+                      .target = target,
+                      .time = time,
+                      .first = span.first,
+                      .count = span.count});
   const std::uint32_t handle = index_for(effects_.size(), "effects");
   Node& node = nodes_[target];
-  if (node.last_effect != 0)
-    effects_[node.last_effect - 1].next = handle;
-  else
-    node.first_effect = handle;
-  node.last_effect = handle;
+  if (node.first_effect == 0) node.first_effect = handle;
+  Effect& first = effects_[node.first_effect - 1];
+  if (first.last != 0) effects_[first.last - 1].next = handle;
+  first.last = handle;
   return handle;
 }
 
-void ValueGraph::set_item(ValueId id, std::size_t index, ValueId item) { children_[nodes_[id].first + index] = item; }
+void ValueGraph::set_item(ValueId id, std::size_t index, ValueId item) {
+  children_[items_span(id)->first + index] = item;
+}
 
 void ValueGraph::set_effect_item(std::uint32_t handle, std::size_t index, ValueId item) {
   children_[effects_[handle - 1].first + index] = item;
 }
 
 void ValueGraph::set_items(ValueId id, std::span<const ValueId> items) {
-  const std::uint32_t first = add_children(items);
-  nodes_[id].first = first;
-  nodes_[id].count = static_cast<std::uint32_t>(items.size());
+  Node& node = nodes_[id];
+  replace(node.kind == ValueKind::global ? names_[node.data.first].items : node.data, items);
 }
 
 void ValueGraph::set_effect_items(std::uint32_t handle, std::span<const ValueId> items) {
-  const std::uint32_t first = add_children(items);
-  effects_[handle - 1].first = first;
-  effects_[handle - 1].count = static_cast<std::uint32_t>(items.size());
+  Effect& effect = effects_[handle - 1];
+  Span span{effect.first, effect.count};
+  replace(span, items);
+  effect.first = span.first;
+  effect.count = span.count;
+}
+
+/// A run is one value's alone: what fits stays where it is.
+void ValueGraph::replace(Span& span, std::span<const ValueId> items) {
+  if (items.size() > span.count) {
+    span = add_children(items);
+  } else {
+    std::copy(items.begin(), items.end(), children_.begin() + span.first);
+    span.count = static_cast<std::uint32_t>(items.size());
+  }
 }
 
 }  // namespace ckpt

@@ -8,19 +8,24 @@
 namespace ckpt {
 namespace {
 
-using Children = std::vector<std::pair<std::string, ValueId>>;
-
-void add_entries(const ValueGraph& values, ValueId mapping, Children& children) {
-  for (const MappingEntry& entry : mapping_entries(values, mapping))
-    children.emplace_back(python_str(values, entry.key), entry.value);
+void add_entry(const ValueGraph& values, ValueId key, ValueId value, NamedChildren& children) {
+  if (values.is_string(key))
+    children.add(values.text(key), value);
+  else
+    children.add(python_str(values, key), value);
 }
 
-void add_positions(std::span<const ValueId> items, std::size_t& position, Children& children) {
-  for (const ValueId item : items) children.emplace_back(std::to_string(position++), item);
+void add_entries(const ValueGraph& values, ValueId mapping, NamedChildren& children) {
+  for (const MappingEntry& entry : mapping_entries(values, mapping))
+    add_entry(values, entry.key, entry.value, children);
+}
+
+void add_positions(std::span<const ValueId> items, std::size_t& position, NamedChildren& children) {
+  for (const ValueId item : items) children.add(std::to_string(position++), item);
 }
 
 /// The state given to BUILD: a dict of attributes, or (dict or None, dict of slots), as copyreg's protocol has it.
-void add_state(const ValueGraph& values, ValueId state, std::unordered_set<ValueId>& seen, Children& children) {
+void add_state(const ValueGraph& values, ValueId state, std::unordered_set<ValueId>& seen, NamedChildren& children) {
   const auto add_once = [&](ValueId mapping) {
     if (seen.insert(mapping).second) add_entries(values, mapping, children);
   };
@@ -30,10 +35,10 @@ void add_state(const ValueGraph& values, ValueId state, std::unordered_set<Value
     if (is_mapping(values, items[0])) add_once(items[0]);
     return add_once(items[1]);
   }
-  children.emplace_back("state", state);
+  children.add("state", state);
 }
 
-void add_arguments(const ValueGraph& values, ValueId object, std::size_t& position, Children& children) {
+void add_arguments(const ValueGraph& values, ValueId object, std::size_t& position, NamedChildren& children) {
   const auto items = values.items(object).subspan(1);
   const bool listed = values.call(object) == CallKind::inst || values.call(object) == CallKind::obj;
   for (const ValueId item : items) {
@@ -42,14 +47,14 @@ void add_arguments(const ValueGraph& values, ValueId object, std::size_t& positi
     else if (!listed && values.kind(item) == ValueKind::dict)
       add_entries(values, item, children);
     else
-      children.emplace_back(std::to_string(position++), item);
+      children.add(std::to_string(position++), item);
   }
 }
 
 }  // namespace
 
-Children named_children(const ValueGraph& values, ValueId id) {
-  Children children;
+NamedChildren named_children(const ValueGraph& values, ValueId id) {
+  NamedChildren children;
   std::size_t position = 0;
   const ValueKind kind = values.kind(id);
   if (is_mapping(values, id))
@@ -70,7 +75,7 @@ Children named_children(const ValueGraph& values, ValueId id) {
         break;
       case EffectKind::set_items:
         for (std::size_t i = 0; !entries_are_in && i + 1 < items.size(); i += 2)
-          children.emplace_back(python_str(values, items[i]), items[i + 1]);
+          add_entry(values, items[i], items[i + 1], children);
         break;
       case EffectKind::build:
         add_state(values, items[0], states, children);

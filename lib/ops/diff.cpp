@@ -190,7 +190,7 @@ void Differ::compare_unnamed(const OtherValues::Unnamed& pair) {
 
 /// All elements of a storage that the object holds by itself.
 const Tensor& Differ::storage_as_tensor(const Checkpoint& checkpoint, ValueId persistent) {
-  const StorageUse& use = checkpoint.storage_uses.at(persistent);
+  const StorageUse& use = *find_storage_use(checkpoint, persistent);
   const Storage& storage = checkpoint.storages[use.storage];
   Tensor tensor;
   tensor.value = persistent;

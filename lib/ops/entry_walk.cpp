@@ -29,8 +29,11 @@ std::vector<EntryWalk::Child> EntryWalk::children_of(ValueId value) {
     if (!mapping) keyed.emplace(children.back().part, pair.value);
   }
   if (mapping) return children;
-  for (auto& [part, child] : named_children(values, value))
-    if (!keyed.contains({part, child})) children.push_back({std::move(part), child, no_entry});
+  const NamedChildren named = named_children(values, value);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    std::string part(named.part(i));
+    if (!keyed.contains({part, named.value(i)})) children.push_back({std::move(part), named.value(i), no_entry});
+  }
   return children;
 }
 

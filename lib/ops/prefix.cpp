@@ -3,13 +3,13 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
-#include "io/keyed_hash.h"
+#include "model/position_index.h"
 #include "ops/mapping_edit.h"
 
 namespace ckpt {
@@ -38,14 +38,19 @@ void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
 /// Renames the keys of one state dict. Throws where two become one.
 void rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Rename& rename, PrefixReport& report) {
   ValueGraph& values = checkpoint.values;
-  std::unordered_map<std::string, std::string, KeyedHash> taken;  // new name -> old name
-  for (const MappingEntry& entry : mapping_pairs(values, dict.value)) {
+  const auto pairs = mapping_pairs(values, dict.value);
+  std::vector<std::string> names;  // the new ones
+  names.reserve(pairs.size());
+  PositionIndex places;
+  for (const MappingEntry& entry : pairs) {
     const std::string key(values.text(entry.key));
     const auto renamed = rename(key);
-    const auto [other, fresh] = taken.emplace(renamed.value_or(key), key);
-    if (!fresh && other->second != key)
+    const std::string& name = names.emplace_back(renamed.value_or(key));
+    const std::uint32_t other = places.add(hash_of(name), static_cast<std::uint32_t>(names.size() - 1),
+                                           [&](std::uint32_t place) { return names[place] == name; });
+    if (const std::string_view other_key = values.text(pairs[other].key); other_key != key)
       throw Error(ErrorCode::invalid_argument,
-                  "the keys '" + other->second + "' and '" + key + "' would both be named '" + other->first + "'")
+                  "the keys '" + std::string(other_key) + "' and '" + key + "' would both be named '" + name + "'")
           .in(checkpoint.file)
           .hint("ckpt inspect " + checkpoint.file + " shows both; another --prefix may keep them apart");
     if (renamed) {

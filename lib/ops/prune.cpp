@@ -187,12 +187,12 @@ class Pruner {
   }
 
   void move_storages() {
-    std::unordered_map<ValueId, StorageUse> uses;
+    std::vector<std::pair<ValueId, StorageUse>> uses;
     std::vector<bool> used(checkpoint_.storages.size());
     for (const auto& [id, use] : checkpoint_.storage_uses) {
       if (!stays_[id]) continue;
       used[use.storage] = true;
-      uses.emplace(moved_[id], use);
+      uses.emplace_back(moved_[id], use);
     }
     each_tensor([&](const Tensor& tensor) {
       if (tensor.storage) used[*tensor.storage] = true;
@@ -204,6 +204,7 @@ class Pruner {
       if (used[i]) storages.push_back(std::move(checkpoint_.storages[i]));
     }
     for (auto& [id, use] : uses) use.storage = place_[use.storage];
+    std::sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     checkpoint_.storages = std::move(storages);
     checkpoint_.storage_uses = std::move(uses);
   }

@@ -25,15 +25,16 @@ ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
     open.pop_back();
     if (rest.data() == nullptr) return value;
     if (is_tensor[value] || !seen.emplace(value, rest.size()).second) continue;
-    const auto children = named_children(checkpoint.values, value);
-    for (auto child = children.rbegin(); child != children.rend(); ++child) {
-      const auto below = name_below(child->first, rest);
-      if (rest == child->first)
-        open.emplace_back(child->second, std::string_view());
-      else if (below && !child->first.empty())
-        open.emplace_back(child->second, *below);
-      else if (child->first.empty() && rest.starts_with('.'))
-        open.emplace_back(child->second, rest.substr(1));
+    const NamedChildren children = named_children(checkpoint.values, value);
+    for (std::size_t i = children.size(); i-- > 0;) {
+      const std::string_view part = children.part(i);
+      const auto below = name_below(part, rest);
+      if (rest == part)
+        open.emplace_back(children.value(i), std::string_view());
+      else if (below && !part.empty())
+        open.emplace_back(children.value(i), *below);
+      else if (part.empty() && rest.starts_with('.'))
+        open.emplace_back(children.value(i), rest.substr(1));
     }
   }
   return no_value;

@@ -112,7 +112,7 @@ ValueView ViewBuilder::build() {
 }
 
 void ViewBuilder::persistent() {
-  if (checkpoint_.storage_uses.contains(view_.value)) return container(Family::storage, "storage");
+  if (find_storage_use(checkpoint_, view_.value) != nullptr) return container(Family::storage, "storage");
   if (const std::string name = views_.global_name(view_.value); !name.empty()) return atom("global", name);
   container(Family::object, "persistent id");
   children_.add("r", "id", values_.items(view_.value)[0]);
@@ -157,7 +157,7 @@ std::string ValueViews::text(ValueId id) const {
   const std::string_view characters = std::string_view(view.text.empty() ? view.atom : view.text).substr(0, 256);
   switch (view.family) {
     case ValueView::Family::storage: {
-      const StorageUse& use = checkpoint_.storage_uses.at(view.value);
+      const StorageUse& use = *find_storage_use(checkpoint_, view.value);
       return "storage of " + std::to_string(checkpoint_.storages[use.storage].nbytes) + " bytes";
     }
     case ValueView::Family::atom:

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ckpt/export.h"
@@ -61,8 +62,8 @@ struct Checkpoint {
   std::vector<Storage> storages;
   /// One for each object of the graph that builds a tensor; see tensor_names() for their names.
   std::vector<Tensor> tensors;
-  /// By persistent value.
-  std::unordered_map<ValueId, StorageUse> storage_uses;
+  /// By persistent value, ascending.
+  std::vector<std::pair<ValueId, StorageUse>> storage_uses;
   /// Values made and thrown away by the program (POP), calls among them: kept, in order, so that nothing is lost.
   std::vector<ValueId> discarded;
   /// Every name the pickle would import, once each, in order of appearance.
@@ -77,6 +78,9 @@ struct Checkpoint {
   /// What a user should know, though the file reads: each a sentence without a full stop.
   std::vector<std::string> warnings;
 };
+
+/// What the persistent value `id` stands for; null where that is no storage.
+CKPT_API const StorageUse* find_storage_use(const Checkpoint& checkpoint, ValueId id);
 
 /// Reads what is left of a compressed source, so that its checksums are compared and a cut is noticed; free otherwise.
 /// Only then is it known that the whole file is sound. Returns what a user should know besides Checkpoint::warnings.

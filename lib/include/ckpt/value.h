@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,7 +12,8 @@
 
 namespace ckpt {
 
-/// The index of a value in its ValueGraph. Two places that hold the same id hold the same Python object.
+/// The index of a value in its ValueGraph. Two places that hold the same id hold the same Python object. (Of None,
+/// True, False, small integers and the empty tuple Python has one each, whether they have one id here or several.)
 using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = 0xFFFFFFFF;
 
@@ -65,7 +67,8 @@ struct Effect {
   ValueId target = no_value;
   Time time = 0;
   std::uint32_t first = 0, count = 0;  ///< its span in the graph's list of children
-  std::uint32_t next = 0;              ///< the target's next effect + 1; 0 ends the list
+  std::uint32_t next = 0;              ///< handle of the target's next effect; 0 ends the list
+  std::uint32_t last = 0;              ///< of the target's first effect: handle of its last one
 };
 
 /// A Python object graph, kept exactly, run never: identity (sharing, cycles), order, and what changed an object after
@@ -89,16 +92,19 @@ class CKPT_API ValueGraph {
     return kind(id) == ValueKind::str || kind(id) == ValueKind::py2_str;
   }
 
-  [[nodiscard]] bool boolean(ValueId id) const { return nodes_[id].integer != 0; }
-  [[nodiscard]] std::int64_t integer(ValueId id) const { return nodes_[id].integer; }
-  [[nodiscard]] double real(ValueId id) const { return nodes_[id].real; }
+  [[nodiscard]] bool boolean(ValueId id) const { return integer(id) != 0; }
+  [[nodiscard]] std::int64_t integer(ValueId id) const { return std::bit_cast<std::int64_t>(nodes_[id].data); }
+  [[nodiscard]] double real(ValueId id) const { return std::bit_cast<double>(nodes_[id].data); }
   /// Of str, bytes, bytearray, py2_str: the bytes. Of big_integer: two's complement, little-endian.
-  [[nodiscard]] std::string_view text(ValueId id) const;
-  [[nodiscard]] std::string_view module(ValueId id) const;
-  [[nodiscard]] std::string_view name(ValueId id) const;
+  [[nodiscard]] std::string_view text(ValueId id) const { return has_text(kind(id)) ? text_at(nodes_[id].data) : ""; }
+  [[nodiscard]] std::string_view module(ValueId id) const { return text_at(names_[nodes_[id].data.first].module); }
+  [[nodiscard]] std::string_view name(ValueId id) const { return text_at(names_[nodes_[id].data.first].name); }
   /// Of list, tuple, dict (key, value …), frozenset: what it was made with; effects come on top. Of object and
   /// persistent: see there. Empty for other kinds.
-  [[nodiscard]] std::span<const ValueId> items(ValueId id) const;
+  [[nodiscard]] std::span<const ValueId> items(ValueId id) const {
+    const Span* const span = items_span(id);
+    return span == nullptr ? std::span<const ValueId>() : std::span(children_.data() + span->first, span->count);
+  }
   [[nodiscard]] CallKind call(ValueId id) const { return static_cast<CallKind>(nodes_[id].detail); }
 
   /// A value's effects in order: `for (auto e = g.first_effect(id); e; e = g.effect(e).next)`; 0 ends.
@@ -114,6 +120,9 @@ class CKPT_API ValueGraph {
   [[nodiscard]] bool memoized(ValueId id) const { return nodes_[id].memoized; }
   /// The step of the program that made this value.
   [[nodiscard]] Time made(ValueId id) const { return nodes_[id].made; }
+
+  /// Makes room for what a pickle of so many bytes usually makes, so that little of it is moved as it grows.
+  void reserve_for(std::size_t pickle_bytes);
 
   ValueId make_none();
   ValueId make_boolean(bool value);
@@ -146,30 +155,46 @@ class CKPT_API ValueGraph {
   void set_effect_items(std::uint32_t handle, std::span<const ValueId> items);
 
  private:
+  /// A run of children_ or of text_.
+  struct Span {
+    std::uint32_t first = 0, count = 0;
+  };
+  /// Small on purpose: a checkpoint has some ten values a tensor, and tens of thousands of tensors.
   struct Node {
-    explicit Node(ValueKind k) : kind(k) {}
-    ValueKind kind;
+    ValueKind kind{};
     std::uint8_t form = 0;
     std::uint8_t detail = 0;
     bool memoized = false;
     Time made = 0;
-    std::uint32_t first_effect = 0, last_effect = 0;
-    std::uint32_t first = 0, count = 0;  // a span of children_, or lengths of module and name
-    union {
-      std::int64_t integer = 0;
-      double real;
-      std::uint64_t text;  // where in text_ it starts
-    };
-    std::uint64_t length = 0;
+    std::uint32_t first_effect = 0;
+    /// By kind: the bits of an integer or a real; the run of a text or of items; a global's place in names_.
+    Span data;
+  };
+  /// What a global has beside its node: it alone holds text, and may hold items too.
+  struct Name {
+    Span module, name, items;
   };
 
-  ValueId add(const Node& node);
-  std::uint32_t add_children(std::span<const ValueId> items);
-  std::uint64_t add_text(std::string_view text);
+  static bool has_text(ValueKind kind) {
+    return kind == ValueKind::big_integer || (kind >= ValueKind::str && kind <= ValueKind::py2_str);
+  }
+  [[nodiscard]] std::string_view text_at(Span span) const { return {text_.data() + span.first, span.count}; }
+  /// Null for a value that holds no others.
+  [[nodiscard]] const Span* items_span(ValueId id) const {
+    const Node& node = nodes_[id];
+    if (node.kind == ValueKind::global) return &names_[node.data.first].items;
+    return node.kind < ValueKind::list || node.kind == ValueKind::extension ? nullptr : &node.data;
+  }
+
+  ValueId add(ValueKind kind, Span data, std::uint8_t detail = 0);
+  Span add_children(std::span<const ValueId> items);
+  Span add_text(std::string_view text);
+  void replace(Span& span, std::span<const ValueId> items);
 
   std::vector<Node> nodes_;
   std::vector<ValueId> children_;
   std::vector<Effect> effects_;
+  std::vector<Name> names_;
   std::string text_;
 };
 

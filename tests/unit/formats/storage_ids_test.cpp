@@ -101,6 +101,17 @@ TEST(StorageViews, HaveTheirOwnKeyAndRange) {
   EXPECT_EQ(use.view_size, 2U);
 }
 
+TEST(StorageIds, ThatSomethingElseHoldsAreEditedInACopy) {
+  const auto id_tuple = py::put(py::tuple({text, type, key, cpu, four}), 1);
+  auto checkpoint = torch_testing::checkpoint_of(py::list({py::persistent(id_tuple), py::get(1)}));
+  checkpoint.storages[0].location = "cuda:1";
+  const auto back = torch_testing::read_bytes(torch_testing::written(checkpoint));
+  EXPECT_EQ(back.storages[0].location, "cuda:1");
+  const ValueGraph& graph = back.values;
+  const auto held = graph.items(graph.effect(graph.first_effect(back.root)))[1];
+  EXPECT_EQ(graph.text(graph.items(held)[3]), "cpu");
+}
+
 std::string refused_view(const py::Code& first, const py::Code& second = legacy_storage()) {
   const auto error = refusal(bytes_of(LegacyFile{.object = py::list({first, second})}));
   return error ? error->what() : "read";

@@ -43,6 +43,35 @@ TEST(ValueGraph, GlobalsKeepModuleAndNameApart) {
   EXPECT_EQ(graph.name(second), "d.e");
 }
 
+TEST(ValueGraph, AGlobalMayHoldItems) {
+  ValueGraph graph;
+  const ValueId module = graph.make_str("m"), name = graph.make_str("n");
+  const ValueId global = graph.make_global("m", "n");
+  EXPECT_TRUE(graph.items(global).empty());
+  graph.set_items(global, std::array{module, module});
+  graph.set_item(global, 1, name);
+  EXPECT_EQ(items_of(graph, global), (Ids{module, name}));
+  EXPECT_EQ(graph.name(global), "n");
+}
+
+TEST(ValueGraph, ItemsAreReplacedByMoreOrFewer) {
+  ValueGraph graph;
+  const ValueId a = graph.make_integer(1), c = graph.make_integer(2);
+  const ValueId tuple = graph.make_tuple(std::array{a, c}), behind = graph.make_tuple(std::array{c, c});
+  graph.set_items(tuple, std::array{c});
+  EXPECT_EQ(items_of(graph, tuple), (Ids{c}));
+  graph.set_items(tuple, std::array{a, a, c});
+  EXPECT_EQ(items_of(graph, tuple), (Ids{a, a, c}));
+  EXPECT_EQ(items_of(graph, behind), (Ids{c, c}));
+}
+
+TEST(ValueGraph, WhatHoldsNoValuesHasNoItems) {
+  ValueGraph graph;
+  for (const ValueId id : {graph.make_none(), graph.make_boolean(true), graph.make_integer(-1), graph.make_real(1.5),
+                           graph.make_str("text"), graph.make_big_integer("\1\2"), graph.make_extension(7)})
+    EXPECT_TRUE(graph.items(id).empty());
+}
+
 TEST(ValueGraph, EffectsOfValuesThatAlternateStayWithTheirTargets) {
   ValueGraph graph;
   const ValueId one = graph.make_integer(1), two = graph.make_integer(2);

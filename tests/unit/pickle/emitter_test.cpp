@@ -86,6 +86,16 @@ TEST(PickleEmitter, EveryOpcodeOfAContainerIsKept) {
       expect_same(proto + container + ".", (proto[1] == 1 ? "" : proto) + container + ".");
 }
 
+TEST(PickleEmitter, WhatPythonHasOnlyOneOfIsWrittenInEachPlace) {
+  expect_kept(b("(NN\x88\x88\x89\x89K\7K\7))t."));
+  EXPECT_EQ(in_protocol(b("\x80\2(NNK\7K\7))t."), 3), b("\x80\3(NNK\7K\7))t."));
+  expect_kept(b("(NNq\0Nh\0t."));  // one of them with a place in the memo
+  expect_kept(b("(K\7K\7q\0K\7q\1h\0t."));
+  expect_kept(b("())q\0)h\0t."));
+}
+
+TEST(PickleEmitter, ManyEmptyTuplesAreNoValueThatHoldsItself) { expect_kept("(" + repeated(")", 150'000) + "t."); }
+
 TEST(PickleEmitter, MemoPlacesAreKeptAndNumberedAnew) {
   expect_kept(b("\x80\2]q\0K\1a."));
   expect_same(b("\x80\2(]q\7h\7t."), b("\x80\2(]q\0h\0t."));

@@ -66,6 +66,21 @@ TEST(PickleMachine, TheMemoKeepsIdentity) {
   EXPECT_EQ(text_of(b("]q\0h\0h\0a0.")), "[]+=late (#0)");
 }
 
+std::size_t count_values(const std::string& code) { return load(code).graph.size(); }
+
+TEST(PickleMachine, WhatPythonHasOnlyOneOfIsMadeOnce) {
+  for (const std::string& value : {b("N"), b("\x88"), b("\x89"), b("K\7"), b(")")})
+    EXPECT_EQ(count_values("(" + value + value + "t."), 2u) << value;
+  for (const std::string& value : {b("M\7\1"), b("]"), b("X\1\0\0\0x"), b("G\0\0\0\0\0\0\0\0")})
+    EXPECT_EQ(count_values("(" + value + value + "t."), 3u) << value;
+  EXPECT_EQ(text_of(b("(NN\x88\x89\x88K\7K\x8K\7))t.")), "(None, None, True, False, True, 7, 8, 7, (), ())");
+}
+
+TEST(PickleMachine, WhatHasAPlaceInTheMemoIsAValueOfItsOwn) {
+  EXPECT_EQ(count_values(b("(NNq\1Nh\1t.")), 3u);  // the tuple, None, None in the memo
+  EXPECT_EQ(count_values(b("(K\7q\1K\7q\2t.")), 4u);
+}
+
 TEST(PickleMachine, MemoizeTakesTheNumberOfEntriesForIndex) {
   EXPECT_EQ(text_of(b("(]q\5}\x94h\1t.")), "([], {}, #2)");
   EXPECT_EQ(text_of(b("(]q\0q\0}\x94h\1t.")), "([], {}, #2)");

@@ -26,7 +26,8 @@ class Text {
                        kind == ValueKind::extension;
     if (plain) return made(id);
     const auto [met, is_new] = numbers_.emplace(id, numbers_.size());
-    if (!is_new) return "#" + std::to_string(met->second);
+    const bool is_empty_tuple = kind == ValueKind::tuple && graph_.items(id).empty();  // Python has only one
+    if (!is_new) return is_empty_tuple ? "()" : "#" + std::to_string(met->second);
     std::string text = made(id);
     for (auto handle = graph_.first_effect(id); handle != 0; handle = graph_.effect(handle).next)
       text += changed(graph_.effect(handle));
