@@ -72,8 +72,8 @@ TEST(Cap, pickle_values) {
   EXPECT_EQ(pickle::MachineCaps().values, limits::pickle_values);
   pickle::MachineCaps caps;
   caps.values = 3;
-  expect_within([&] { run("NNN.", caps); });
-  expect_past([&] { run("NNNN.", caps); });
+  expect_within([&] { run("]]].", caps); });
+  expect_past([&] { run("]]]].", caps); });
 }
 
 // 128 Mi entries would take GiBs: the machine is given another cap.

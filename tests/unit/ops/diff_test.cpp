@@ -244,9 +244,11 @@ TEST(Diff, StepsBeyondWhatTheFilesHoldAreRefused) {
   // One list of many, again and again beside values of their own: each pair is new, and the list is looked at each
   // time.
   const std::size_t count = 5000;
-  py::Code again = py::put("](" + std::string(count, 'N') + "e", 0) + "0](", apart = "](";
+  py::Code many, again, apart;
+  for (std::size_t i = 0; i < count; ++i) many += "F0\n";
+  again = py::put("](" + many + "e", 0) + "0](";
+  apart = "](" + many + "e";
   for (std::size_t i = 0; i < count; ++i) again += py::get(0);
-  apart += std::string(count, 'N') + "e";
   EXPECT_EQ(refused(again + "e", again + "e"), "compared");
   EXPECT_NE(refused(again + "e", apart).find("steps"), std::string::npos);
 }
