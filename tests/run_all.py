@@ -108,6 +108,14 @@ def package(options):
     return script(sys.executable, "tests/package/run.py", "--build", options.build)(options)
 
 
+def fuzz(options):
+    if not options.plain:
+        return Result(skipped=1, remark="only beside a release build: it is a build of its own, with sanitizers")
+    if not options.fuzz_build:
+        return Result(skipped=1, remark="no clang-14 with libFuzzer (see above)")
+    return script(sys.executable, "fuzz/run.py", "--build", options.fuzz_build, "--corpus", options.fuzz_corpus, "--seconds", "15")(options)
+
+
 def suites(options):
     plain = [sys.executable]
     unlimited = [] if options.plain else ["--memory", "0"]  # sanitizers reserve terabytes of address space
@@ -118,6 +126,8 @@ def suites(options):
         "interop": interop,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
+        "found": script(*plain, "tests/bad/found.py", "--replay", options.build / "bin/ckpt_fuzz_replay"),
+        "fuzz": fuzz,
     }
 
 
@@ -126,6 +136,8 @@ def main():
     parser.add_argument("--build", type=Path, required=True, help="a build folder")
     parser.add_argument("--only", default="", help="suites to run, with commas between")
     parser.add_argument("--torch-python", default="", help="a Python that has tests/requirements.txt")
+    parser.add_argument("--fuzz-build", default="", help="a build folder of the preset fuzz")
+    parser.add_argument("--fuzz-corpus", default="build/fuzz/corpus", help="where its grown corpus is kept")
     parser.add_argument("--timeout", type=float, default=1200, help="seconds that one suite may take")
     options = parser.parse_args()
     options.build = options.build.resolve()

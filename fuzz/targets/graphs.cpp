@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
-#include <tuple>
+
+#include "pickle/reach.h"
 
 namespace ckpt::fuzz {
 namespace {
@@ -95,10 +95,11 @@ std::string GraphPair::difference(std::vector<ValueId> a, std::vector<ValueId> b
   return {};
 }
 
-std::vector<GraphPair::Event> GraphPair::events(const ValueGraph& graph, const std::vector<ValueId>& reached) {
+std::vector<GraphPair::Event> GraphPair::events(const ValueGraph& graph, const std::vector<ValueId>& roots) {
+  const auto uses = pickle::count_uses(graph, roots);
   std::vector<Event> all;
   for (ValueId id = 0; id < graph.size(); ++id) {
-    if (reached[id] == no_value) continue;
+    if (uses[id] == 0) continue;
     if (is_observer(graph, id)) all.push_back({graph.made(id), id, 0});
     if (!is_observer(graph, id) && graph.kind(id) != ValueKind::global) continue;
     for (auto handle = graph.first_effect(id); handle != 0; handle = graph.effect(handle).next)
@@ -108,13 +109,14 @@ std::vector<GraphPair::Event> GraphPair::events(const ValueGraph& graph, const s
   return all;
 }
 
-std::string GraphPair::difference_of_events() {
-  const auto there = there_;
-  const auto mine = events(a_, there_), theirs = events(b_, back_);
+std::string GraphPair::difference_of_events(const std::vector<ValueId>& a, const std::vector<ValueId>& b) {
+  auto there = there_;
+  const auto mine = events(a_, a), theirs = events(b_, b);
   if (mine.size() != theirs.size()) return "another number of calls and changes";
   if (mine.size() * (a_.size() + b_.size()) > 200'000) return {};
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const Event &x = mine[i], &y = theirs[i];
+    if (there[x.id] == no_value) there[x.id] = y.id;  // made and dropped
     if (there[x.id] != y.id || (x.handle == 0) != (y.handle == 0))
       return "another order of calls and changes" + at(x.id, y.id);
     const auto operands = [](const ValueGraph& graph, const Event& event) {

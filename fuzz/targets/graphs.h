@@ -26,9 +26,9 @@ class GraphPair {
   std::string difference(std::vector<ValueId> a, std::vector<ValueId> b, Time until_a = forever,
                          Time until_b = forever);
 
-  /// Calls and changes to what calls made, in order: the same ones, and each saw the same. Values must have been walked
-  /// already. Nothing is said of large graphs.
-  std::string difference_of_events();
+  /// Calls and changes to what calls made, in order, of all that these values reach: the same ones, and each saw the
+  /// same. difference() comes before it. Nothing is said of large graphs.
+  std::string difference_of_events(const std::vector<ValueId>& a, const std::vector<ValueId>& b);
 
  private:
   static constexpr Time forever = 0xFFFFFFFF;
@@ -36,7 +36,7 @@ class GraphPair {
 
   std::string compare(ValueId a, ValueId b, Time until_a, Time until_b);
   std::string compare_operands(std::span<const ValueId> a, std::span<const ValueId> b, const char* what);
-  static std::vector<Event> events(const ValueGraph& graph, const std::vector<ValueId>& reached);
+  static std::vector<Event> events(const ValueGraph& graph, const std::vector<ValueId>& roots);
 
   const ValueGraph& a_;
   const ValueGraph& b_;
