@@ -63,6 +63,7 @@ void Emitter::push(ValueId id, Time limit) {
   // Younger than the call that holds it: an edit has put it there, as it was in the end.
   if (graph_.made(id) > limit) limit = forever;
   if (is_composite(id)) return push_composite(id, limit);
+  begun_[id] = true;  // a class may be changed, and is then looked for among the calls
   write_atom(out_, graph_, id, spelling_);
   store(id, limit);
   own_effects(id, graph_.first_effect(id), limit);

@@ -102,7 +102,7 @@ class Emitter {
   Spelling spelling_;
   std::vector<std::uint32_t> uses_;
   std::vector<std::uint32_t> memo_;
-  std::vector<bool> begun_;   ///< composites that are made or being made
+  std::vector<bool> begun_;   ///< values that are made or being made
   std::vector<bool> cyclic_;  ///< values that hold themselves; only where sets are lowered
   std::uint32_t stored_ = 0;
   std::vector<Task> tasks_;

@@ -111,6 +111,12 @@ TEST(PickleEmitter, CyclesAreKept) {
         "b1h\1."));
 }
 
+TEST(PickleEmitter, AClassThatIsChangedIsChangedOnce) {
+  expect_kept(b("cm\nO\n}b."));
+  expect_kept(b("\x80\2cm\nO\nq\0}b."));
+  expect_same(b("\x80\2cm\nO\n)\201cm\nP\nq\0)b."), b("\x80\2cm\nP\nq\0)cm\nO\n)\2010b."));
+}
+
 TEST(PickleEmitter, ACallSeesItsArgumentsAsTheyWere) {
   expect_same(b("\x80\2]q\0cm\nO\nh\0\x85Rh\0K\1a0\x86."), b("\x80\2]q\0cm\nO\nh\0\x85R\x86h\0K\1a0."));
   expect_same(b("\x80\2]q\0K\1"
