@@ -8,7 +8,7 @@
 namespace ckpt::fuzz {
 namespace {
 
-constexpr std::size_t room = 4096;            // what one change may add
+constexpr std::size_t room = 4096;  // what one change may add
 constexpr std::size_t most_inflated = 1 << 20;
 
 std::uint32_t load(const Bytes& bytes, std::size_t at, int width) {
@@ -172,7 +172,8 @@ Bytes put_together(Archive archive) {
     if (!has_descriptor) describe(member.local, 14);
     if (has_descriptor && member.tail.size() >= 12)
       describe(member.tail, member.tail.size() >= 16 && load(member.tail, 0, 4) == 0x08074b50 ? 4 : 0);
-    for (const Bytes* part : {&member.local, &member.data, &member.tail}) out.insert(out.end(), part->begin(), part->end());
+    for (const Bytes* part : {&member.local, &member.data, &member.tail})
+      out.insert(out.end(), part->begin(), part->end());
     directory.insert(directory.end(), member.entry.begin(), member.entry.end());
   }
   store(archive.end, 8, archive.members.size(), 2);

@@ -53,7 +53,8 @@ void check_json(const std::string& out) {
 void check_written(const std::string& out, const std::string& command) {
   for (const char* const reader : {"verify", "inspect"}) {
     const Captured ended = run({reader, out});
-    require(ended.status == 0, std::string(reader) + " does not like what " + command + " wrote: " + ended.out + ended.err);
+    require(ended.status == 0,
+            std::string(reader) + " does not like what " + command + " wrote: " + ended.out + ended.err);
   }
 }
 

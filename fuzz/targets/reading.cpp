@@ -55,10 +55,11 @@ void exercise(const Format& format, const ByteSourcePtr& source) {
   if (failed || faults) {
     if (refused) return;
   } else {
-    require(!refused, std::string("verify() finds no fault, but it does not read: ") + (refused ? refused->what() : ""));
+    require(!refused,
+            std::string("verify() finds no fault, but it does not read: ") + (refused ? refused->what() : ""));
     const auto short_of = error_of([&] { read_storages(checkpoint); });
-    require(!short_of, std::string("verify() finds no fault, but a storage does not read: ") +
-                           (short_of ? short_of->what() : ""));
+    require(!short_of,
+            std::string("verify() finds no fault, but a storage does not read: ") + (short_of ? short_of->what() : ""));
   }
   use(checkpoint);
 }

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-/// The fuzz targets. Each takes any bytes and returns 0; what must never happen ends the process: a crash, a sanitizer's
-/// finding, an exception other than ckpt::Error and std::bad_alloc, or a promise that does not hold.
+/// The fuzz targets. Each takes any bytes and returns 0; what must never happen ends the process: a crash, a
+/// sanitizer's finding, an exception other than ckpt::Error and std::bad_alloc, or a promise that does not hold.
 namespace ckpt::fuzz {
 
 /// Scanner, machine and emitter: what ran must emit, and what was emitted runs to the same.
@@ -18,8 +18,8 @@ int fuzz_torch_legacy(const std::uint8_t* data, std::size_t size);
 int fuzz_gzip(const std::uint8_t* data, std::size_t size);
 /// The zip container: directory, members, their bytes.
 int fuzz_zip(const std::uint8_t* data, std::size_t size);
-/// Read, write in each format, read again: the same. Bytes that are no checkpoint are taken for a pickle, and an archive
-/// is made around it.
+/// Read, write in each format, read again: the same. Bytes that are no checkpoint are taken for a pickle, and an
+/// archive is made around it.
 int fuzz_roundtrip(const std::uint8_t* data, std::size_t size);
 /// The whole program: the first byte chooses a command, the rest is its file.
 int fuzz_program(const std::uint8_t* data, std::size_t size);

@@ -1,7 +1,7 @@
+#include "torch_legacy/torch_legacy.h"
 #include "targets/input.h"
 #include "targets/reading.h"
 #include "targets/targets.h"
-#include "torch_legacy/torch_legacy.h"
 
 namespace ckpt::fuzz {
 

@@ -1,7 +1,7 @@
-#include "targets/reading.h"
-#include "targets/input.h"
-#include "targets/targets.h"
 #include "torch_zip/torch_zip.h"
+#include "targets/input.h"
+#include "targets/reading.h"
+#include "targets/targets.h"
 
 namespace ckpt::fuzz {
 

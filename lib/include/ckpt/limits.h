@@ -46,8 +46,9 @@ inline constexpr std::uint64_t zip_ratio = 1032;
 /// Bytes of a small member (version, byteorder, serialization_id …) that is held in memory.
 inline constexpr std::uint64_t zip_small_member = 64 * mib;
 
-/// Dimensions of one tensor.
-inline constexpr std::size_t tensor_dimensions = 1024;
+/// Dimensions of one tensor: torch's sums refuse more. Each tensor has a copy of them, and a few bytes of a file
+/// suffice to make one that has the shape of another.
+inline constexpr std::size_t tensor_dimensions = 64;
 /// Tensor names that one file may give rise to (shared containers are walked once a path): this many, and some more for
 /// each tensor that it has.
 inline constexpr std::uint64_t tensor_names = 256 * kib;
