@@ -57,7 +57,8 @@ inline constexpr std::uint64_t names_a_tensor = 16;
 inline constexpr std::uint64_t tensor_name_bytes = 256 * mib;
 /// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
 inline constexpr std::uint64_t walk_steps = 64 * mib;
-/// Logical bytes of a tensor, as a multiple of its storage's bytes, and the size below which that is not asked.
+/// Logical bytes of a tensor, and of all views together, as a multiple of their storages' bytes, and the size below
+/// which that is not asked.
 inline constexpr std::uint64_t expansion_ratio = 64;
 inline constexpr std::uint64_t expansion_floor = gib;
 
