@@ -10,8 +10,10 @@
 
 #include "targets/input.h"
 
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): a sanitizer's own name
 // Reports go where standard error went before it was captured; only there where a sanitizer is linked.
 extern "C" __attribute__((weak)) void __sanitizer_set_report_fd(void* descriptor);
+// NOLINTEND
 
 namespace ckpt::fuzz {
 namespace {
@@ -36,6 +38,7 @@ class Redirected {
 void keep_reports_visible() {
   static const int standard_error = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   if (__sanitizer_set_report_fd == nullptr) return;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): so it takes a number
   __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<std::intptr_t>(standard_error)));
 }
 

@@ -2,11 +2,20 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "pickle/reach.h"
 
 namespace ckpt::fuzz {
 namespace {
+
+/// Two's complement without the bytes that only repeat the sign.
+std::string_view shortest(std::string_view integer) {
+  const auto negative = [](char byte) { return (byte & 0x80) != 0; };
+  while (integer.size() > 1 && integer.back() == (negative(integer[integer.size() - 2]) ? '\xff' : '\0'))
+    integer.remove_suffix(1);
+  return integer;
+}
 
 /// A literal's content, spelt so that equal values have equal texts.
 std::string content(const ValueGraph& graph, ValueId id) {
@@ -18,6 +27,7 @@ std::string content(const ValueGraph& graph, ValueId id) {
     case ValueKind::real:
       return std::to_string(std::bit_cast<std::uint64_t>(graph.real(id)));
     case ValueKind::big_integer:
+      return std::string(shortest(graph.text(id)));
     case ValueKind::str:
     case ValueKind::bytes:
     case ValueKind::bytearray:
