@@ -10,13 +10,22 @@
 
 namespace ckpt::pickle {
 
-Emitter::Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options)
+Emitter::Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options, Operands operands)
     : graph_(graph), root_(root), memo_(graph.size(), not_stored), begun_(graph.size()) {
   spelling_ = {options.protocol.value_or(options.source_protocol), options.source_protocol, !options.protocol};
   std::vector<ValueId> roots{root};
   roots.insert(roots.end(), options.discarded.begin(), options.discarded.end());
   uses_ = count_uses(graph, roots);
   if (!spelling_.keep_forms && spelling_.protocol < 4) cyclic_ = find_cyclic(graph, roots);
+  if (operands == Operands::stored) {
+    const auto holds_itself = find_cyclic(graph, roots);
+    const auto may_call = [&](ValueId id) {
+      return graph.first_effect(id) != 0 || (graph.kind(id) != ValueKind::global && !graph.items(id).empty());
+    };
+    for (ValueId id = 0; id < graph.size(); ++id)
+      if (holds_itself[id])
+        for (const ValueId item : graph.items(id)) uses_[item] += may_call(item) ? 1 : 0;
+  }
   // A tuple of arguments that is shared is spread out more than once where NEWOBJ is lowered.
   for (ValueId id = 0; id < graph.size(); ++id)
     if (uses_[id] != 0 && is_lowered_newobj(id) && uses_[graph.items(id)[1]] > 1)
@@ -185,7 +194,11 @@ std::string Emitter::emit() {
 }
 
 std::string emit(const ValueGraph& graph, ValueId root, const EmitOptions& options) {
-  return Emitter(graph, root, options).emit();
+  Emitter emitter(graph, root, options, Emitter::Operands::as_used);
+  std::string code = emitter.emit();
+  if (!emitter.has_reworked()) return code;
+  // What was made anew, for it holds itself, was made of its operands anew; calls among them are to be made once.
+  return Emitter(graph, root, options, Emitter::Operands::stored).emit();
 }
 
 }  // namespace ckpt::pickle

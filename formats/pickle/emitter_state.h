@@ -44,8 +44,13 @@ struct Waiting {
 
 class Emitter {
  public:
-  Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options);
+  /// Whether each operand of a value that holds itself has a place in the memo, or only as it needs one otherwise.
+  enum class Operands : std::uint8_t { as_used, stored };
+
+  Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options, Operands operands);
   std::string emit();
+  /// Whether a value had to be begun again while it was being made.
+  [[nodiscard]] bool has_reworked() const { return rework_ != 0; }
 
  private:
   using Kind = Task::Kind;

@@ -111,6 +111,11 @@ TEST(PickleEmitter, CyclesAreKept) {
         "b1h\1."));
 }
 
+TEST(PickleEmitter, ACallInATupleThatHoldsItselfIsMadeOnce) {
+  expect_same(b("]q\0(cm\nO\n)Rh\0tq\1ah\1."), b("(cm\nO\n)Rq\0]q\1(h\0h\1tq\2a1h\2."));
+  expect_same(b("]q\0(Pid\nh\0tq\1ah\1."), b("(Pid\nq\0]q\1(h\0h\1tq\2a1h\2."));
+}
+
 TEST(PickleEmitter, AClassThatIsChangedIsChangedOnce) {
   expect_kept(b("cm\nO\n}b."));
   expect_kept(b("\x80\2cm\nO\nq\0}b."));
