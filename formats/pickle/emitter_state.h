@@ -44,13 +44,12 @@ struct Waiting {
 
 class Emitter {
  public:
-  /// Whether each operand of a value that holds itself has a place in the memo, or only as it needs one otherwise.
-  enum class Operands : std::uint8_t { as_used, stored };
-
-  Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options, Operands operands);
+  /// `made_again`: values that are made while they are being made, for they hold themselves. Their operands get a place
+  /// in the memo, so that calls among them are made once.
+  Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options, const std::vector<ValueId>& made_again);
   std::string emit();
-  /// Whether a value had to be begun again while it was being made.
-  [[nodiscard]] bool has_reworked() const { return rework_ != 0; }
+  /// Which those were in emit().
+  [[nodiscard]] const std::vector<ValueId>& made_again() const { return made_again_; }
 
  private:
   using Kind = Task::Kind;
@@ -116,6 +115,7 @@ class Emitter {
   std::size_t next_observer_ = 0;
   std::vector<Time> held_;  ///< of each set being made that its members hold: when; later changes wait
   std::size_t rework_ = 0;
+  std::vector<ValueId> made_again_;
   std::string out_;
 };
 
