@@ -131,6 +131,15 @@ def faults(options):
                   "--interposer", options.build / "lib/libckpt_interpose.so")(options)
 
 
+def fuzz(options):
+    if not options.plain:
+        return Result(skipped=1, remark="only beside a release build: it is a build of its own, with sanitizers")
+    if not options.fuzz_build:
+        return Result(skipped=1, remark="no clang-14 with libFuzzer (see above)")
+    return script(sys.executable, "fuzz/run.py", "--build", options.fuzz_build, "--corpus", options.fuzz_corpus,
+                  "--seconds", "15")(options)
+
+
 def trust(options):
     """docs/trust.md says what the suites before this one counted."""
     path = options.build / "figures.json"
@@ -150,6 +159,8 @@ def suites(options):
         "faults": faults,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
+        "found": script(*plain, "tests/bad/found.py", "--replay", options.build / "bin/ckpt_fuzz_replay"),
+        "fuzz": fuzz,
         "bench": bench,
         "trust": trust,  # last: it compares what the others counted
     }
@@ -160,6 +171,8 @@ def main():
     parser.add_argument("--build", type=Path, required=True, help="a build folder")
     parser.add_argument("--only", default="", help="suites to run, with commas between")
     parser.add_argument("--torch-python", default="", help="a Python that has tests/requirements.txt")
+    parser.add_argument("--fuzz-build", default="", help="a build folder of the preset fuzz")
+    parser.add_argument("--fuzz-corpus", default="build/fuzz/corpus", help="where its grown corpus is kept")
     parser.add_argument("--timeout", type=float, default=1200, help="seconds that one suite may take")
     options = parser.parse_args()
     options.build = options.build.resolve()

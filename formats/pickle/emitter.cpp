@@ -10,13 +10,19 @@
 
 namespace ckpt::pickle {
 
-Emitter::Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options)
+Emitter::Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options,
+                 const std::vector<ValueId>& made_again)
     : graph_(graph), root_(root), memo_(graph.size(), not_stored), begun_(graph.size()) {
   spelling_ = {options.protocol.value_or(options.source_protocol), options.source_protocol, !options.protocol};
   std::vector<ValueId> roots{root};
   roots.insert(roots.end(), options.discarded.begin(), options.discarded.end());
   uses_ = count_uses(graph, roots);
   if (!spelling_.keep_forms && spelling_.protocol < 4) cyclic_ = find_cyclic(graph, roots);
+  const auto may_call = [&](ValueId id) {
+    return graph.first_effect(id) != 0 || (graph.kind(id) != ValueKind::global && !graph.items(id).empty());
+  };
+  for (const ValueId id : made_again)
+    for (const ValueId item : graph.items(id)) uses_[item] += may_call(item) ? 1 : 0;
   // A tuple of arguments that is shared is spread out more than once where NEWOBJ is lowered.
   for (ValueId id = 0; id < graph.size(); ++id)
     if (uses_[id] != 0 && is_lowered_newobj(id) && uses_[graph.items(id)[1]] > 1)
@@ -64,13 +70,17 @@ void Emitter::push(ValueId id, Time limit) {
   // Younger than the call that holds it: an edit has put it there, as it was in the end.
   if (graph_.made(id) > limit) limit = forever;
   if (is_composite(id)) return push_composite(id, limit);
+  begun_[id] = true;  // a class may be changed, and is then looked for among the calls
   write_atom(out_, graph_, id, spelling_);
   store(id, limit);
   own_effects(id, graph_.first_effect(id), limit);
 }
 
 void Emitter::push_composite(ValueId id, Time limit) {
-  if (begun_[id] && !is_single(id)) count_rework(id);
+  if (begun_[id] && !is_single(id)) {
+    count_rework(id);
+    made_again_.push_back(id);
+  }
   begun_[id] = true;
   // What would lead back to a set that is being made waits until that is done.
   const Time own_limit = !held_.empty() && cyclic_[id] ? std::min(limit, held_.back()) : limit;
@@ -187,7 +197,14 @@ std::string Emitter::emit() {
 }
 
 std::string emit(const ValueGraph& graph, ValueId root, const EmitOptions& options) {
-  return Emitter(graph, root, options).emit();
+  Emitter first(graph, root, options, {});
+  try {
+    std::string code = first.emit();
+    if (first.made_again().empty()) return code;
+  } catch (const Error&) {
+    if (first.made_again().empty()) throw;
+  }
+  return Emitter(graph, root, options, first.made_again()).emit();
 }
 
 }  // namespace ckpt::pickle

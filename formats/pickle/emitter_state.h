@@ -45,8 +45,12 @@ struct Waiting {
 
 class Emitter {
  public:
-  Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options);
+  /// `made_again`: values that are made while they are being made, for they hold themselves. Their operands get a place
+  /// in the memo, so that calls among them are made once.
+  Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options, const std::vector<ValueId>& made_again);
   std::string emit();
+  /// Which those were in emit().
+  [[nodiscard]] const std::vector<ValueId>& made_again() const { return made_again_; }
 
  private:
   using Kind = Task::Kind;
@@ -105,7 +109,7 @@ class Emitter {
   Spelling spelling_;
   std::vector<std::uint32_t> uses_;
   std::vector<std::uint32_t> memo_;
-  std::vector<bool> begun_;   ///< composites that are made or being made
+  std::vector<bool> begun_;   ///< values that are made or being made
   std::vector<bool> cyclic_;  ///< values that hold themselves; only where sets are lowered
   std::uint32_t stored_ = 0;
   std::vector<Task> tasks_;
@@ -114,6 +118,7 @@ class Emitter {
   std::size_t next_observer_ = 0;
   std::vector<Time> held_;  ///< of each set being made that its members hold: when; later changes wait
   std::size_t rework_ = 0;
+  std::vector<ValueId> made_again_;
   std::string out_;
 };
 

@@ -163,6 +163,8 @@ void Machine::step_call(const Op& op) {
         program_.globals.push_back({"copyreg.extension", std::to_string(op.integer), Verdict::dangerous, at_});
       return made(op, graph_.make_extension(op.integer));
     case PERSID: {
+      if (!std::all_of(op.text.begin(), op.text.end(), [](unsigned char c) { return c < 0x80; }))
+        fail("a persistent id is not ASCII");
       const ValueId text = graph_.make_text(ValueKind::str, op.text);
       graph_.set_made(text, now_);
       return made(op, graph_.make_persistent(text));

@@ -146,7 +146,8 @@ void Decoder::read_lazy_views(ValueId metadata, TensorInfo& info) const {
 
 Tensor::Part Decoder::part(std::string name, const Arguments& arguments, std::size_t index) const {
   auto tensor = wrapped(arguments.at(index));
-  if (!tensor) arguments.fail(index, "a tensor");
+  // Torch has none of parts that have parts; copied with their own, they would multiply without end.
+  if (!tensor || !tensor->parts.empty()) arguments.fail(index, "a dense tensor");
   return {std::move(name), std::move(*tensor)};
 }
 

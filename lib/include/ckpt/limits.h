@@ -58,8 +58,9 @@ inline constexpr std::uint64_t zip_small_member = 64 * mib;
 /// Bytes of a list of digests (what `ckpt digest` prints).
 inline constexpr std::uint64_t digest_list_bytes = 64 * mib;
 
-/// Dimensions of one tensor.
-inline constexpr std::size_t tensor_dimensions = 1024;
+/// Dimensions of one tensor: torch's sums refuse more. Each tensor has a copy of them, and a few bytes of a file
+/// suffice to make one that has the shape of another.
+inline constexpr std::size_t tensor_dimensions = 64;
 /// Tensor names that one file may give rise to (shared containers are walked once a path): this many, and some more for
 /// each tensor that it has.
 inline constexpr std::uint64_t tensor_names = 256 * kib;
@@ -71,7 +72,8 @@ inline constexpr std::uint64_t walk_steps = 64 * mib;
 /// Steps of a comparison of two files' values, and some more for each value that they have.
 inline constexpr std::uint64_t diff_steps = 4 * mib;
 inline constexpr std::uint64_t diff_steps_a_value = 4;
-/// Logical bytes of a tensor, as a multiple of its storage's bytes, and the size below which that is not asked.
+/// Logical bytes of a tensor, and of all views together, as a multiple of their storages' bytes, and the size below
+/// which that is not asked.
 inline constexpr std::uint64_t expansion_ratio = 64;
 inline constexpr std::uint64_t expansion_floor = gib;
 

@@ -90,7 +90,7 @@ TEST(Tensors, WithNegativesAreRefused) {
 TEST(Tensors, HaveAStrideADimension) { EXPECT_NE(refused(tensor(storage(), {2, 2}, {1})), "read"); }
 
 TEST(Tensors, HaveNoMoreDimensionsThanTheLimit) {
-  const std::vector<std::int64_t> ones(1024, 1), more(1025, 1);
+  const std::vector<std::int64_t> ones(64, 1), more(65, 1);
   EXPECT_EQ(refused(tensor(storage(), ones, ones)), "read");
   EXPECT_NE(refused(tensor(storage(), more, more)), "read");
 }
@@ -220,6 +220,13 @@ TEST(Tensors, SparseOfOtherPartsAreRefused) {
   EXPECT_NE(refused(rebuild("_rebuild_sparse_tensor",
                             {layout("torch.strided"), py::tuple({weight(), weight(), sizes({2})})})),
             "read");
+}
+
+TEST(Tensors, OfPartsHaveOnlyDenseParts) {
+  const auto nested = [](const py::Code& part) { return rebuild("_rebuild_nested_tensor", {part, part, part, part}); };
+  EXPECT_EQ(refused(nested(weight())), "read");
+  EXPECT_EQ(refused(nested(nested(weight()))),
+            "test.pt: torch._utils._rebuild_nested_tensor is called with a bad argument 1, expected a dense tensor");
 }
 
 TEST(Tensors, OnMetaHaveNoBytes) {

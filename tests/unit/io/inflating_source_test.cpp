@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/checksum.h"
 #include "io/deflater.h"
 #include "io/inflate.h"
 #include "io_testing.h"
@@ -172,6 +173,17 @@ TEST(InflateRawTest, MoreBytesThanTheContainerSaysAreCorrupt) {
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::corrupt);
   EXPECT_STREQ(error->what(), "member: inflates to more than 999 bytes, expected 999");
+}
+
+TEST(InflateRawTest, MoreBytesThanNoneAreCorrupt) {
+  const auto error = error_of([&] { stream_all(*inflated(deflated(bytes_of("some")), 0), [](auto) {}); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::corrupt);
+}
+
+TEST(InflateRawTest, NoStreamIsNoBytes) {
+  EXPECT_EQ(stream_all(*inflated({}, 0), [](auto) {}), 0U);
+  EXPECT_EQ(stream_all(*inflated(deflated({}), 0), [](auto) {}), 0U);
 }
 
 TEST(InflateRawTest, FewerBytesThanTheContainerSaysAreCorrupt) {

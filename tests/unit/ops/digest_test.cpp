@@ -193,6 +193,26 @@ TEST(Digest, ExpansionPastItsLimitNamesTheTensor) {
   }
 }
 
+TEST(Digest, ExpansionOfAllTensorsHasALimitToo) {
+  Builder b;
+  const auto storage = b.storage({1});
+  b.tensor("wide", b.view(storage, {1 << 28}, {0}));  // as much as one may stand for
+  b.tensor("more", b.view(storage, {1}, {1}));
+  try {
+    digest(b.checkpoint);
+    FAIL() << "was digested";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::limit_exceeded);
+  }
+}
+
+TEST(Digest, NamesOfOneViewExpandOnce) {
+  Builder b;
+  const auto storage = b.storage({1});
+  for (int i = 0; i < 300; ++i) b.tensor(std::to_string(i), b.view(storage, {1 << 20}, {0}));
+  EXPECT_EQ(digest(b.checkpoint).tensors.size(), 300U);
+}
+
 TEST(Digest, ViewPastItsStorageNamesTheTensor) {
   Builder b;
   b.tensor("w", b.view(b.storage({1}), {2}, {1}));

@@ -121,6 +121,21 @@ TEST(PickleEmitter, CyclesAreKept) {
         "b1h\1."));
 }
 
+TEST(PickleEmitter, ACallInATupleThatHoldsItselfIsMadeOnce) {
+  expect_same(b("]q\0(cm\nO\n)Rh\0tq\1ah\1."), b("(cm\nO\n)Rq\0]q\1(h\0h\1tq\2a1h\2."));
+  expect_same(b("]q\0(Pid\nh\0tq\1ah\1."), b("(Pid\nq\0]q\1(h\0h\1tq\2a1h\2."));
+}
+
+TEST(PickleEmitter, AListOutsideTheMemoMayHoldTheTupleThatHoldsIt) {
+  expect_same(b("\x80\2]2\x85q\1ah\1."), b("\x80\2]q\0h\0\x85q\1a0h\1."));
+}
+
+TEST(PickleEmitter, AClassThatIsChangedIsChangedOnce) {
+  expect_kept(b("cm\nO\n}b."));
+  expect_kept(b("\x80\2cm\nO\nq\0}b."));
+  expect_same(b("\x80\2cm\nO\n)\201cm\nP\nq\0)b."), b("\x80\2cm\nP\nq\0)cm\nO\n)\2010b."));
+}
+
 TEST(PickleEmitter, ACallSeesItsArgumentsAsTheyWere) {
   expect_same(b("\x80\2]q\0cm\nO\nh\0\x85Rh\0K\1a0\x86."), b("\x80\2]q\0cm\nO\nh\0\x85R\x86h\0K\1a0."));
   expect_same(b("\x80\2]q\0K\1"

@@ -213,6 +213,8 @@ TEST(PickleMachine, ComputedNamesAreUnsupported) {
   EXPECT_REFUSED(b("cm\nO\n)R\x8c\1O\x93."), unsupported);
 }
 
+TEST(PickleMachine, APersistentIdInTextMustBeAscii) { EXPECT_REFUSED(b("P\x86\n."), corrupt); }
+
 TEST(PickleMachine, ExtensionCodesStartAtOne) {
   EXPECT_REFUSED(b("\x82\0."), corrupt);
   EXPECT_REFUSED(b("\x83\0\0."), corrupt);

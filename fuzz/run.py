@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Fuzzes every target for some seconds, two at once, and says what came of it, a line a target.
+
+    fuzz/run.py --build build/fuzz --corpus FOLDER [--seconds 60] [--target NAME]…
+
+FOLDER keeps what was found to reach new code, a folder a target; it is minimised after each run. What breaks a target
+is made as small as it gets in a short while and put into BUILD/findings, with the command that repeats it. The last line
+is `N passed, N failed`, a target each; the exit status is 1 where anything failed.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TARGETS = ["program", "roundtrip", "torch_zip", "pickle", "torch_legacy", "gzip", "zip"]  # the slowest first
+LARGEST = 20_000  # bytes of an input: everything that has a place in a checkpoint, many times
+LIMITS = ["-timeout=10", "-rss_limit_mb=1536", "-malloc_limit_mb=512", f"-max_len={LARGEST}"]
+ENVIRONMENT = {
+    # Freed memory is soon used again: each input touches few pages, and stays within the limits.
+    "ASAN_OPTIONS": "quarantine_size_mb=8:thread_local_quarantine_size_kb=64:malloc_context_size=8",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+MINIMISING = 20  # seconds that a finding may be made smaller for
+
+
+@dataclass
+class Outcome:
+    target: str
+    executions: int = 0
+    seconds: float = 0
+    edges: int = 0
+    corpus: int = 0
+    findings: list = field(default_factory=list)
+    failure: str = ""
+
+    def line(self):
+        rate = self.executions / self.seconds if self.seconds else 0
+        text = f"{self.target:<13}{self.executions:>9,} executions {rate:>7,.0f}/s {self.edges:>7,} edges {self.corpus:>6,} files kept"
+        return text + (f"  {self.failure}" if self.failure else f"  {len(self.findings)} findings")
+
+
+class Fuzzer:
+    """One target, its program and its folders."""
+
+    def __init__(self, target, options, seeds, scratch):
+        self.outcome = Outcome(target)
+        self.program = options.build / "bin" / f"ckpt_fuzz_{target}"
+        self.replay = options.build / "bin" / "ckpt_fuzz_replay"
+        self.seconds = options.seconds
+        self.seeds = seeds / target
+        self.corpus = options.corpus / target
+        self.findings = options.build / "findings"
+        self.scratch = scratch / target
+        self.scratch.mkdir()
+        self.corpus.mkdir(parents=True, exist_ok=True)
+
+    def call(self, *arguments, timeout):
+        """The output of the target's program. Its own temporary files, and where it stops, are in the scratch folder."""
+        environment = {**os.environ, **ENVIRONMENT, "TMPDIR": str(self.scratch)}
+        command = [str(part) for part in (self.program, *arguments)]
+        try:
+            done = subprocess.run(command, cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=timeout)
+            return done.returncode, done.stdout.decode("utf-8", "backslashreplace")
+        except subprocess.TimeoutExpired as late:
+            return -1, (late.stdout or b"").decode("utf-8", "backslashreplace")
+
+    def run(self):
+        found = self.scratch / "found"
+        found.mkdir()
+        status, text = self.call(*LIMITS, f"-max_total_time={self.seconds}", f"-dict={HERE / 'pickle.dict'}", "-print_final_stats=1",
+                                 f"-artifact_prefix={found}/", self.corpus, self.seeds, timeout=self.seconds + 120)
+        self.read_figures(text)
+        for file in sorted(found.iterdir()):
+            if not file.name.startswith("slow-unit-"):  # slow is above 10 seconds, which is a timeout
+                self.outcome.findings.append(self.keep(file, text))
+        if status != 0 and not self.outcome.findings:
+            self.outcome.failure = f"exit {status}: {text[-2000:]}"
+        self.minimise()
+        return self.outcome
+
+    def read_figures(self, text):
+        edges = re.findall(r"^#\d+\s.* cov: (\d+)", text, re.MULTILINE)
+        self.outcome.edges = int(edges[-1]) if edges else 0
+        executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
+        self.outcome.executions = int(executions[1]) if executions else 0
+        self.outcome.seconds = self.seconds
+
+    def keep(self, file, text):
+        """Makes a finding smaller and puts it where it stays. Returns what to say of it."""
+        kind = file.name.split("-")[0]
+        small = self.scratch / "small"
+        if kind == "crash":
+            self.call(*LIMITS, "-minimize_crash=1", f"-max_total_time={MINIMISING}", f"-exact_artifact_path={small}", file, timeout=MINIMISING + 60)
+        self.findings.mkdir(exist_ok=True)
+        kept = self.findings / f"{self.outcome.target}-{file.name}"
+        shutil.copy(small if small.exists() else file, kept)
+        said = re.search(r"broken promise: .*|runtime error: .*|ERROR: \w+: .*", text)
+        return f"{kept}\n    {said[0][:500] if said else kind}\n    repeat: {self.replay} {self.outcome.target} {kept}"
+
+    def minimise(self):
+        """Keeps, of corpus and seeds, what is needed to reach all that they reach."""
+        merged = self.scratch / "merged"
+        merged.mkdir()
+        status, _ = self.call(*LIMITS, "-merge=1", merged, self.corpus, self.seeds, timeout=600)
+        if status == 0:
+            shutil.rmtree(self.corpus)
+            shutil.copytree(merged, self.corpus)
+        self.outcome.corpus = len(list(self.corpus.iterdir()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", type=Path, required=True, help="a build folder of the preset fuzz")
+    parser.add_argument("--corpus", type=Path, required=True, help="where the grown corpus is kept")
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated")
+    options = parser.parse_args()
+    options.build, options.corpus = options.build.resolve(), options.corpus.resolve()
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(prefix="ckpt-fuzz-", dir=memory) as scratch:
+        seeds = Path(scratch) / "seeds"
+        subprocess.run([sys.executable, str(HERE / "seeds.py"), str(seeds)], check=True)
+        fuzzers = [Fuzzer(target, options, seeds, Path(scratch)) for target in TARGETS if target in (options.target or TARGETS)]
+        failed = 0
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            for outcome in pool.map(Fuzzer.run, fuzzers):
+                print(outcome.line(), flush=True)
+                for finding in outcome.findings:
+                    print(f"  {finding}", flush=True)
+                failed += bool(outcome.findings or outcome.failure)
+    print(f"{len(fuzzers) - failed} passed, {failed} failed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

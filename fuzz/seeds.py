@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Makes the files that fuzzing starts from, by plain Python (no torch): small, and of many shapes.
+
+    python3 fuzz/seeds.py FOLDER        # a folder a target: FOLDER/pickle, FOLDER/torch_zip, …
+
+Nothing here is ever unpickled.
+"""
+
+import gzip
+import io
+import pickle
+import struct
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections import OrderedDict
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "data"))
+
+from torchfile import Call, Global, Storage, Tensor, pickled, save_legacy, save_zip, state_dict  # noqa: E402
+
+# How many commands targets/program.cpp knows: the first byte of its input chooses one.
+COMMANDS = 16
+LARGEST = 6000
+
+
+def every_opcode():
+    """Each opcode in the shortest pickle that takes it, and the orders of changes and calls that are hard to keep."""
+    literals = [b"N", b"I5\n", b"I01\n", b"I00\n", b"I007\n", b"L-99999999999999999999L\n", b"F1.5\n", b"Fnan\n", b"K\x01", b"M\x01\x00",
+                b"J\xff\xff\xff\xff", b"G\x3f\xf8\0\0\0\0\0\0", b"S'x\\n'\n", b"Vx\\u20ac\n", b"U\x01x", b"T\x01\0\0\0x", b"X\x01\0\0\0x",
+                b"\x8c\x01x", b"\x8d\x01" + bytes(7) + b"x", b"C\x01x", b"B\x01\0\0\0x", b"\x8e\x01" + bytes(7) + b"x",
+                b"\x96\x01" + bytes(7) + b"x", b"\x88", b"\x89", b"\x8a\x01\x01", b"\x8a\x00", b"\x8b\x01\0\0\0\x01", b"cm\nO\n",
+                b"\x8c\x01m\x8c\x01O\x93", b"\x82\x01", b"\x83\x01\x00", b"\x84\x01\0\0\0", b"Pid\n", b"K\x01Q"]
+    containers = [b"]", b")", b"}", b"(l", b"(t", b"(d", b"\x8f", b"(\x91", b"(K\x01l", b"(K\x01K\x02d", b"K\x01\x85", b"K\x01K\x02\x86",
+                  b"K\x01K\x02K\x03\x87", b"(K\x01\x91", b"]K\x01a", b"](K\x01K\x02e", b"}K\x01K\x02s", b"}(K\x01K\x02u", b"\x8f(K\x01\x90",
+                  b"cm\nO\n)R", b"cm\nO\n)\x81", b"cm\nO\n)}\x92", b"(K\x01im\nO\n", b"(cm\nO\nK\x01o", b"cm\nO\n)RK\x01b"]
+    orders = [b"]q\0h\0a", b"}q\0K\x01h\0s", b"]q\0h\0\x85q\x01a0h\x01", b"(]q\0(h\0tq\x01a1h\x01", b"cm\nO\n)\x81q\0}K\x01h\0sb",
+              b"]q\0cm\nO\nh\0\x85Rh\0K\x01a0\x86", b"]q\0cm\nO\nh\0\x85q\x01Rh\0K\x01a0cm\nP\nh\x01R\x87",
+              b"\x8fq\0(K\x01\x90cm\nO\nh\0\x85Rh\0(K\x02\x900\x86", b"]q\0cm\nO\nh\0\x85Rq\x01ah\x010", b"cm\nO\n)R0N", b"K\x01](K\x021",
+              b"]2a", b"cm\nO\n)R2\x86", b"(]p0\np7\ng0\ng7\nt", b"]\x94(K\x01\x94h\x00h\x01e", b"(0N", b"cm\nO\nq\0)Rh\0}b\x86",
+              b"\x8f\x94(\x8c\x01m\x94\x8c\x01O\x94\x93\x94)\x81\x94}\x94K\x01h\0sb\x90", b"\x95\x02" + bytes(7) + b"N0N",
+              b"]r\0\x01\0\0j\0\x01\0\0a", b"ccollections\nOrderedDict\n)Rq\0K\x01]s}X\x09\0\0\0_metadata}sb"]
+    for body in literals + containers + orders:
+        yield body + b"."
+        yield b"\x80\x02" + body + b"."
+    yield from (b"\x80\x04" + b"(" + b"".join(literals) + b"t.", b"(" + b"".join(containers) + b"l.")
+
+
+class Text(str):
+    pass
+
+
+def ordinary_objects():
+    """What the standard pickler makes of Python's own values."""
+    shared = [1, "a"]
+    cycle = []
+    cycle.append(cycle)
+    yield {"a": [1, 2.5, None, True], "b": (1, (2, ())), "n": 2**70, "m": -(2**31), "s": {1, 2}, "f": frozenset("x"), "y": b"\0\xff"}
+    yield [shared, shared, {"again": shared}, "é\n", "\U0001f600", bytearray(b"ab"), -1, 255, 256, 65536]
+    yield cycle
+    yield OrderedDict([("x", 1), ("y", OrderedDict())])
+
+
+def layout(name):
+    return Call("torch.serialization", "_get_layout", f"torch.{name}")
+
+
+def typed(elements, kind, like, device="cpu"):
+    """A storage of a class that torchfile has no numbers for; `like` has the same size."""
+    storage = Storage(elements, like, device)
+    storage.global_ = Global("torch", f"{kind}Storage")
+    return storage
+
+
+def rebuilt(name, *args):
+    return Call("torch._utils", name, *args)
+
+
+def hooks():
+    return Call("collections", "OrderedDict")
+
+
+def small_weights(prefix="", device="cpu"):
+    return {f"{prefix}fc.weight": Tensor([2, 3], device=device), f"{prefix}fc.bias": Tensor([2], device=device)}
+
+
+def torch_objects():
+    """Name and object, as torch.save is given them."""
+    yield "weights", state_dict(small_weights(), ["", "fc"])
+    yield "parallel", state_dict(small_weights("module.", "cuda:0"), ["", "module", "module.fc"])
+    yield "bare", Tensor([2, 2])
+    yield "scalar", Tensor([])
+    yield "empty", Tensor([0, 3], storage=Storage(0))
+    yield "none", None
+    yield "listed", [Tensor([2]), {5: Tensor([1]), (1, 2): Tensor([1]), None: Tensor([1]), 1.5: Tensor([1])}]
+    shared = Storage(6)
+    yield "views", {"a": Tensor([2, 3], storage=shared), "t": Tensor([3, 2], storage=shared, stride=[1, 3]),
+                    "tail": Tensor([2], storage=shared, offset=4), "wide": Tensor([4, 2], storage=shared, stride=[0, 1])}
+    tied = Tensor([2])
+    yield "tied", state_dict({"a": tied, "b": tied, "p": Tensor([2], parameter=True)})
+    yield "kinds", {kind: Tensor([1], kind) for kind in ("Double", "Long", "Int", "Short", "Char", "Byte", "Bool")}
+    yield "trainer", {
+        "epoch": 3, "best": 0.5, "state_dict": state_dict(small_weights("module.", "cuda:1"), ["", "module"]),
+        "optimizer": {"state": {0: {"step": Tensor([]), "exp_avg": Tensor([2])}}, "param_groups": [{"lr": 0.1, "params": [0]}]},
+        "args": Call("argparse", "Namespace", state={"device": "cuda:0", "seed": 2**70}, new=True),
+    }
+    two, four = Tensor([2, 2], "Long"), Tensor([2])
+    yield "sparse", rebuilt("_rebuild_sparse_tensor", layout("sparse_coo"), (two, four, (3, 3), True))
+    yield "csr", rebuilt("_rebuild_sparse_csr_tensor", layout("sparse_csr"), (Tensor([3], "Long"), Tensor([2], "Long"), four, (2, 2)))
+    yield "nested", rebuilt("_rebuild_nested_tensor", Tensor([4]), two, two, Tensor([2], "Long"))
+    for count, kind, like in ((4, "QInt8", "Char"), (4, "QUInt8", "Byte"), (2, "QInt32", "Int"), (4, "QUInt4x2", "Byte")):
+        scheme = (Global("torch", "per_tensor_affine"), 0.5, 3)
+        yield kind, {"q": rebuilt("_rebuild_qtensor", typed(count, kind, like), 0, (count,), (1,), scheme, False, hooks())}
+    channels = (Global("torch", "per_channel_affine"), Tensor([2], "Double"), Tensor([2], "Long"), 0)
+    yield "channels", rebuilt("_rebuild_qtensor", typed(4, "QInt8", "Char"), 0, (2, 2), (2, 1), channels, False, hooks())
+    for kind, like in (("Half", "Short"), ("BFloat16", "Short"), ("ComplexFloat", "Double")):
+        yield kind, Tensor([2], storage=typed(2, kind, like))
+    untyped = Storage(8, "Byte")
+    untyped.global_ = Global("torch.storage", "UntypedStorage")
+    yield "v3", rebuilt("_rebuild_tensor_v3", untyped, 0, (2,), (1,), False, hooks(), Global("torch", "float32"))
+    yield "storage", untyped
+    yield "conj", rebuilt("_rebuild_tensor_v2", typed(2, "ComplexFloat", "Double"), 0, (2,), (1,), False, hooks(), {"conj": True, "neg": True})
+    yield "meta", {"m": rebuilt("_rebuild_meta_tensor_no_storage", Global("torch", "float32"), (2, 3), (3, 1), False)}
+    yield "npu", rebuilt("_rebuild_device_tensor_from_cpu_tensor", Tensor([2]), Global("torch", "float32"), "npu:0", False)
+    yield "subclass", rebuilt("_rebuild_wrapper_subclass", Global("m", "T"), Global("torch", "float32"), (2,), (1,), 0,
+                              layout("strided"), Call("torch", "device", "cuda", 0), False)
+    yield "from_type", Call("torch._tensor", "_rebuild_from_type_v2", Global("torch._utils", "_rebuild_tensor_v2"), Global("m", "T"),
+                            (Storage(2), 0, (2,), (1,), False, hooks()), {"tag": 1})
+    yield "old", {"w": Call("torch.cuda", "FloatTensor", state=(Storage(2, device="cuda:0"), 0, (2,), (1,)))}
+    yield "extra", state_dict({"a": Tensor([1]), "a._extra_state": {"n": 1}, "none": None})
+    yield "module", Call("mylab.nets", "Net", state={"_parameters": OrderedDict(w=Tensor([1], parameter=True)), "_modules": OrderedDict()}, new=True)
+    yield "dangerous", {"w": Tensor([1]), "x": Call("posix", "system", "true")}
+    yield "size", Call("torch", "Size", (2, 3))
+
+
+def legacy_views():
+    """A storage that is named through a view of it, as torch 0.x wrote tensors that share one."""
+    body = (b"\x80\x02(X\x01\0\0\0actorch._utils\n_rebuild_tensor\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\0kX\x03\0\0\0cpuK\x04"
+            b"(X\x01\0\0\0vK\x01K\x02ttQK\0K\x02\x85K\x01\x85tRd.")
+    heads = b"".join(pickle.dumps(head, 2) for head in (0x1950A86A20F9469CFC6C, 1001, {"protocol_version": 1001, "little_endian": True}))
+    return heads + body + pickle.dumps(["k"], 2) + struct.pack("<q4f", 4, 1, 2, 3, 4)
+
+
+def as_bytes(save, obj, **options):
+    with tempfile.TemporaryDirectory() as folder:
+        return save(Path(folder) / "a.pt", obj, **options).read_bytes()
+
+
+def zips():
+    for name, obj in torch_objects():
+        yield name, as_bytes(save_zip, obj)
+    weights = state_dict(small_weights("module.", "cuda:0"), ["", "module"])
+    for protocol in (0, 1, 3, 4, 5):
+        yield f"protocol{protocol}", as_bytes(save_zip, weights, protocol=protocol)
+    yield "deflated", as_bytes(save_zip, weights, compression=zipfile.ZIP_DEFLATED)
+    yield "big_endian", as_bytes(save_zip, weights, order="big")
+    yield "extra", as_bytes(save_zip, weights, extra=[("extra/note.txt", b"hello"), ("extra/empty", b"")])
+    yield "unaligned", as_bytes(save_zip, weights, extra=[(".storage_alignment", None), ("byteorder", None)])
+    yield "torchscript", as_bytes(save_zip, weights, extra=[("constants.pkl", b"\x80\x02).")])
+    yield "outside", as_bytes(save_zip, {"a": Tensor([4], storage=Storage(4), offset=2)})
+    yield "short", as_bytes(save_zip, {"a": Tensor([4], storage=Storage(4, record=b"\0" * 12))})
+    for fixture in (HERE.parent / "tests" / "data").glob("*.pt"):  # written by torch itself
+        if fixture.stat().st_size <= LARGEST:
+            yield fixture.stem, fixture.read_bytes()
+
+
+def odd_zips():
+    """Containers that are no checkpoint: ZIP64, descriptors, comments, no checksums."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        with archive.open("a/one", "w", force_zip64=True) as member:
+            member.write(b"content")
+        archive.writestr("a/two", b"x" * 300, zipfile.ZIP_DEFLATED)
+        archive.comment = b"a comment"
+    yield "zip64", out.getvalue()
+
+    class NoSeek(io.RawIOBase):
+        """zipfile writes descriptors after the data where it cannot go back."""
+
+        def __init__(self):
+            self.bytes = b""
+
+        def writable(self):
+            return True
+
+        def write(self, data):
+            self.bytes += bytes(data)
+            return len(data)
+
+    stream = NoSeek()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("a/data.pkl", b"N.")
+        archive.writestr("a/version", b"3\n", zipfile.ZIP_DEFLATED)
+    yield "descriptors", stream.bytes
+    empty = io.BytesIO()
+    zipfile.ZipFile(empty, "w").close()
+    yield "empty", empty.getvalue()
+    yield "no_checksums", without_checksums(stream.bytes)
+
+
+def without_checksums(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for info in archive.infolist():
+            data = data.replace(struct.pack("<I", info.CRC), bytes(4))
+    return data
+
+
+def legacies():
+    for name, obj in torch_objects():
+        yield name, as_bytes(save_legacy, obj)
+    for protocol in (0, 1, 3, 4, 5):
+        yield f"protocol{protocol}", as_bytes(save_legacy, state_dict(small_weights()), protocol=protocol)
+    yield "views", legacy_views()
+
+
+def gzip_named(data):
+    """A header with everything in it: extra field, name, comment, checksum of the header."""
+    head = b"\x1f\x8b\x08\x1e" + bytes(4) + b"\x00\xff" + struct.pack("<H", 4) + b"ab\0\0" + b"name\0" + b"comment\0"
+    body = zlib.compressobj(6, zlib.DEFLATED, -15)
+    packed = body.compress(data) + body.flush()
+    return head + struct.pack("<H", zlib.crc32(head) & 0xFFFF) + packed + struct.pack("<II", zlib.crc32(data), len(data))
+
+
+def gzips():
+    text = b"".join(b"%d " % i for i in range(400))
+    for level in (0, 1, 6, 9):
+        yield f"level{level}", gzip.compress(text, level, mtime=0)
+    yield "empty", gzip.compress(b"", mtime=0)
+    yield "members", gzip.compress(text[:700], mtime=0) + gzip.compress(b"", mtime=0) + gzip.compress(text[700:], mtime=0)
+    yield "padded", gzip.compress(text, mtime=0) + bytes(100)
+    yield "trailing", gzip.compress(text, mtime=0) + b"what is this?"
+    yield "twice", gzip.compress(gzip.compress(text, mtime=0), mtime=0)
+    yield "named", gzip_named(text)
+    yield "long", gzip.compress(bytes(700_000) + text, mtime=0)
+
+
+def packed(files):
+    """Some of them in gzip, in one member or two."""
+    for name, data in files:
+        yield f"{name}.gz", gzip.compress(data, mtime=0)
+        if name == "weights":
+            yield f"{name}.members.gz", gzip.compress(data[:500], mtime=0) + gzip.compress(data[500:], 9, mtime=0)
+
+
+def pickles():
+    for i, code in enumerate(every_opcode()):
+        yield f"opcode{i}", code
+    for i, obj in enumerate(ordinary_objects()):
+        for protocol in range(6):
+            yield f"plain{i}.{protocol}", pickle.dumps(obj, protocol)
+    for name, obj in torch_objects():
+        for protocol in (0, 2, 4):
+            yield f"{name}.{protocol}", pickled(obj, protocol)[0]
+
+
+def seeds():
+    """Each target and its files, as (name, bytes)."""
+    all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
+    archives = all_zips + list(odd_zips())
+    files = archives + all_legacies + list(packed(all_zips[:6] + all_legacies[:6]))
+    return {
+        "pickle": all_pickles,
+        "torch_zip": archives,
+        "torch_legacy": all_legacies,
+        "gzip": all_gzips + list(packed(all_zips[:4])),
+        "zip": archives,
+        "roundtrip": files + all_pickles,
+        "program": [(f"{name}.{i % COMMANDS}", bytes([i % COMMANDS]) + data) for i, (name, data) in enumerate(files * 4)],
+    }
+
+
+def main():
+    for target, files in seeds().items():
+        folder = Path(sys.argv[1]) / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for i, (name, data) in enumerate(files):
+            if len(data) <= LARGEST:
+                (folder / f"{i:04}-{name}").write_bytes(data)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main()

@@ -1,0 +1,87 @@
+#include "ckpt/gzip.h"
+
+#include <algorithm>
+
+#include "targets/input.h"
+#include "targets/targets.h"
+
+namespace ckpt::fuzz {
+namespace {
+
+constexpr std::size_t most = 2 << 20;  // of inflated bytes; a few kilobytes may stand for more
+
+/// Numbers that depend on the input alone.
+class Numbers {
+ public:
+  Numbers(const std::uint8_t* data, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) state_ = (state_ ^ data[i]) * 0x100000001b3;
+  }
+  std::size_t below(std::size_t bound) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return bound == 0 ? 0 : state_ % bound;
+  }
+
+ private:
+  std::uint64_t state_ = 0xcbf29ce484222325;
+};
+
+/// Everything that comes before the end or an error, in pieces of `step`.
+std::vector<std::byte> read_forward(const ByteSource& source, std::size_t step, bool& complete) {
+  std::vector<std::byte> all;
+  complete = !error_of([&] {
+    std::vector<std::byte> piece(step);
+    while (all.size() < most) {
+      const std::size_t got = source.read_at(all.size(), piece);
+      all.insert(all.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
+      if (got < piece.size()) break;
+    }
+  });
+  return all;
+}
+
+}  // namespace
+
+int fuzz_gzip(const std::uint8_t* data, std::size_t size) {
+  const ByteSourcePtr compressed = source_of(data, size);
+  Numbers numbers(data, size);
+  bool complete = false, complete_again = false;
+  const ByteSourcePtr forward = gunzip(compressed);
+  const auto all = read_forward(*forward, 512 + numbers.below(70'000), complete);
+
+  // Pieces of another size; an error may come earlier or later, the bytes are the same.
+  const auto again = read_forward(*gunzip(compressed), 512 + numbers.below(5'000) * 64, complete_again);
+  const std::size_t common = std::min(all.size(), again.size());
+  require(std::equal(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(common), again.begin()),
+          "another size of pieces gives other bytes");
+  require(complete == complete_again || all.size() >= most || again.size() >= most,
+          "whether it reads to its end depends on the size of the pieces");
+  require(!complete || all.size() >= most || all.size() == again.size(), "it ends elsewhere");
+
+  const ByteSourcePtr random = gunzip(compressed);
+  for (int i = 0; i < 6; ++i) {
+    const std::size_t offset = numbers.below(all.size() + 10);
+    std::vector<std::byte> piece(1 + numbers.below(i % 3 == 0 ? 100'000 : 300));
+    std::size_t got = 0;
+    const auto error = error_of([&] { got = random->read_at(offset, piece); });
+    if (error) {
+      require(!complete || all.size() >= most, std::string("reading here and there fails: ") + error->what());
+      continue;
+    }
+    const std::size_t begin = std::min(offset, all.size()), count = std::min(got, all.size() - begin);
+    require(std::equal(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count),
+                       all.begin() + static_cast<std::ptrdiff_t>(begin)),
+            "reading here and there gives other bytes");
+    const bool known = complete && all.size() < most;
+    if (known) require(got == std::min(piece.size(), all.size() - begin), "a read is short");
+  }
+  if (complete && all.size() < most) {
+    const auto error = error_of([&] { require(random->size() == all.size(), "its size is another"); });
+    require(!error, "its size cannot be told");
+    require(gzip_trailing_bytes(*random) <= size, "more bytes follow it than there are");
+  }
+  return 0;
+}
+
+}  // namespace ckpt::fuzz

@@ -1,0 +1,67 @@
+#include "targets/reading.h"
+
+#include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
+#include "io/checksum.h"
+#include "targets/input.h"
+
+namespace ckpt::fuzz {
+namespace {
+
+constexpr std::uint64_t most = 64 << 20;
+
+/// Reads each storage to its end.
+void read_storages(const Checkpoint& checkpoint) {
+  for (const Storage& storage : checkpoint.storages) {
+    if (!storage.bytes) continue;
+    require(storage.nbytes <= most || storage.bytes->size() <= most, "a storage larger than its file");
+    std::uint64_t size = 0;
+    stream_all(*storage.bytes, [&](auto piece) { size += piece.size(); });
+    if (size != storage.nbytes) throw Error(ErrorCode::corrupt, "a storage's bytes are another number");
+  }
+}
+
+/// What the commands do with a checkpoint. Each may refuse; none may do worse.
+void use(const Checkpoint& checkpoint) {
+  error_of([&] {
+    std::vector<std::string> warnings;
+    for (const NamedTensor& named : tensor_names(checkpoint, &warnings)) device_of(checkpoint, *named.tensor);
+  });
+  error_of([&] {
+    for (const StateDict& found : find_state_dicts(checkpoint)) state_dict_metadata(checkpoint.values, found.value);
+  });
+  error_of([&] {
+    if (logical_bytes(checkpoint) <= worth_hashing) digest(checkpoint);
+  });
+  error_of([&] {
+    if (logical_bytes(checkpoint) <= worth_hashing) digest(checkpoint, "auto");
+  });
+  error_of([&] { strip_prefix(checkpoint); });
+  error_of([&] { add_prefix(remap(checkpoint, DeviceMap::all_to("cpu"))); });
+}
+
+}  // namespace
+
+void exercise(const Format& format, const ByteSourcePtr& source) {
+  if (!format.probe(*source)) return;
+  std::vector<Finding> findings;
+  const std::uint64_t cap = limits::pickle_cap(source->size());
+  const auto failed = error_of([&] { format.read(source, {.pickle_cap = cap, .findings = &findings}); });
+  const bool faults = std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.fault; });
+
+  Checkpoint checkpoint;
+  const auto refused = error_of([&] { checkpoint = format.read(source, {.pickle_cap = cap, .findings = nullptr}); });
+  require(refused || !failed, "it reads, but verify() fails");
+  if (failed || faults) {
+    if (refused) return;
+  } else {
+    require(!refused,
+            std::string("verify() finds no fault, but it does not read: ") + (refused ? refused->what() : ""));
+    const auto short_of = error_of([&] { read_storages(checkpoint); });
+    require(!short_of,
+            std::string("verify() finds no fault, but a storage does not read: ") + (short_of ? short_of->what() : ""));
+  }
+  use(checkpoint);
+}
+
+}  // namespace ckpt::fuzz

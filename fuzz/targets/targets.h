@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+/// The fuzz targets. Each takes any bytes and returns 0; what must never happen ends the process: a crash, a
+/// sanitizer's finding, an exception other than ckpt::Error and std::bad_alloc, or a promise that does not hold.
+namespace ckpt::fuzz {
+
+/// Scanner, machine and emitter: what ran must emit, and what was emitted runs to the same.
+int fuzz_pickle(const std::uint8_t* data, std::size_t size);
+/// The reader of torch's zip files, strict and as verify() uses it.
+int fuzz_torch_zip(const std::uint8_t* data, std::size_t size);
+/// The reader of the files before 1.6, likewise.
+int fuzz_torch_legacy(const std::uint8_t* data, std::size_t size);
+/// gunzip: reading here and there gives what reading forward gives.
+int fuzz_gzip(const std::uint8_t* data, std::size_t size);
+/// The zip container: directory, members, their bytes.
+int fuzz_zip(const std::uint8_t* data, std::size_t size);
+/// Read, write in each format, read again: the same. Bytes that are no checkpoint are taken for a pickle, and an
+/// archive is made around it.
+int fuzz_roundtrip(const std::uint8_t* data, std::size_t size);
+/// The whole program: the first byte chooses a command, the rest is its file.
+int fuzz_program(const std::uint8_t* data, std::size_t size);
+
+struct Target {
+  std::string_view name;
+  int (*run)(const std::uint8_t* data, std::size_t size);
+};
+
+inline constexpr Target targets[] = {
+    {"pickle", fuzz_pickle}, {"torch_zip", fuzz_torch_zip}, {"torch_legacy", fuzz_torch_legacy}, {"gzip", fuzz_gzip},
+    {"zip", fuzz_zip},       {"roundtrip", fuzz_roundtrip}, {"program", fuzz_program},
+};
+
+/// Null where there is none of that name.
+constexpr const Target* find_target(std::string_view name) {
+  for (const Target& target : targets)
+    if (target.name == name) return &target;
+  return nullptr;
+}
+
+}  // namespace ckpt::fuzz
