@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ckpt/gzip.h"
+#include "loading.h"
 #include "messages.h"
 #include "render.h"
 #include "text.h"
@@ -144,16 +145,7 @@ Job plan(const WritingOptions& options, const std::string& command) {
   return job;
 }
 
-Checkpoint load_input(const Job& job) {
-  try {
-    Checkpoint checkpoint = load(job.in);
-    for (const std::string& warning : checkpoint.warnings) print_warning(job.in + ": " + warning);
-    return checkpoint;
-  } catch (Error& error) {
-    error.in(job.in);
-    throw;
-  }
-}
+Checkpoint load_input(const Job& job) { return load_with_warnings(job.in); }
 
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
   // Before anything is written: a file that cannot be counted is not half a success.
