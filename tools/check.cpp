@@ -3,10 +3,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "ckpt/formats.h"
-#include "ckpt/ops.h"
 #include "commands.h"
+#include "loading.h"
 #include "messages.h"
+#include "prefix_edit.h"
 #include "render.h"
 #include "text.h"
 
@@ -29,16 +29,10 @@ std::string hint(const CheckReport& report, const std::string& file) {
   const CheckFix& fix = *report.fix;
   const std::string files = shell_word(file) + " OUT";
   if (!fix.root.empty()) return "ckpt convert " + files + " --root " + shell_word(fix.root);
-  const auto option = [](const std::string& prefix) {
-    return prefix == data_parallel_prefix ? "" : " --prefix " + shell_word(prefix);
-  };
   std::string drops;
   for (const std::string& glob : fix.drop) drops += " --drop " + shell_word(glob);
   if (!drops.empty()) return "ckpt convert " + files + drops;
-  if (fix.add_prefix.empty()) return "ckpt strip-prefix " + files + option(fix.strip_prefix);
-  if (fix.strip_prefix.empty()) return "ckpt add-prefix " + files + option(fix.add_prefix);
-  return "ckpt convert " + files + " --strip-prefix=" + shell_word(fix.strip_prefix) +
-         " --add-prefix=" + shell_word(fix.add_prefix);
+  return prefix_command(file, fix.strip_prefix, fix.add_prefix);
 }
 
 std::string check_json(const CheckReport& report, const Options& options) {
@@ -103,15 +97,6 @@ std::string check_text(const CheckReport& report, const Options& options, bool q
   return command.empty() ? out : out + "  hint: " + printable(command) + "\n";
 }
 
-Checkpoint load_side(const std::string& file) {
-  try {
-    return load(file);
-  } catch (Error& error) {
-    error.in(file);
-    throw;
-  }
-}
-
 int run(Options options, bool quiet) {
   for (const std::string& what : options.ignore)
     if (what != "dtypes") throw usage_error("--ignore does not know '" + what + "'", "--ignore takes dtypes");
@@ -120,7 +105,7 @@ int run(Options options, bool quiet) {
     throw usage_error("check takes one file, and --like with another", "ckpt check new.pt --like reference.pt");
   if (options.files.front() == "-" && *options.like == "-")
     throw usage_error("standard input is one file", "ckpt check - --like reference.pt");
-  const Checkpoint checkpoint = load_side(options.files.front()), like = load_side(*options.like);
+  const Checkpoint checkpoint = load_with_warnings(options.files.front()), like = load_with_warnings(*options.like);
   const CheckReport report =
       check(checkpoint, like, {options.root.value_or("auto"), options.like_root.value_or("auto")});
   finish_input(checkpoint, options.files.front());

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <memory>
 
-#include "ckpt/formats.h"
 #include "commands.h"
 #include "diff_report.h"
+#include "loading.h"
 #include "messages.h"
 
 namespace ckpt::tools {
@@ -53,17 +53,6 @@ std::vector<std::string> ignored_words(const DiffOptions& options) {
   return words;
 }
 
-Checkpoint load_side(const std::string& file) {
-  try {
-    Checkpoint checkpoint = load(file);
-    for (const std::string& warning : checkpoint.warnings) print_warning(file + ": " + warning);
-    return checkpoint;
-  } catch (Error& error) {
-    error.in(file);
-    throw;
-  }
-}
-
 int run(const Options& options, bool quiet) {
   const DiffOptions how = diff_options(options);
   if (options.files.size() != 2)
@@ -71,7 +60,7 @@ int run(const Options& options, bool quiet) {
                       "ckpt diff a.pt b.pt");
   const std::string &file_a = options.files[0], &file_b = options.files[1];
   if (file_a == "-" && file_b == "-") throw usage_error("standard input is one file", "ckpt diff a.pt -");
-  const Checkpoint a = load_side(file_a), b = load_side(file_b);
+  const Checkpoint a = load_with_warnings(file_a), b = load_with_warnings(file_b);
   const DiffReport report{file_a, file_b, &a, &b, ignored_words(how), diff(a, b, how)};
   finish_input(a, file_a);
   finish_input(b, file_b);

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "diff_report.h"
+#include "prefix_edit.h"
 #include "text.h"
 
 namespace ckpt::tools {
@@ -19,10 +19,6 @@ std::string root_command(const std::string& file, const std::string& path) {
   return "ckpt convert " + shell_word(file) + " OUT --root " + shell_word(path.substr(0, path.size() - 1));
 }
 
-std::string option(const std::string& prefix) {
-  return prefix == data_parallel_prefix ? "" : " --prefix " + shell_word(prefix);
-}
-
 }  // namespace
 
 std::string prefix_hint(const DiffReport& report) {
@@ -34,10 +30,7 @@ std::string prefix_hint(const DiffReport& report) {
   if (a.empty() && leads_to_state_dict(*report.b, lead + b) && leads_to_state_dict(*report.a, lead))
     return root_command(report.file_b, lead + b);
   if (!leads_to_state_dict(*report.b, lead)) return {};
-  const std::string files = shell_word(report.file_b) + " OUT";
-  if (a.empty()) return "ckpt strip-prefix " + files + option(b);
-  if (b.empty()) return "ckpt add-prefix " + files + option(a);
-  return "ckpt convert " + files + " --strip-prefix=" + shell_word(b) + " --add-prefix=" + shell_word(a);
+  return prefix_command(report.file_b, b, a);
 }
 
 }  // namespace ckpt::tools

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "ckpt/gzip.h"
+#include "loading.h"
 #include "messages.h"
 #include "render.h"
 #include "text.h"
@@ -152,16 +153,7 @@ Job plan(const WritingOptions& options, const std::string& command) {
   return job;
 }
 
-Checkpoint load_input(const Job& job) {
-  try {
-    Checkpoint checkpoint = load(job.in);
-    for (const std::string& warning : checkpoint.warnings) print_warning(job.in + ": " + warning);
-    return checkpoint;
-  } catch (Error& error) {
-    error.in(job.in);
-    throw;
-  }
-}
+Checkpoint load_input(const Job& job) { return load_with_warnings(job.in); }
 
 std::size_t count_tensors(const Checkpoint& checkpoint) {
   std::vector<bool> named(checkpoint.tensors.size());

@@ -175,7 +175,7 @@ std::string ValueViews::text(ValueId id) const {
       break;
   }
   if (values.kind(view.value) == ValueKind::tuple) {
-    const std::string whole = python_str(values, view.value);
+    std::string whole = python_str(values, view.value);
     if (whole.size() <= longest_text && whole.find("<object>") == std::string::npos) return whole;
   }
   const auto is_item = [](const ViewChild& child) { return child.match.front() == 'k' || child.match.front() == 'p'; };
