@@ -153,7 +153,7 @@ def growing():
         if name == "to-cpu":
             commands += [Command("python to_cpu.py IN.pt OUT.pt", on_cpu, file) for file in sizes]
         title = f"Memory by size: `{line}`"
-        rows.append(Row(f"memory-{name}", title, sizes[0], commands, [memory_at_most(64), memory_flat(4)]))
+        rows.append(Row(f"memory-{name}", title, sizes[0], commands, [memory_at_most(64), memory_flat(8)]))
     return rows
 
 

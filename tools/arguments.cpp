@@ -125,7 +125,7 @@ void Arguments::State::take_files(const std::vector<std::string>& rest) const {
 }
 
 Error Arguments::State::unknown_option(const std::string& word) const {
-  std::vector<std::string_view> names{"--help"};
+  std::vector<std::string_view> names;
   for (const Option& option : options) names.push_back(option.name);
   const std::string name = word.substr(0, word.find('='));
   const auto meant = nearest(name, names);

@@ -110,7 +110,7 @@ Checkpoint remap_devices(Checkpoint checkpoint, const DeviceMap& map, std::vecto
 int run(const ConvertOptions& options, bool quiet) {
   Job job = plan(options.writing, "convert");
   if (options.format) job.save.format = writable_format(*options.format);
-  if (options.protocol) job.save.protocol = number_option("--protocol", *options.protocol, 0, 5);
+  if (options.protocol) job.save.protocol = number_option("--protocol", *options.protocol, 0, 5, 2);
   // What torch.load(weights_only=True) takes, whatever the source was.
   else if (options.selection.weights_only)
     job.save.protocol = 2;

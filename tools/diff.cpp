@@ -56,7 +56,8 @@ std::vector<std::string> ignored_words(const DiffOptions& options) {
 int run(const Options& options, bool quiet) {
   const DiffOptions how = diff_options(options);
   if (options.files.size() != 2)
-    throw usage_error("diff takes two files, and " + std::to_string(options.files.size()) + " were given",
+    throw usage_error("diff takes two files, and " + std::to_string(options.files.size()) +
+                          (options.files.size() == 1 ? " was given" : " were given"),
                       "ckpt diff a.pt b.pt");
   const std::string &file_a = options.files[0], &file_b = options.files[1];
   if (file_a == "-" && file_b == "-") throw usage_error("standard input is one file", "ckpt diff a.pt -");

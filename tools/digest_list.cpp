@@ -27,8 +27,10 @@ std::optional<DigestList> parse_text(std::string_view text) {
   DigestList list;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    if (end == std::string_view::npos || end < name_at || line.substr(64, 2) != "  " || !is_sha256(line.substr(0, 64)))
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (end == std::string_view::npos || line.size() < name_at || line.substr(64, 2) != "  " ||
+        !is_sha256(line.substr(0, 64)))
       return std::nullopt;
     text.remove_prefix(end + 1);
     if (!text.empty()) {

@@ -36,7 +36,7 @@ std::string hint_for(const Error& error) {
   if (!error.hint().empty()) return error.hint();
   if (error.is_output())
     return "the folder of OUT must be there, be yours to write to, and have room: ls -ld and df -h tell";
-  const std::string file = error.file().empty() ? "FILE" : error.file().substr(0, error.file().find(": "));
+  const std::string file = error.file().empty() ? "FILE" : shell_word(error.file().substr(0, error.file().find(": ")));
   switch (error.code()) {
     case ErrorCode::truncated:
       return "the copy or download of it stopped early: fetch it again";
@@ -47,7 +47,7 @@ std::string hint_for(const Error& error) {
     case ErrorCode::limit_exceeded:
       return "no real checkpoint comes near this cap: the file is damaged, or made to do harm";
     case ErrorCode::io:
-      return "check the path and who may read it: ls -l " + file;
+      return "check the path and who may read it: ls -l -- " + file;
     case ErrorCode::out_of_memory:
       return "close other programs, or use a machine with more memory";
     default:

@@ -62,7 +62,12 @@ Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std
     warn_of_idle(checkpoint.file, "--keep", report.idle_keep);
     warn_of_idle(checkpoint.file, "--drop", report.idle_drop);
   }
-  const std::size_t dropped = tensors - count_tensors(checkpoint);
+  const std::size_t left = count_tensors(checkpoint), dropped = tensors - left;
+  if (tensors > 0 && left == 0)
+    throw Error(ErrorCode::invalid_argument, "what is selected holds no tensor")
+        .expected("one at least")
+        .in(checkpoint.file)
+        .hint("ckpt inspect " + shell_word(checkpoint.file) + " lists the names");
   done.push_back(dropped == 0 ? "no tensor dropped"
                               : count_text(dropped) + " of " + count_text(tensors, "tensor") + " dropped, " +
                                     size_text(bytes - storage_bytes(checkpoint)));

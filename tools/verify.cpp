@@ -144,6 +144,9 @@ Runner define(Arguments& arguments) {
     if (options->files.empty()) throw usage_error("verify needs a FILE", "ckpt verify model.pt");
     if (options->root && !options->digest)
       throw usage_error("--root belongs to --digest", "ckpt verify model.pt --digest model.digest --root PATH");
+    const auto& files = options->files;
+    if (options->digest == "-" && std::find(files.begin(), files.end(), "-") != files.end())
+      throw usage_error("standard input is one file", "ckpt verify model.pt --digest -");
     std::optional<DigestList> list;
     if (options->digest) list = read_digest_list(*options->digest, options->files.front());
     const DigestList* const digests = list ? &*list : nullptr;

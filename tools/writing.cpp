@@ -125,13 +125,13 @@ void define_writing_options(Arguments& arguments, WritingOptions& options) {
   arguments.flag("--allow-unsafe", options.allow_unsafe, "write dangerous globals through instead of refusing");
 }
 
-int number_option(const std::string& option, const std::string& text, int least, int most) {
+int number_option(const std::string& option, const std::string& text, int least, int most, int example) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && least <= value && value <= most) return value;
   const std::string range = std::to_string(least) + " to " + std::to_string(most);
   throw usage_error(option + " takes a number from " + range + ", not '" + text + "'",
-                    "for example " + option + "=" + std::to_string(least));
+                    "for example " + option + "=" + std::to_string(example));
 }
 
 Job plan(const WritingOptions& options, const std::string& command) {
@@ -144,7 +144,7 @@ Job plan(const WritingOptions& options, const std::string& command) {
                       "ckpt " + command + " IN OUT --no-clobber");
   }
   take_files(job, options, command);
-  if (options.gzip) job.save.gzip_level = number_option("--gzip", *options.gzip, 1, 9);
+  if (options.gzip) job.save.gzip_level = number_option("--gzip", *options.gzip, 1, 9, 1);
   if (options.gzip || options.no_gzip) job.save.gzip = !options.no_gzip;
   job.save.read_back = read_back_option(options, command);
   job.save.no_clobber = options.no_clobber;

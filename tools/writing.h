@@ -37,7 +37,7 @@ struct Job {
 Job plan(const WritingOptions& options, const std::string& command);
 
 /// The number that `text` is, between `least` and `most`. Throws Error (invalid_argument) that names `option`.
-int number_option(const std::string& option, const std::string& text, int least, int most);
+int number_option(const std::string& option, const std::string& text, int least, int most, int example);
 
 /// Reads the input, and prints what the reader warns of.
 Checkpoint load_input(const Job& job);

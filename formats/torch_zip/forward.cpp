@@ -64,17 +64,16 @@ class ForwardDetails final : public ZipDetails {
   [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
     const std::string within = archive_->source()->name() + ": member ";
     if (const auto* entry = archive_->walk_to(index)) {
-      const bool is_storage = archive_->is_storage(entry->name);
-      const auto crc = is_storage ? std::nullopt : archive_->checksum(*entry);
-      return describe_member(entry->name, is_storage,
-                             slice(archive_->source(), entry->data_offset, entry->size,
-                                   within + zip::quoted(root + "/" + entry->name), crc));
+      return describe_member(entry->name, archive_->is_storage(entry->name), [&] {
+        return slice(archive_->source(), entry->data_offset, entry->size,
+                     within + zip::quoted(root + "/" + entry->name), archive_->checksum(*entry));
+      });
     }
     const ZipReader& zip = archive_->directory();
     if (index >= zip.members().size()) return std::nullopt;
     const ZipMember& listed = zip.members()[index];
     const std::string name = listed.name.substr(root.size() + 1);
-    return describe_member(name, archive_->is_storage(name), zip.read(listed));
+    return describe_member(name, archive_->is_storage(name), [&] { return zip.read(listed); });
   }
 
   [[nodiscard]] std::vector<std::string> finish() const override { return archive_->finish(); }

@@ -83,11 +83,11 @@ ByteSourcePtr find_storage(const ZipReader& zip, const std::string& root, const 
   return zip.read(*member);
 }
 
-ZipDetails::Member describe_member(std::string_view name, bool is_storage, ByteSourcePtr bytes) {
+ZipDetails::Member describe_member(std::string_view name, bool is_storage, const std::function<ByteSourcePtr()>& read) {
   using Kind = ZipDetails::Member::Kind;
   if (name == pickle_name) return {Kind::pickle, std::string(name), nullptr};
   if (is_storage) return {Kind::storage, std::string(name.substr(storage_folder.size())), nullptr};
-  return {Kind::record, std::string(name), std::move(bytes)};
+  return {Kind::record, std::string(name), read()};
 }
 
 std::string read_text(const ByteSource& record) {

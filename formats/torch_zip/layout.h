@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +32,8 @@ ByteSourcePtr find_storage(const ZipReader& zip, const std::string& root, const 
 /// Throws Error (corrupt) where the pickle names views of storages, which no zip holds.
 void refuse_views(const Checkpoint& checkpoint);
 
-/// A member within the root folder: the pickle, one of the storages (`is_storage` knows their keys), or a record.
-ZipDetails::Member describe_member(std::string_view name, bool is_storage, ByteSourcePtr bytes);
+/// A member within the root folder: the pickle, a storage, or a record, whose bytes `read` gives.
+ZipDetails::Member describe_member(std::string_view name, bool is_storage, const std::function<ByteSourcePtr()>& read);
 
 /// What a record that holds a line of text says.
 std::string read_text(const ByteSource& record);

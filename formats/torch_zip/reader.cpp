@@ -48,11 +48,13 @@ std::shared_ptr<ZipDetails> describe(const Checkpoint& checkpoint, const ZipRead
   auto details = std::make_shared<ListedDetails>();
   details->root = root;
   details->members.reserve(zip.members().size());
-  std::unordered_set<std::string, KeyedHash> storages;
-  for (const Storage& storage : checkpoint.storages) storages.insert(std::string(storage_folder) + storage.key);
+  std::unordered_set<std::string_view, KeyedHash> keys;
+  keys.reserve(checkpoint.storages.size());
+  for (const Storage& storage : checkpoint.storages) keys.insert(storage.key);
   for (const ZipMember& member : zip.members()) {
-    const std::string name = member.name.substr(root.size() + 1);
-    details->members.push_back(describe_member(name, storages.contains(name), zip.read(member)));
+    const std::string_view name = std::string_view(member.name).substr(root.size() + 1);
+    const bool is_storage = name.starts_with(storage_folder) && keys.contains(name.substr(storage_folder.size()));
+    details->members.push_back(describe_member(name, is_storage, [&] { return zip.read(member); }));
     if (name == alignment_name)
       details->alignment = parse_alignment(read_text(*zip.read(member))).value_or(details->alignment);
   }

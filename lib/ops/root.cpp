@@ -15,6 +15,14 @@ constexpr std::array<std::string_view, 5> usual_paths{"", "state_dict", "model_s
 constexpr std::size_t paths_shown = 8;
 
 [[noreturn]] void refuse_choice(const Checkpoint& checkpoint, const std::vector<StateDict>& found) {
+  const ValueGraph& values = checkpoint.values;
+  const bool is_object = checkpoint.root != no_value && values.kind(checkpoint.root) == ValueKind::object;
+  if (found.empty() && is_object && !is_mapping(values, checkpoint.root) && !checkpoint.tensors.empty()) {
+    throw Error(ErrorCode::invalid_argument, "the file holds a whole module and no state dict")
+        .expected("a mapping of names to tensors")
+        .in(checkpoint.file)
+        .hint("in Python, with the model's source at hand: torch.save(model.state_dict(), \"weights.pt\")");
+  }
   if (found.empty()) {
     throw Error(ErrorCode::invalid_argument, "no state dict was found")
         .expected("a mapping of names to tensors")

@@ -98,7 +98,7 @@ def attack_all(suite, ckpt, words):
             suite.check("nothing is left behind", not list(folder.iterdir()), lambda: sorted(folder.iterdir()))
             total += files
             print(f"{name}: {files} files", flush=True)
-    print(f"{total} hostile files", flush=True)
+    suite.figure("bad.attacks", total)
 
 
 def sweep_one(suite, program, memory, path):
@@ -120,9 +120,13 @@ def sweep_all(suite, build, memory):
     with harness.temporary_folder() as folder, suite.group("sweeps"), ThreadPoolExecutor(os.cpu_count()) as pool:
         paths = sweep_files.make_all(folder)
         rows = list(pool.map(lambda path: sweep_one(suite, build / "bin/ckpt_bad_sweep", memory, path), paths))
+        totals = [sum(column) for column in zip(*rows)]
+        for name, total in zip(("cuts", "flips", "refused", "same", "uncovered"), totals):
+            suite.figure(f"bad.{name}", total)
+        suite.figure("bad.swept", len(paths))
         print(f"{'':34}{'cuts':>8}{'flips':>9}{'refused':>9}{'same':>8}{'uncovered':>11}")
         for name, row in sorted(zip((p.name for p in paths), rows)) + [
-            (f"{len(paths)} files", [sum(c) for c in zip(*rows)])
+            (f"{len(paths)} files", totals)
         ]:
             print(f"{name:34}{row[0]:>8}{row[1]:>9}{row[2]:>9}{row[3]:>8}{row[4]:>11}", flush=True)
 
@@ -139,6 +143,7 @@ def check_caps(suite, build):
             env=harness.environment(),
         )
         tests = set(re.findall(r"^  (\w+)", listed.stdout, re.M))
+        suite.figure("bad.caps", len(caps))
         for cap in sorted(caps):
             suite.check(f"limits::{cap}", cap in tests, "no test TEST(Cap, " + cap + ") in tests/unit/caps")
         suite.equal("tests of caps that are no more", sorted(tests - caps), [])

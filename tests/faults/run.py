@@ -114,9 +114,12 @@ def changing_group(context):
 
 
 def reading_group(context):
-    for command in (["inspect"], ["inspect", "--json"], ["verify"], ["digest"]):
-        for source in ("small.pt", "small.pt.gz", "small_legacy.pt"):
-            yield context.job(sweeps.reading_fails, command, context.files / source)
+    for name in ("small.pt", "small.pt.gz", "small_legacy.pt"):
+        source = context.files / name
+        commands = [["inspect"], ["inspect", "--json"], ["verify"], ["verify", "--finite"], ["digest"], ["diff", source],
+                    ["check", "--like", source]]
+        for command in commands:
+            yield context.job(sweeps.reading_fails, command, source)
 
 
 def kill_group(context):
@@ -204,7 +207,7 @@ def main():
                 for job in [pool.submit(job) for job in GROUPS[name](context)]:
                     job.result()
         for what, number in context.program.counts.items():
-            print(f"{what}: {number:,}")
+            context.suite.figure("faults." + what.replace(" ", "-"), number)
         return context.suite.finish()
 
 

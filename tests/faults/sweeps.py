@@ -193,7 +193,7 @@ def changing_input(suite, program, scenario, folders):
 
 def reading_fails(suite, program, command, source, folders):
     """A command that only reads: each failing call is told with status 3, every third failing allocation with 5."""
-    name = f"{' '.join(command)} {source.name}"
+    name = f"{' '.join(map(str, command))} {source.name}"
     with folders.temporary() as folder:
         (folder / "tmp").mkdir()
         args, log = [*command, source], folder / "log"

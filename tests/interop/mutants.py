@@ -151,6 +151,8 @@ def differential(checks):
         list(pool.map(lambda row: tally.compare(checks.ckpt, *row), zip(paths, theirs, ours)))
     for text in ours:
         checks.suite.check("ckpt ends by itself", not (isinstance(text, str) and text.startswith("died")), text)
+    checks.suite.figure("mutants.all", COUNT)
+    checks.suite.figure("mutants.equal", tally.counts["both read"])
     print(f"{COUNT} mutants: " + ", ".join(f"{n} {what}" for what, n in tally.counts.most_common()))
     for (kind, reason), n in tally.reasons.most_common():
         print(f"  {n:5} {kind}: {reason}")

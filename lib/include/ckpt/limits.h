@@ -72,6 +72,7 @@ inline constexpr std::uint64_t walk_steps = 64 * mib;
 /// Steps of a comparison of two files' values, and some more for each value that they have.
 inline constexpr std::uint64_t diff_steps = 4 * mib;
 inline constexpr std::uint64_t diff_steps_a_value = 4;
+constexpr std::uint64_t diff_step_cap(std::uint64_t values) { return diff_steps + diff_steps_a_value * values; }
 /// Logical bytes of a tensor, and of all views together, as a multiple of their storages' bytes, and the size below
 /// which that is not asked.
 inline constexpr std::uint64_t expansion_ratio = 64;

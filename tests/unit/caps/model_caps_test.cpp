@@ -56,6 +56,13 @@ TEST(Cap, tensor_name_bytes) {
   expect_past([&] { name("defgh"); });
 }
 
+// What a comparison that goes past it says, Diff.StepsBeyondWhatTheFilesHoldAreRefused tells.
+TEST(Cap, diff_steps) { EXPECT_EQ(limits::diff_step_cap(0), limits::diff_steps); }
+
+TEST(Cap, diff_steps_a_value) {
+  EXPECT_EQ(limits::diff_step_cap(1000), limits::diff_steps + 1000 * limits::diff_steps_a_value);
+}
+
 // 64 Mi steps take seconds (tests/bad has a file that asks for them): the walk is given another cap.
 TEST(Cap, walk_steps) {
   EXPECT_EQ(NameCaps().steps, limits::walk_steps);

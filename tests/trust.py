@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""docs/trust.md: what ckpt promises, how each promise is tested, and what was counted while it was.
+
+    tests/trust.py --figures build/release/figures.json [--write-page]
+
+`./dev test` collects the figures from its suites and runs this at the end: a figure that the page tells otherwise fails.
+Suites that did not run are not asked about.
+"""
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "trust.md"
+
+
+@dataclass
+class Row:
+    promise: str
+    how: str
+    figures: str  # {suite.name}: exactly; {~suite.name}: about as many, since it depends on the machine
+    command: str
+
+
+ROWS = [
+    Row("Nothing in a file is run",
+        "files that reach for code by every opcode, protocol and container, plain, compressed and before a broken tail; "
+        "no name is ever resolved, and what is dangerous is named and not written",
+        "{bad.attacks} attack files of ours, {corpus.hostile} of scanners' test suites", "bad,corpus"),
+    Row("Bad input never crashes, hangs, or takes the machine's memory",
+        "each attack through `inspect`, `verify` and `convert` in 1 GiB of address space and 20 s, with the exit status "
+        "and the message it must get; a lawful file beside each kind",
+        "{bad.attacks} files", "bad"),
+    Row("A damaged file is refused or read as it was",
+        "small files of each format and compression cut at every byte and with every bit flipped; where no checksum "
+        "covers the bit, `verify` says that nothing does",
+        "{bad.swept} files, {bad.cuts} cuts, {bad.flips} flips: {bad.refused} refused, {bad.same} read the same, "
+        "{bad.uncovered} uncovered and said so", "bad"),
+    Row("Every cap is where it says",
+        "a test at each constant of `ckpt/limits.h` and one past it; a constant without one fails",
+        "{bad.caps} caps", "unit,bad"),
+    Row("What is read is what PyTorch reads",
+        "real files against what PyTorch says of them: each tensor's name, shape, dtype, stride, offset, device, storage "
+        "and SHA-256 ([corpus.md](corpus.md))",
+        "{corpus.files} files, {corpus.tensors} tensors", "corpus"),
+    Row("… of damaged files too",
+        "mutants of real checkpoints, their checksums repaired, given to `torch.load(weights_only=True)` and to ckpt: "
+        "what both read is equal, and where one refuses, the reason is one that somebody has looked at",
+        "{mutants.all} mutants, {mutants.both} read by both", "interop"),
+    Row("What goes in comes out",
+        "every dtype, layout, protocol and container, trainers' files and whole modules, converted both ways and loaded by "
+        "PyTorch 2.11; random object graphs, random selections; `diff` and `check` against PyTorch's own answers",
+        "equal to the last bit", "interop"),
+    Row("The target is the old file or the new one, whole",
+        "every system call and every allocation of a conversion fails once, for each N, with an old target and without, "
+        "with unnamed temporaries and named ones",
+        "{~faults.calls-that-failed} calls, {~faults.calls-interrupted-or-cut-short} interrupted or cut short, "
+        "{~faults.allocations-that-failed} allocations", "faults"),
+    Row("… killed at any moment",
+        "SIGKILL, SIGINT, SIGTERM and SIGHUP at each call that writes, names or syncs, and at random moments; no temporary "
+        "is left where a signal could be caught",
+        "{~faults.kills-at-a-chosen-call} kills and {~faults.signals-at-a-chosen-call} signals at chosen calls, "
+        "{~faults.kills-at-random-moments} and {~faults.signals-at-random-moments} at random", "faults"),
+    Row("… on a full disk, into a closed pipe",
+        "a tmpfs of many sizes, a limit on file size, standard output closed, full or broken off at each write: exit "
+        "status 6, the old target stands, and what a reader got of a stream is refused by it",
+        "{~faults.disks-filled} disks, {~faults.outputs-broken-off-on-standard-output} streams", "faults"),
+    Row("… with others about",
+        "two and eight processes onto one target; OUT that is IN by name, link or `--in-place`; links, modes, owners",
+        "{~faults.races-onto-one-target} races", "faults"),
+    Row("An input that changes while it is read is an error",
+        "shrunk, grown or overwritten at each read, bare and in gzip",
+        "{~faults.inputs-changed-while-read} changes", "faults"),
+    Row("No name in a file steers a terminal",
+        "keys and file names with escape sequences, newlines, right-to-left marks and bytes that are no UTF-8, through "
+        "every command, on a terminal and into a pipe",
+        "{~faults.outputs-searched-for-raw-names} outputs searched", "faults"),
+    Row("A conversion can be proved",
+        "`ckpt diff OLD NEW --ignore devices`, `ckpt digest`, `ckpt verify --digest`; before a bare file appears its "
+        "directory, pickle and checksums are read back, with `--verify=full` every byte of any output",
+        "a byte altered on its way to the disk is found", "unit,cli,interop"),
+    Row("Memory stays constant, and it is fast",
+        "beside `cp`, `igzip`, `gzip` and PyTorch on the same files in the same run",
+        "[benchmarks.md](benchmarks.md)", "./dev bench"),
+]
+
+INTRO = """# Trust
+
+People hand ckpt the only copy they have, and files from strangers. This page says what it promises, how each promise is
+tested, and how much of it was tried in the last full run. Written by `tests/trust.py --write-page`; a run of `./dev test`
+fails where it counted otherwise. What depends on the machine or on chance is rounded, after "about".
+
+| promise | how it is tested | how much | again |
+|---|---|---|---|
+"""
+
+OUTRO = """
+## Fuzzing
+
+`./dev fuzz --seconds N` runs a target for each reader, one for the round trip and one for the whole program, with address
+and undefined-behaviour sanitizers, 10 s and 1.5 GiB an input. A mutator keeps archives whole and their checksums right, so
+that mutations get deep. Each target asserts more than that nothing crashes: what was written reads back equal, exit
+statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target for a while, and replays what
+was ever found (`tests/bad/found`). So far:
+
+| target | executions | edges reached |
+|---|---|---|
+| pickle: scanner, machine, emitter, and the graph that comes back | 636,000 | 2,988 |
+| torch-legacy | 470,000 | 4,809 |
+| zip: every member, by directory and byte | 331,000 | 1,558 |
+| torch | 165,000 | 5,633 |
+| program: any command on any file | 161,000 | 11,619 |
+| round trip: each format to each other | 121,000 | 7,628 |
+| gzip: at random against forward | 31,000 | 809 |
+
+## What is not promised
+
+- A file of unknown classes is written through: whether *they* are safe to load, their authors know.
+- A checksum finds damage, not malice. Whoever can change a file can change its checksums; `ckpt digest` of a copy that you
+  trust finds that.
+- An input that is rewritten within one tick of the file system's clock, with as many bytes, is not noticed in a format
+  without checksums.
+- SIGKILL may leave `.ckpt-PID-N.tmp` where a file system has no unnamed files, or in the instant before the rename.
+"""
+
+NAMES = re.compile(r"\{(~?)([\w.-]+)\}")
+
+
+def about(count):
+    """Two digits of it."""
+    unit = 10 ** max(0, len(str(count)) - 2)
+    return round(count / unit) * unit
+
+
+def fill(text, figures):
+    def shown(match):
+        count = figures[match[2]]
+        return f"about {about(count):,}" if match[1] and count >= 100 else f"{count:,}"
+
+    return NAMES.sub(shown, text)
+
+
+def line(row, figures):
+    command = row.command if row.command.startswith("./") else f"./dev test --only {row.command}"
+    return f"| {row.promise} | {row.how} | {fill(row.figures, figures)} | `{command}` |"
+
+
+def differs(row, figures, page):
+    """What the page says of the row that is not so; None where all is."""
+    start = f"| {row.promise} | {row.how} | "
+    found = next((text for text in page.splitlines() if text.startswith(start)), None)
+    if found is None:
+        return f"has no row: {row.promise} (mend with --write-page)"
+    if found == line(row, figures):
+        return None
+    pattern = re.escape(row.figures.replace("{", "<").replace("}", ">"))
+    names = NAMES.findall(row.figures)
+    for rough, name in names:
+        pattern = pattern.replace(re.escape(f"<{rough}{name}>"), r"(?:about )?([\d,]+)", 1)
+    told = re.match(pattern, found.removeprefix(start))
+    if told is None:
+        return f"says otherwise: {found}"
+    for (rough, name), text in zip(names, told.groups()):
+        count, said = figures[name], int(text.replace(",", ""))
+        if count != said and not (rough and abs(count - said) <= 0.4 * max(count, said)):
+            return f"says {said:,} {name}, and this run counted {count:,} (mend with --write-page)"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--figures", type=Path, required=True, help="what the suites counted, as JSON")
+    parser.add_argument("--write-page", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    options = parser.parse_args()
+    figures = json.loads(options.figures.read_text())
+    known = [row for row in ROWS if all(name in figures for _, name in NAMES.findall(row.figures))]
+    if options.write_page:
+        if len(known) < len(ROWS):
+            missing = sorted({name for row in ROWS for _, name in NAMES.findall(row.figures)} - figures.keys())
+            sys.exit(f"the page needs a run of all suites; not counted: {', '.join(missing)}")
+        PAGE.write_text(INTRO + "\n".join(line(row, figures) for row in ROWS) + "\n" + OUTRO)
+    page = PAGE.read_text()
+    failed = 0
+    for row in known:
+        problem = differs(row, figures, page)
+        failed += problem is not None
+        if problem:
+            print(f"FAIL docs/trust.md {problem}")
+    print(f"{len(known) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
