@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <unordered_set>
+#include <set>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -79,7 +79,7 @@ DigestList read_digest_list(const std::string& file, const std::string& checked)
 
 std::vector<Finding> compare_digests(const DigestList& list, const CheckpointDigest& digest) {
   std::vector<Finding> findings;
-  std::unordered_set<std::string> there;
+  std::set<std::string> there;
   for (const TensorDigest& tensor : digest.tensors) {
     const std::string name = list.json ? valid_utf8(tensor.name) : printable(tensor.name);
     const auto listed = list.sha256.find(name);

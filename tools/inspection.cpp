@@ -8,7 +8,6 @@
 #include <set>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 
 #include "ckpt/dtype.h"
 #include "ckpt/glob.h"
@@ -44,7 +43,7 @@ std::vector<TensorRow> all_rows(const Checkpoint& checkpoint, std::vector<std::s
 
 void count(Inspection& inspection) {
   std::vector<bool> counted(inspection.checkpoint->tensors.size());
-  std::unordered_map<std::string, std::size_t> devices;
+  std::map<std::string, std::size_t> devices;
   for (const TensorRow& row : inspection.rows) {
     if (!row.device.empty()) ++devices[row.device];
     const auto place = static_cast<std::size_t>(row.tensor - inspection.checkpoint->tensors.data());

@@ -47,7 +47,7 @@ std::string hint_for(const Error& error) {
     case ErrorCode::limit_exceeded:
       return "no real checkpoint comes near this cap: the file is damaged, or made to do harm";
     case ErrorCode::io:
-      return "check the path and who may read it: ls -l -- " + file;
+      return "check the path and who may read it: ls -l " + file;
     case ErrorCode::out_of_memory:
       return "close other programs, or use a machine with more memory";
     default:

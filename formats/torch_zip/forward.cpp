@@ -17,6 +17,11 @@ namespace {
 
 using ArchivePtr = std::shared_ptr<ForwardArchive>;
 
+/// An archive without checksums records 0; whether it is one is known at its end.
+std::optional<std::uint32_t> recorded(const ForwardArchive::Entry& entry) {
+  return entry.crc32 == 0U ? std::nullopt : entry.crc32;
+}
+
 /// A storage that is looked for when its bytes are first asked for.
 class ForwardStorage final : public ByteSource {
  public:
@@ -40,7 +45,8 @@ class ForwardStorage final : public ByteSource {
   }
 
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override {
-    if (const auto* entry = archive_->find(storage_.key)) return archive_->checksum(*entry);
+    if (const auto* entry = archive_->find(storage_.key); entry != nullptr && archive_->close(*entry))
+      return recorded(*entry);
     return from_directory().recorded_crc32();
   }
 
@@ -66,7 +72,8 @@ class ForwardDetails final : public ZipDetails {
     if (const auto* entry = archive_->walk_to(index)) {
       return describe_member(entry->name, archive_->is_storage(entry->name), [&] {
         return slice(archive_->source(), entry->data_offset, entry->size,
-                     within + zip::quoted(root + "/" + entry->name), archive_->checksum(*entry));
+                     within + zip::quoted(root + "/" + entry->name),
+                     archive_->close(*entry) ? recorded(*entry) : std::nullopt);
       });
     }
     const ZipReader& zip = archive_->directory();

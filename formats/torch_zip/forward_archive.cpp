@@ -33,11 +33,11 @@ bool ForwardArchive::give_up() {
   return false;
 }
 
-bool ForwardArchive::close(Entry& entry) {
+bool ForwardArchive::close(const Entry& entry) {
   if (entry.crc32) return true;
   const auto end = zip::read_forward_end(*source_, *last_, entry.size);
   if (!end) return give_up();
-  entry.crc32 = end->crc32;
+  entries_.back().crc32 = end->crc32;  // only the last one can be open
   next_ = end->next;
   return true;
 }
@@ -72,23 +72,18 @@ const ForwardArchive::Entry* ForwardArchive::find(const std::string& key) {
   return &entries_[places_.at(name)];
 }
 
-std::optional<std::uint32_t> ForwardArchive::checksum(const Entry& entry) {
-  // Only the last entry can be open. An archive without checksums records 0; finish() knows whether it is one.
-  if (!close(entries_[static_cast<std::size_t>(&entry - entries_.data())]) || *entry.crc32 == 0) return std::nullopt;
-  return entry.crc32;
-}
-
 void ForwardArchive::compare_with_directory() const {
   const auto& members = directory_->members();
   const auto differs = [&](std::size_t i) {
     const Entry& entry = entries_[i];
-    return i >= members.size() || members[i].name != root_ + "/" + entry.name ||
-           members[i].data_offset != entry.data_offset || members[i].size != entry.size ||
-           (entry.crc32 && members[i].crc32 != *entry.crc32);
+    if (i >= members.size() || members[i].name != root_ + "/" + entry.name ||
+        members[i].data_offset != entry.data_offset)
+      return true;
+    // Of an entry whose end was not where it should be, the directory alone tells size and checksum.
+    return entry.crc32 && (members[i].size != entry.size || members[i].crc32 != *entry.crc32);
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    // An entry whose end was not where it should be is not one that was read: of that, the directory alone speaks.
-    if (!entries_[i].crc32 || !differs(i)) continue;
+    if (!differs(i)) continue;
     throw zip::corrupt(
         "member " + zip::quoted(root_ + "/" + entries_[i].name) + " is not in the directory as it is here",
         entries_[i].data_offset)
@@ -109,15 +104,18 @@ const ZipReader& ForwardArchive::directory() {
 }
 
 std::vector<std::string> ForwardArchive::finish() {
+  if (finished_) return *finished_;
   const ZipReader& zip = directory();
   for (const auto& [name, storage] : storages_) {
     std::uint64_t begin = 0;
     static_cast<void>(find_storage(zip, root_, storage, *source_, context_, begin));
   }
+  // What was read without a checksum to compare has one, where the archive has any.
   for (std::size_t i = 0; i < entries_.size() && zip.has_checksums(); ++i)
-    if (entries_[i].crc32 == 0U && entries_[i].size > 0)
+    if (entries_[i].crc32.value_or(0) == 0 && entries_[i].size > 0)
       stream_all(*zip.read(zip.members()[i]), [](std::span<const std::byte>) {});
-  return archive_warnings(zip);
+  finished_ = archive_warnings(zip);
+  return *finished_;
 }
 
 }  // namespace ckpt::torch

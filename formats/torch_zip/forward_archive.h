@@ -38,8 +38,8 @@ class ForwardArchive {
   const Entry* walk_to(std::size_t index);
   /// A storage's member; null where walking does not lead to it.
   const Entry* find(const std::string& key);
-  /// The checksum behind an entry's bytes; none where it records none.
-  std::optional<std::uint32_t> checksum(const Entry& entry);
+  /// Reads the checksum behind an entry's bytes. False where it is not where it should be: the directory may know it.
+  bool close(const Entry& entry);
 
   /// The directory at the end, compared with what was walked. Throws Error: what ZipReader::open and find_root throw,
   /// corrupt where they differ.
@@ -54,7 +54,6 @@ class ForwardArchive {
 
  private:
   bool step();
-  bool close(Entry& entry);
   bool give_up();
   void compare_with_directory() const;
 
@@ -69,6 +68,7 @@ class ForwardArchive {
   bool walking_ = true;
   SeenHeaders seen_;
   std::optional<ZipReader> directory_;
+  std::optional<std::vector<std::string>> finished_;
 };
 
 }  // namespace ckpt::torch

@@ -87,7 +87,13 @@ void NameWalk::add_name(const Tensor& tensor) {
       places_.add(hash_of(path_), next, [&](std::uint32_t other) { return names_[other].name == path_; });
   names_.push_back({path_, &tensor});
   if (first != next) {
-    names_.back().name += "#" + std::to_string(++repeats_.try_emplace(first, 1).first->second);
+    std::uint32_t& count = repeats_.try_emplace(first, 1).first->second;
+    std::uint32_t holder = PositionIndex::nowhere;
+    while (holder != next) {  // a key may be spelt like a name that was made up for another
+      const std::string name = path_ + "#" + std::to_string(++count);
+      holder = places_.add(hash_of(name), next, [&](std::uint32_t other) { return names_[other].name == name; });
+      names_.back().name = name;
+    }
     if (warnings_ != nullptr)
       warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
   }

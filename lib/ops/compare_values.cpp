@@ -147,7 +147,12 @@ void ValueComparison::note(std::uint64_t place, std::span<const std::byte> a, st
   found_.first = index_of(place, shape_);
   found_.first_a = element_text(dtype_a_, a);
   found_.first_b = element_text(dtype_b_, b);
-  if (found_.first_a != found_.first_b || dtype_a_ != dtype_b_ || !is_numeric(dtype_a_)) return;
+  if (found_.first_a != found_.first_b || !is_numeric(dtype_a_)) return;
+  if (dtype_a_ != dtype_b_) {  // 1.2 of two widths
+    found_.first_a = exact_text(dtype_a_, a);
+    found_.first_b = exact_text(dtype_b_, b);
+    return;
+  }
   found_.first_a += " (" + bits_text(a) + ")";  // NaN and NaN, of other bits
   found_.first_b += " (" + bits_text(b) + ")";
 }

@@ -223,4 +223,10 @@ std::string element_text(DType dtype, std::span<const std::byte> element) {
   return "(" + text(parts[0]) + (imaginary.front() == '-' ? "" : "+") + imaginary + "j)";
 }
 
+std::string exact_text(DType dtype, std::span<const std::byte> element) {
+  std::array<double, 2> parts{};
+  to_numbers(dtype, element, is_complex(dtype), parts.data());
+  return float_repr(parts[0]);
+}
+
 }  // namespace ckpt

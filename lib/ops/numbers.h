@@ -29,6 +29,8 @@ std::byte unpack(DType dtype, std::byte packed, std::size_t index);
 /// One element as Python would print it: "0.5", "(1+2j)", "True"; bits that are no number as "0x1f". Packed ones: as in
 /// to_numbers().
 std::string element_text(DType dtype, std::span<const std::byte> element);
+/// The element as a float of 64 bits prints: element_text() of float32 1.2 and float64 1.2 is the same. The real part.
+std::string exact_text(DType dtype, std::span<const std::byte> element);
 
 /// One element's bits: "0x7fc00000".
 std::string bits_text(std::span<const std::byte> element);

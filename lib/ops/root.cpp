@@ -16,7 +16,9 @@ constexpr std::size_t paths_shown = 8;
 
 [[noreturn]] void refuse_choice(const Checkpoint& checkpoint, const std::vector<StateDict>& found) {
   const ValueGraph& values = checkpoint.values;
-  const bool is_object = checkpoint.root != no_value && values.kind(checkpoint.root) == ValueKind::object;
+  const bool is_tensor = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                     [&](const Tensor& tensor) { return tensor.value == checkpoint.root; });
+  const bool is_object = checkpoint.root != no_value && values.kind(checkpoint.root) == ValueKind::object && !is_tensor;
   if (found.empty() && is_object && !is_mapping(values, checkpoint.root) && !checkpoint.tensors.empty()) {
     throw Error(ErrorCode::invalid_argument, "the file holds a whole module and no state dict")
         .expected("a mapping of names to tensors")

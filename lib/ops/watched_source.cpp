@@ -20,7 +20,7 @@ std::size_t WatchedSource::read_at(std::uint64_t offset, std::span<std::byte> ou
 }
 
 void WatchedSource::finish() const {
-  if (seen_ == size()) return;
+  if (seen_ == size() || !source_->recorded_crc32()) return;
   std::vector<std::byte> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(limits::copy_chunk, size() - seen_)));
   while (seen_ < size())
     read_exactly(seen_, std::span(chunk).first(std::min<std::uint64_t>(chunk.size(), size() - seen_)));
@@ -29,8 +29,7 @@ void WatchedSource::finish() const {
 std::vector<Storage> watched_storages(const Checkpoint& checkpoint) {
   std::vector<Storage> storages = checkpoint.storages;
   for (Storage& storage : storages)
-    if (storage.bytes && storage.bytes->recorded_crc32())
-      storage.bytes = std::make_shared<WatchedSource>(std::move(storage.bytes));
+    if (storage.bytes) storage.bytes = std::make_shared<WatchedSource>(std::move(storage.bytes));
   return storages;
 }
 

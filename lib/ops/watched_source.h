@@ -27,7 +27,8 @@ class WatchedSource final : public ByteSource {
   mutable std::uint32_t crc_ = 0;
 };
 
-/// The checkpoint's storages, those that have a recorded CRC-32 watched. finish_watching() compares what is left.
+/// The checkpoint's storages, watched. Whether they record a CRC-32 is not asked before they have been read: a stream
+/// may tell it behind their bytes. finish_watching() compares what is left.
 std::vector<Storage> watched_storages(const Checkpoint& checkpoint);
 void finish_watching(const std::vector<Storage>& storages);
 

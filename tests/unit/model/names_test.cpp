@@ -154,5 +154,12 @@ TEST(DeviceOf, IsTheTagOfTheStorage) {
   EXPECT_EQ(device_of(checkpoint, checkpoint.tensors[0]), "cuda:1");
 }
 
+TEST(TensorNames, AKeyThatLooksLikeANumberedNameIsNumberedItself) {
+  const auto checkpoint = checkpoint_of(py::dict({{py::str("x.y"), weight()},
+                                                  {py::str("x"), py::dict({{py::str("y"), weight()}})},
+                                                  {py::str("x.y#2"), weight()}}));
+  EXPECT_EQ(names(checkpoint), (Names{"x.y", "x.y#2", "x.y#2#2"}));
+}
+
 }  // namespace
 }  // namespace ckpt
