@@ -131,10 +131,16 @@ def proving():
         Command("igzip -t IN.pt.gz", checks.succeeds, remark="the stream only"),
         Command("gzip -t IN.pt.gz", checks.succeeds, remark="the stream only"),
     ]
+    finite = [Command("ckpt verify --finite IN.pt", checks.says("every number finite"))]
+    diff = [Command("ckpt diff IN.pt IN.pt", checks.succeeds), sha256sum]
+    full = [Command("ckpt convert IN.pt OUT.pt --to cpu --verify=full", checks.holds(device="cpu"))]
     return [
         Row("digest", "A SHA-256 of each tensor", LARGE, digest),
         Row("verify", "Is the file whole?", LARGE, verify),
         Row("verify-gz", "Is the file in gzip whole?", SMALL_GZ, verify_gz),
+        Row("finite", "… and every number finite?", LARGE, finite),
+        Row("diff", "What do two files differ in?", LARGE, diff),
+        Row("read-back", "From the GPU to the CPU, every byte read again", LARGE, full),
     ]
 
 
@@ -153,6 +159,7 @@ def growing():
         if name == "to-cpu":
             commands += [Command("python to_cpu.py IN.pt OUT.pt", on_cpu, file) for file in sizes]
         title = f"Memory by size: `{line}`"
+        # An inflated stream keeps at most 64 positions to go back to, some 5 MiB in all.
         rows.append(Row(f"memory-{name}", title, sizes[0], commands, [memory_at_most(64), memory_flat(8)]))
     return rows
 

@@ -150,7 +150,7 @@ extern const Command convert_command;
 const Command convert_command{
     "convert",
     "IN OUT [options]",
-    "device, format, compression and prefix, in one pass",
+    "device, format, compression, prefix, or a part of it, in one pass",
     "Writes a checkpoint again with what the options change, and nothing else: other values, their types,\n"
     "order and sharing stay. OUT appears whole or not at all. Without options OUT is what IN was; a name\n"
     "that ends in .gz is compressed. What is done comes in this order: --root or --weights-only, --keep,\n"

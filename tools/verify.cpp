@@ -161,7 +161,7 @@ extern const Command verify_command;
 const Command verify_command{
     "verify",
     "FILE... [options]",
-    "reads every byte and checks every size, checksum and reference",
+    "every byte, size, checksum and reference; NaN and digests if asked",
     "Checks files to the last byte: offsets, sizes, CRCs, references between the pickle and its storages.\n"
     "All that is wrong is listed, not the first of it. Exit status 1 where a fault was found, 3 where a\n"
     "file is not recognised or cannot be read. Remarks (no checksum covers a member) are no faults.\n",
