@@ -1,7 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace ckpt {
 
@@ -11,5 +15,13 @@ struct KeyedHash {
   using is_transparent = void;
   [[nodiscard]] std::size_t operator()(std::string_view text) const noexcept;
 };
+
+template <class Value>
+using NameMap = std::unordered_map<std::string, Value, KeyedHash, std::equal_to<>>;
+using NameSet = std::unordered_set<std::string, KeyedHash, std::equal_to<>>;
+/// Of names that something else holds.
+template <class Value>
+using NameViewMap = std::unordered_map<std::string_view, Value, KeyedHash>;
+using NameViewSet = std::unordered_set<std::string_view, KeyedHash>;
 
 }  // namespace ckpt

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/state_dict.h"
+#include "io/keyed_hash.h"
 #include "ops/check_fix.h"
 #include "ops/root.h"
 
@@ -52,53 +53,101 @@ struct Entries {
 
   std::string path;
   std::vector<Entry> all;
-  std::unordered_map<std::string_view, std::size_t> places;
+  NameViewMap<std::size_t> places;
 };
 
+std::int64_t version_of(const ValueGraph& values, ValueId module) {
+  std::int64_t version = 0;
+  if (is_mapping(values, module))
+    for (const MappingEntry& entry : mapping_entries(values, module))
+      if (values.is_string(entry.key) && values.text(entry.key) == "version" &&
+          values.kind(entry.value) == ValueKind::integer)
+        version = values.integer(entry.value);
+  return version;
+}
+
 /// Versions of modules in `_metadata`, by the modules' names; 0 where none is told.
-std::vector<std::pair<std::string, std::int64_t>> module_versions(const ValueGraph& values, ValueId dict) {
-  std::vector<std::pair<std::string, std::int64_t>> versions;
+std::vector<std::pair<std::string_view, std::int64_t>> module_versions(const ValueGraph& values, ValueId dict) {
+  std::vector<std::pair<std::string_view, std::int64_t>> versions;
   const ValueId metadata = state_dict_metadata(values, dict);
   if (metadata == no_value) return versions;
+  std::unordered_map<ValueId, std::int64_t> known;  // many modules may hold one mapping
   for (const MappingEntry& module : mapping_entries(values, metadata)) {
     if (!values.is_string(module.key)) continue;
-    std::int64_t version = 0;
-    if (is_mapping(values, module.value))
-      for (const MappingEntry& entry : mapping_entries(values, module.value))
-        if (values.is_string(entry.key) && values.text(entry.key) == "version" &&
-            values.kind(entry.value) == ValueKind::integer)
-          version = values.integer(entry.value);
-    versions.emplace_back(std::string(values.text(module.key)), version);
+    const auto [version, fresh] = known.try_emplace(module.value, 0);
+    if (fresh) version->second = version_of(values, module.value);
+    versions.emplace_back(values.text(module.key), version->second);
   }
   return versions;
 }
 
-/// The modules of a model, in the order in which PyTorch visits them: each before its children.
+/// The modules of a model, in the order in which PyTorch visits them: each before its children. A tree, a step for each
+/// part of a name: the names of all modules would take the square of a long key.
 class Modules {
  public:
-  Modules(const ValueGraph& values, ValueId dict, const Entries& entries) {
-    // _metadata names modules without parameters, too.
-    for (const auto& [name, version] : module_versions(values, dict)) add(name.empty() ? name : name + ".");
-    for (const Entries::Entry& entry : entries.all)
-      for (std::size_t dot = entry.key.find('.'); dot != std::string_view::npos; dot = entry.key.find('.', dot + 1))
-        add(std::string(entry.key.substr(0, dot + 1)));
+  Modules(const Checkpoint& checkpoint, ValueId dict, const Entries& entries)
+      : most_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()) {
+    try {
+      // _metadata names modules without parameters, too.
+      for (const auto& [name, version] : module_versions(checkpoint.values, dict))
+        if (!name.empty()) add(add_parents(name));
+      for (const Entries::Entry& entry : entries.all) add_parents(entry.key);
+    } catch (Error& error) {
+      error.in(checkpoint.file);
+      throw;
+    }
   }
 
   /// The place of the innermost module that the key leads to: it is the one that does not know the rest.
   [[nodiscard]] std::size_t owner(std::string_view key) const {
-    std::size_t place = 0;
-    for (std::size_t dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.', dot + 1)) {
-      const auto found = places_.find(std::string(key.substr(0, dot + 1)));
+    Part part{root, {}};
+    while (next_part(key, part)) {
+      const auto found = places_.find(part);
       if (found == places_.end()) break;
-      place = found->second;
+      part.parent = found->second;
     }
-    return place;
+    return part.parent;
   }
 
  private:
-  void add(std::string module) { places_.emplace(std::move(module), places_.size()); }
+  static constexpr std::size_t root = 0;
 
-  std::unordered_map<std::string, std::size_t> places_{{"", 0}};
+  /// A module: what its name adds to that of the module around it.
+  struct Part {
+    std::size_t parent;
+    std::string_view name;
+    bool operator==(const Part&) const = default;
+  };
+  struct PartHash {
+    std::size_t operator()(const Part& part) const noexcept { return KeyedHash()(part.name) + part.parent; }
+  };
+
+  /// Takes the next part off that a dot ends.
+  static bool next_part(std::string_view& key, Part& part) {
+    const std::size_t dot = key.find('.');
+    if (dot == std::string_view::npos) return false;
+    part.name = key.substr(0, dot);
+    key.remove_prefix(dot + 1);
+    return true;
+  }
+
+  /// Adds the modules around `key`; returns its own part.
+  Part add_parents(std::string_view key) {
+    Part part{root, {}};
+    while (next_part(key, part)) part.parent = add(part);
+    return {part.parent, key};
+  }
+
+  std::size_t add(const Part& part) {
+    const std::size_t place = places_.try_emplace(part, places_.size() + 1).first->second;
+    if (places_.size() > most_)
+      throw Error(ErrorCode::limit_exceeded,
+                  "the keys of the state dict name more than " + std::to_string(most_) + " modules");
+    return place;
+  }
+
+  std::uint64_t most_;
+  std::unordered_map<Part, std::size_t, PartHash> places_;
 };
 
 StateDict state_dict_at(const Checkpoint& checkpoint, const std::string& root) {
@@ -119,14 +168,13 @@ class Checker {
         dict_(dict),
         entries_(checkpoint, dict),
         wanted_(like, like_dict),
-        modules_(like.values, like_dict.value, wanted_) {
+        modules_(like, like_dict.value, wanted_) {
     report_.root = dict.path;
     report_.like_root = like_dict.path;
   }
 
   CheckReport run() {
-    for (const auto& [name, version] : module_versions(values_, dict_.value))
-      versions_[name.empty() ? name : name + "."] = version;
+    for (const auto& [name, version] : module_versions(values_, dict_.value)) versions_[name] = version;
     for (const Entries::Entry& wanted : wanted_.all) {
       if (wanted.tensor == nullptr && !is_extra_state(wanted.key)) continue;  // None: the model has no such parameter
       ++report_.keys;
@@ -149,7 +197,7 @@ class Checker {
     const std::string_view module = module_of(key);
     if (key.substr(module.size()) != batches || wanted_.find(std::string(module) + "running_mean") == nullptr)
       return false;
-    const auto version = versions_.find(std::string(module));
+    const auto version = versions_.find(module.substr(0, module.rfind('.')));
     return version == versions_.end() || version->second < 2;
   }
 
@@ -188,7 +236,7 @@ class Checker {
   StateDict dict_;
   Entries entries_, wanted_;
   Modules modules_;
-  std::unordered_map<std::string, std::int64_t> versions_;
+  NameViewMap<std::int64_t> versions_;
   CheckReport report_;
 };
 
@@ -196,10 +244,12 @@ class Checker {
 std::optional<CheckFix> other_root(const Checkpoint& checkpoint, const std::string& root, const Entries& wanted) {
   for (const StateDict& dict : find_state_dicts(checkpoint)) {
     if (dict.path == root) continue;
-    const Entries entries(checkpoint, dict);
-    const bool same = entries.places.size() == wanted.places.size() &&
-                      std::all_of(entries.all.begin(), entries.all.end(),
-                                  [&](const auto& entry) { return wanted.find(entry.key) != nullptr; });
+    NameViewSet keys;
+    for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value))
+      keys.insert(checkpoint.values.text(entry.key));
+    const bool same =
+        keys.size() == wanted.places.size() &&
+        std::all_of(keys.begin(), keys.end(), [&](std::string_view key) { return wanted.find(key) != nullptr; });
     if (same) return CheckFix{{}, {}, {}, dict.path};
   }
   return std::nullopt;
@@ -234,7 +284,7 @@ CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const Ch
   report.fix = find_fix(checker.entries().keys(), checker.wanted().keys());
   if (!report.fix) report.fix = other_root(checkpoint, dict.path, checker.wanted());
   if (report.fix && !dict.path.empty())
-    for (std::string& glob : report.fix->drop) glob.insert(0, dict.path + ".");
+    for (std::string& glob : report.fix->drop) glob.insert(0, escaped_glob(dict.path) + ".");
   return report;
 }
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
 
+#include "io/keyed_hash.h"
 #include "ops/renames.h"
 
 namespace ckpt {
 namespace {
 
 using Keys = std::vector<std::string_view>;
-using KeySet = std::unordered_set<std::string_view>;
+using KeySet = NameViewSet;
 
 /// Changes of prefix that are tried, the shortest first: far more than a real pair of files gives rise to.
 constexpr std::size_t most_tried = 64;
@@ -20,7 +20,7 @@ constexpr std::size_t most_dropped = 4;
 /// True where the keys, edited as `convert --strip-prefix=FROM --add-prefix=TO` does, are those of `like`.
 bool makes_equal(const Keys& keys, const KeySet& like, const std::string& from, const std::string& to) {
   if (keys.size() != like.size()) return false;
-  std::unordered_set<std::string> edited;
+  NameSet edited;
   for (const std::string_view key : keys) {
     std::string name = to + std::string(key.starts_with(from) ? key.substr(from.size()) : key);
     if (!like.contains(name) || !edited.insert(std::move(name)).second) return false;
@@ -49,15 +49,6 @@ std::optional<CheckFix> prefix_fix(const Keys& keys, const KeySet& own, const Ke
   for (const RenamedPrefix& change : changes)
     if (makes_equal(keys, wanted, change.a, change.b)) return CheckFix{change.a, change.b, {}, {}};
   return std::nullopt;
-}
-
-std::string escaped_glob(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
 }
 
 /// The longest run of whole parts that all names begin with, dot included.
@@ -93,6 +84,15 @@ std::optional<CheckFix> drop_fix(const Keys& keys, const KeySet& own, const Keys
 }
 
 }  // namespace
+
+std::string escaped_glob(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
 
 std::optional<CheckFix> find_fix(const Keys& keys, const Keys& like) {
   const KeySet own(keys.begin(), keys.end()), wanted(like.begin(), like.end());

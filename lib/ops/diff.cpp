@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "ckpt/error.h"
+#include "io/keyed_hash.h"
 #include "ops/compare_tensors.h"
 #include "ops/other_values.h"
 #include "ops/renames.h"
@@ -73,8 +74,8 @@ class Differ {
  private:
   void match_names();
   void find_renames();
-  std::unordered_set<std::string> unequal_names(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
-                                                const std::vector<std::pair<std::size_t, std::size_t>>& pairs) const;
+  NameSet unequal_names(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
+                        const std::vector<std::pair<std::size_t, std::size_t>>& pairs) const;
   void compare_others();
   void compare_unnamed(const OtherValues::Unnamed& pair);
   void compare_sharing(bool shared_in_a);
@@ -97,9 +98,9 @@ class Differ {
 };
 
 void Differ::match_names() {
-  std::unordered_map<std::string_view, const Tensor*> in_b;
+  NameViewMap<const Tensor*> in_b;
   for (const NamedTensor& named : names_b_) in_b.emplace(named.name, named.tensor);
-  std::unordered_set<std::string_view> common;
+  NameViewSet common;
   for (const NamedTensor& named : names_a_) {
     const auto found = in_b.find(named.name);
     if (found == in_b.end()) {
@@ -128,7 +129,7 @@ void Differ::find_renames() {
   const auto in_a = with_form(lone_a_, forms_b), in_b = with_form(lone_b_, forms_a);
   const auto pairs = match_renames(candidates(a_, in_a), candidates(b_, in_b));
   const auto unequal = unequal_names(in_a, in_b, pairs);
-  std::unordered_set<std::string_view> renamed_a, renamed_b;
+  NameViewSet renamed_a, renamed_b;
   for (const auto& [place_a, place_b] : pairs) {
     const NamedTensor& from = in_a[place_a];
     const NamedTensor& to = in_b[place_b];
@@ -147,15 +148,14 @@ void Differ::find_renames() {
 }
 
 /// Names in `a` of pairs that are not equal after all: a checksum proves nothing.
-std::unordered_set<std::string> Differ::unequal_names(
-    const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
-    const std::vector<std::pair<std::size_t, std::size_t>>& pairs) const {
+NameSet Differ::unequal_names(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
+                              const std::vector<std::pair<std::size_t, std::size_t>>& pairs) const {
   DiffOptions by_bits;
   by_bits.ignore_devices = true;
   TensorPairs comparison(a_, b_, by_bits);
   for (const auto& [place_a, place_b] : pairs) comparison.add(a[place_a].name, *a[place_a].tensor, *b[place_b].tensor);
   comparison.run();
-  std::unordered_set<std::string> names;
+  NameSet names;
   for (const TensorDifference& difference : comparison.take()) {
     names.insert(difference.name);
     names.insert(difference.name.substr(0, difference.name.rfind('.')));  // of which it may be a part

@@ -1,11 +1,11 @@
 #include "ops/other_values.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "io/keyed_hash.h"
 #include "ops/dense_tensor.h"
 
 namespace ckpt {
@@ -160,7 +160,7 @@ void OtherValues::open_elements(std::vector<ValueId> a, std::vector<ValueId> b) 
 /// True where keys that both have stand in another order.
 bool OtherValues::pair_by_match(const std::vector<ViewChild>& a, const std::vector<ViewChild>& b,
                                 std::vector<Pair>& pairs) {
-  std::unordered_map<std::string_view, std::size_t> places;
+  NameViewMap<std::size_t> places;
   for (std::size_t i = 0; i < b.size(); ++i) places.emplace(b[i].match, i);
   std::vector<bool> taken(b.size(), false);
   std::size_t last = 0;

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
-#include <unordered_map>
+
+#include "io/keyed_hash.h"
 
 namespace ckpt {
 namespace {
 
-using Places = std::unordered_map<std::string_view, std::vector<std::size_t>>;
+using Places = NameViewMap<std::vector<std::size_t>>;
 
 Places by_content(const std::vector<Candidate>& candidates) {
   Places places;
@@ -59,7 +60,7 @@ std::vector<std::pair<std::size_t, std::size_t>> match_renames(const std::vector
                                                                const std::vector<Candidate>& b) {
   const Places places_a = by_content(a), places_b = by_content(b);
   const auto [from, to] = likeliest_change(a, b, places_a, places_b);
-  std::unordered_map<std::string_view, std::size_t> names_b;
+  NameViewMap<std::size_t> names_b;
   for (std::size_t i = 0; i < b.size(); ++i) names_b.emplace(b[i].name, i);
 
   std::vector<std::size_t> match(a.size(), b.size());
@@ -71,7 +72,7 @@ std::vector<std::pair<std::size_t, std::size_t>> match_renames(const std::vector
     match[i] = found->second;
     taken[found->second] = true;
   }
-  std::unordered_map<std::string_view, std::size_t> next;  // of the places of a content
+  NameViewMap<std::size_t> next;  // of the places of a content
   std::vector<std::pair<std::size_t, std::size_t>> matches;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const auto there = places_b.find(a[i].content);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <initializer_list>
 
 #include "ckpt/state_dict.h"
 #include "ops/view_builder.h"
@@ -19,6 +20,20 @@ std::optional<std::string> to_latin1(std::string_view utf8) {
     }
   }
   return bytes;
+}
+
+bool is_literal(ValueKind kind) {
+  return kind == ValueKind::str || kind == ValueKind::py2_str || kind == ValueKind::bytes ||
+         kind == ValueKind::bytearray;
+}
+
+/// True for a call, REDUCE with nothing done to what it made, of one of `names`. Where a view has to look into another
+/// one, only at such of its making: views that call each other would go as deep as the file likes.
+bool is_call_of(const ValueViews& views, const ValueGraph& values, ValueId id,
+                std::initializer_list<std::string_view> names) {
+  if (values.kind(id) != ValueKind::object || values.call(id) != CallKind::reduce || values.first_effect(id) != 0)
+    return false;
+  return std::find(names.begin(), names.end(), views.global_name(values.items(id)[0])) != names.end();
 }
 
 }  // namespace
@@ -81,9 +96,10 @@ bool ViewBuilder::atom_call(std::string_view name, Arguments arguments) {
     if (arguments.empty()) return take("bytearray", "");
     if (first_is_text && latin1) return take("bytearray", to_latin1(values_.text(arguments[0])));
     if (arguments.size() != 1) return false;
-    // Bytes, however spelt, but no bytearray again: that would go as deep as the file likes.
-    const bool is_call = values_.kind(arguments[0]) == ValueKind::object;
-    if (is_call && views_.global_name(values_.items(arguments[0])[0]) == name) return false;
+    // Bytes, however spelt, but no bytearray again.
+    const bool is_bytes = values_.kind(arguments[0]) == ValueKind::bytes ||
+                          is_call_of(views_, values_, arguments[0], {"_codecs.encode", "builtins.bytes"});
+    if (!is_bytes) return false;
     const ValueView inner = views_.of(arguments[0]);
     return inner.type == "bytes" && take("bytearray", inner.atom + std::string(inner.text));
   }
@@ -140,7 +156,8 @@ bool ViewBuilder::partial_call(ValueId callable, Arguments arguments) {
   const ValueId made = tuple(state[1])[0];
   const std::string name = views_.global_name(made);
   // getattr(cls, "__new__"), or the same as one name.
-  const bool makes = values_.kind(state[0]) == ValueKind::object || values_.kind(state[0]) == ValueKind::global;
+  const bool makes =
+      values_.kind(state[0]) == ValueKind::global || is_call_of(views_, values_, state[0], {"builtins.getattr"});
   if (!makes || views_.of(state[0]).atom != name + ".__new__") return false;
   any_call(made, tuple(state[1]).subspan(1), state[2]);
   return true;
@@ -160,10 +177,9 @@ bool ViewBuilder::array_call(std::string_view name, Arguments arguments) {
 }
 
 bool ViewBuilder::array(ValueId type, ValueId shape, ValueId dtype, bool fortran, ValueId data) {
-  if (values_.kind(data) == ValueKind::list) return false;  // of objects
-  const bool is_call = values_.kind(data) == ValueKind::object;
-  const std::string maker = is_call ? views_.global_name(values_.items(data)[0]) : std::string();
-  if (is_call && maker != "_codecs.encode" && maker != "builtins.bytes" && maker != "builtins.bytearray") return false;
+  const bool is_bytes = is_literal(values_.kind(data)) ||
+                        is_call_of(views_, values_, data, {"_codecs.encode", "builtins.bytes", "builtins.bytearray"});
+  if (!is_bytes) return false;  // of objects
   ValueView bytes = views_.of(data);
   if (bytes.type != "bytes" && bytes.type != "bytearray" && bytes.type != "str") return false;
   const std::string name = type == no_value ? "numpy.ndarray" : views_.global_name(type);

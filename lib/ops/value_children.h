@@ -2,10 +2,10 @@
 
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "ckpt/value.h"
+#include "io/keyed_hash.h"
 #include "ops/value_view.h"
 
 namespace ckpt {
@@ -38,8 +38,8 @@ class ChildCollector {
   void add_key(ValueId key, ValueId value);
   const ValueGraph& values_;
   std::vector<ViewChild>& children_;
-  std::unordered_map<std::string, std::size_t> named_;     ///< keys and attributes, by match
-  std::unordered_map<std::string, std::size_t> repeated_;  ///< keys that only what they hold tells apart
+  NameMap<std::size_t> named_;     ///< keys and attributes, by match
+  NameMap<std::size_t> repeated_;  ///< keys that only what they hold tells apart
   std::size_t states_ = 0;
 };
 

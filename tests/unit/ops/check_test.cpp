@@ -168,5 +168,38 @@ TEST(Check, AnotherStateDictOfTheFileMayBeTheRightOne) {
   EXPECT_EQ(report.fix->root, "ema");
 }
 
+TEST(Check, ManyOtherStateDictsOfManyTensorsAreLookedThroughAtOnce) {
+  py::Pairs dicts;
+  for (int i = 0; i < 10'000; ++i) dicts.emplace_back(py::str("d" + std::to_string(i)), dict_of({{"x", {1}}}));
+  dicts.emplace_back(py::str("ema"), dict_of({{"w", {1}}}));
+  const auto report = check(file_of(py::dict(dicts)), file_of(dict_of({{"w", {1}}})), {.root = "d0"});
+  ASSERT_TRUE(report.fix);
+  EXPECT_EQ(report.fix->root, "ema");
+}
+
+TEST(Check, WhatIsDroppedIsNamedByAGlobThatMatchesItsRoot) {
+  const py::Code trainer = py::dict({{py::str("ema[0]"), dict_of({{"w", {1}}, {"x", {1}}})}});
+  const auto report = checked(trainer, dict_of({{"w", {1}}}));
+  ASSERT_TRUE(report.fix);
+  EXPECT_EQ(report.fix->drop, (Names{"ema\\[0].x"}));
+}
+
+TEST(Check, AKeyOfManyPartsTakesNoSquareOfThem) {
+  const std::string dots(200'000, '.');
+  const auto report = checked(dict_of({{"w", {1}}, {dots + "y", {1}}}), dict_of({{"w", {1}}, {dots + "x", {1}}}));
+  EXPECT_EQ(report.unexpected, (Names{dots + "y"}));
+}
+
+TEST(Check, MoreModulesThanAFileOfItsTensorsHasAreRefused) {
+  const Checkpoint many = file_of(dict_of({{std::string(300'000, '.') + "w", {1}}}));
+  try {
+    check(many, many);
+    FAIL() << "was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::limit_exceeded);
+    EXPECT_NE(std::string(error.what()).find("modules"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

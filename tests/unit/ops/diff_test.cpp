@@ -229,6 +229,29 @@ TEST(Diff, DeepNestingNeedsNoStack) {
   EXPECT_EQ(others(deep, deep), Names{});
 }
 
+TEST(Diff, PartialsThatMakePartialsNeedNoStack) {
+  // functools.partial() with the state (the one before, (class,), {}, None), called, again and again.
+  const py::Code name = py::global("lab", "Net");
+  py::Code before, after;
+  for (int i = 0; i < 50'000; ++i) {
+    before += py::global("functools", "partial") + ")R(";
+    after += "(" + name + "t}Ntb)R";
+  }
+  const py::Code deep = before + py::global("lab", "Net.__new__") + after;
+  EXPECT_EQ(others(deep, deep), Names{});
+}
+
+TEST(Diff, ArraysOfArraysNeedNoStack) {
+  // bytearray(_frombuffer(bytearray(_frombuffer(…, dtype, shape, order)), …))
+  py::Code before, after;
+  for (int i = 0; i < 50'000; ++i) {
+    before += py::global("builtins", "bytearray") + "(" + py::global("numpy.core.numeric", "_frombuffer") + "(";
+    after += "N)" + py::str("C") + "tRtR";
+  }
+  const py::Code deep = before + py::bytes("ab") + after;
+  EXPECT_EQ(others(deep, deep), Names{});
+}
+
 /// What the error says, "compared" where there is none.
 std::string refused(const py::Code& a, const py::Code& b) {
   try {
