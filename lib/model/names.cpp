@@ -49,6 +49,7 @@ class NameWalk {
       : checkpoint_(checkpoint),
         warnings_(warnings),
         caps_(caps),
+        parts_(checkpoint.file, caps.name_bytes),
         holds_(values_holding_tensors(checkpoint)),
         on_path_(checkpoint.values.size(), false),
         tensor_of_(checkpoint.values.size(), nullptr) {
@@ -71,6 +72,7 @@ class NameWalk {
   const Checkpoint& checkpoint_;
   std::vector<std::string>* warnings_;
   NameCaps caps_;
+  NameBudget parts_;
   std::vector<bool> holds_, on_path_;
   std::vector<const Tensor*> tensor_of_;
   std::vector<Open> open_;
@@ -116,7 +118,7 @@ void NameWalk::visit(ValueId id) {
   if (tensor_of_[id] != nullptr) return add_name(*tensor_of_[id]);
   if (!holds_[id] || on_path_[id]) return;
   on_path_[id] = true;
-  open_.push_back({id, path_.size(), named_children(checkpoint_.values, id)});
+  open_.push_back({id, path_.size(), named_children(checkpoint_.values, id, parts_)});
 }
 
 std::vector<NamedTensor> NameWalk::walk() {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "ckpt/error.h"
-#include "ckpt/limits.h"
-
 #include "model/python_str.h"
+#include "model/walk.h"
 
 namespace ckpt {
 namespace {
@@ -22,7 +20,11 @@ bool is_optimizer_state(const ValueGraph& values, const std::vector<MappingEntry
 class Search {
  public:
   explicit Search(const Checkpoint& checkpoint)
-      : values_(checkpoint.values), is_tensor_(values_.size()), seen_(values_.size()) {
+      : values_(checkpoint.values),
+        is_tensor_(values_.size()),
+        seen_(values_.size()),
+        part_bytes_(checkpoint.file),
+        path_bytes_(checkpoint.file) {
     for (const Tensor& tensor : checkpoint.tensors) is_tensor_[tensor.value] = true;
     open_.push_back({checkpoint.root, 0});
   }
@@ -60,17 +62,17 @@ class Search {
 
   void add_found(const Open& at) {
     found_.push_back({path_to(at.place), at.value});
-    path_bytes_ += found_.back().path.size();
-    if (path_bytes_ > limits::tensor_name_bytes)
-      throw Error(ErrorCode::limit_exceeded, "the paths of the file's state dicts take more than " +
-                                                 std::to_string(limits::tensor_name_bytes) + " bytes");
+    path_bytes_.spend(found_.back().path.size());
   }
 
   void visit(const Open& at) {
     std::vector<Open> below;
-    const auto add = [&](std::string part, ValueId child) {
+    const auto is_searched = [&](ValueId child) {
       const ValueKind kind = values_.kind(child);
-      if (!is_mapping(values_, child) && kind != ValueKind::list && kind != ValueKind::tuple) return;
+      return is_mapping(values_, child) || kind == ValueKind::list || kind == ValueKind::tuple;
+    };
+    const auto add = [&](std::string part, ValueId child) {
+      part_bytes_.spend(part.size());
       below.push_back({child, places_.size()});
       places_.push_back({std::move(part), at.place});
     };
@@ -78,12 +80,17 @@ class Search {
       const auto entries = mapping_entries(values_, at.value);
       if (is_optimizer_state(values_, entries)) return;
       if (is_state_dict(entries)) return add_found(at);
-      for (const MappingEntry& entry : entries) add(python_str(values_, entry.key), entry.value);
+      for (const MappingEntry& entry : entries)
+        if (is_searched(entry.value)) add(python_str(values_, entry.key), entry.value);
     } else {
       std::size_t position = 0;
-      for (const ValueId item : values_.items(at.value)) add(std::to_string(position++), item);
+      const auto add_positions = [&](std::span<const ValueId> items) {
+        for (std::size_t i = 0; i < items.size(); ++i, ++position)
+          if (is_searched(items[i])) add(std::to_string(position), items[i]);
+      };
+      add_positions(values_.items(at.value));
       for (auto handle = values_.first_effect(at.value); handle != 0; handle = values_.effect(handle).next)
-        for (const ValueId item : values_.items(values_.effect(handle))) add(std::to_string(position++), item);
+        add_positions(values_.items(values_.effect(handle)));
     }
     open_.insert(open_.end(), below.rbegin(), below.rend());
   }
@@ -105,7 +112,7 @@ class Search {
   std::vector<Place> places_{1};  ///< the first is the root
   std::vector<Open> open_;
   std::vector<StateDict> found_;
-  std::uint64_t path_bytes_ = 0;
+  NameBudget part_bytes_, path_bytes_;
 };
 
 }  // namespace

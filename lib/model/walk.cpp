@@ -8,61 +8,68 @@
 namespace ckpt {
 namespace {
 
-void add_entry(const ValueGraph& values, ValueId key, ValueId value, NamedChildren& children) {
+struct Into {
+  NamedChildren& children;
+  NameBudget& budget;
+};
+
+void add_entry(const ValueGraph& values, ValueId key, ValueId value, Into& into) {
   if (values.is_string(key))
-    children.add(values.text(key), value);
+    into.children.add(values.text(key), value, into.budget);
   else
-    children.add(python_str(values, key), value);
+    into.children.add(python_str(values, key), value, into.budget);
 }
 
-void add_entries(const ValueGraph& values, ValueId mapping, NamedChildren& children) {
-  for (const MappingEntry& entry : mapping_entries(values, mapping))
-    add_entry(values, entry.key, entry.value, children);
+void add_entries(const ValueGraph& values, ValueId mapping, Into& into) {
+  for (const MappingEntry& entry : mapping_entries(values, mapping)) add_entry(values, entry.key, entry.value, into);
 }
 
-void add_positions(std::span<const ValueId> items, std::size_t& position, NamedChildren& children) {
-  for (const ValueId item : items) children.add(std::to_string(position++), item);
+void add_positions(std::span<const ValueId> items, std::size_t& position, Into& into) {
+  for (const ValueId item : items) into.children.add(std::to_string(position++), item, into.budget);
 }
 
-/// The state given to BUILD: a dict of attributes, or (dict or None, dict of slots), as copyreg's protocol has it.
-void add_state(const ValueGraph& values, ValueId state, std::unordered_set<ValueId>& seen, NamedChildren& children) {
-  const auto add_once = [&](ValueId mapping) {
-    if (seen.insert(mapping).second) add_entries(values, mapping, children);
-  };
-  if (is_mapping(values, state)) return add_once(state);
-  const auto items = values.items(state);
-  if (values.kind(state) == ValueKind::tuple && items.size() == 2 && is_mapping(values, items[1])) {
-    if (is_mapping(values, items[0])) add_once(items[0]);
-    return add_once(items[1]);
-  }
-  children.add("state", state);
+void add_state(const ValueGraph& values, ValueId state, std::unordered_set<ValueId>& seen, Into& into) {
+  const auto mappings = state_mappings(values, state);
+  for (const ValueId mapping : mappings)
+    if (seen.insert(mapping).second) add_entries(values, mapping, into);
+  if (mappings.empty()) into.children.add("state", state, into.budget);
 }
 
-void add_arguments(const ValueGraph& values, ValueId object, std::size_t& position, NamedChildren& children) {
+void add_arguments(const ValueGraph& values, ValueId object, std::size_t& position, Into& into) {
   const auto items = values.items(object).subspan(1);
   const bool listed = values.call(object) == CallKind::inst || values.call(object) == CallKind::obj;
   for (const ValueId item : items) {
     if (!listed && values.kind(item) == ValueKind::tuple)
-      add_positions(values.items(item), position, children);
+      add_positions(values.items(item), position, into);
     else if (!listed && values.kind(item) == ValueKind::dict)
-      add_entries(values, item, children);
+      add_entries(values, item, into);
     else
-      children.add(std::to_string(position++), item);
+      into.children.add(std::to_string(position++), item, into.budget);
   }
 }
 
 }  // namespace
 
-NamedChildren named_children(const ValueGraph& values, ValueId id) {
+std::vector<ValueId> state_mappings(const ValueGraph& values, ValueId state) {
+  if (is_mapping(values, state)) return {state};
+  const auto items = values.items(state);
+  if (values.kind(state) != ValueKind::tuple || items.size() != 2 || !is_mapping(values, items[1])) return {};
+  if (is_mapping(values, items[0])) return {items[0], items[1]};
+  if (values.kind(items[0]) == ValueKind::none) return {items[1]};
+  return {};
+}
+
+NamedChildren named_children(const ValueGraph& values, ValueId id, NameBudget& budget) {
   NamedChildren children;
+  Into into{children, budget};
   std::size_t position = 0;
   const ValueKind kind = values.kind(id);
   if (is_mapping(values, id))
-    add_entries(values, id, children);
+    add_entries(values, id, into);
   else if (kind == ValueKind::object)
-    add_arguments(values, id, position, children);
+    add_arguments(values, id, position, into);
   else if (kind != ValueKind::persistent && kind != ValueKind::global)
-    add_positions(values.items(id), position, children);
+    add_positions(values.items(id), position, into);
   const bool entries_are_in = is_mapping(values, id);
   std::unordered_set<ValueId> states;  // given again, a state says nothing new
   for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
@@ -71,14 +78,14 @@ NamedChildren named_children(const ValueGraph& values, ValueId id) {
     switch (effect.kind) {
       case EffectKind::append:
       case EffectKind::add_items:
-        add_positions(items, position, children);
+        add_positions(items, position, into);
         break;
       case EffectKind::set_items:
         for (std::size_t i = 0; !entries_are_in && i + 1 < items.size(); i += 2)
-          add_entry(values, items[i], items[i + 1], children);
+          add_entry(values, items[i], items[i + 1], into);
         break;
       case EffectKind::build:
-        add_state(values, items[0], states, children);
+        add_state(values, items[0], states, into);
         break;
     }
   }

@@ -3,18 +3,39 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "ckpt/value.h"
 
 namespace ckpt {
 
+/// Bytes of names that a walk may copy: a few bytes of a file say a long name again and again.
+class NameBudget {
+ public:
+  explicit NameBudget(std::string file, std::uint64_t most = limits::tensor_name_bytes)
+      : file_(std::move(file)), most_(most), left_(most) {}
+  /// Throws Error (limit_exceeded), naming the file.
+  void spend(std::uint64_t bytes) {
+    if (bytes > left_)
+      throw Error(ErrorCode::limit_exceeded, "the names in the file take more than " + std::to_string(most_) + " bytes")
+          .in(file_);
+    left_ -= bytes;
+  }
+
+ private:
+  std::string file_;
+  std::uint64_t most_, left_;
+};
+
 /// Values under their parts of a path. A container may have tens of thousands: the parts stand in one text.
 class NamedChildren {
  public:
-  void add(std::string_view part, ValueId value) {
+  void add(std::string_view part, ValueId value, NameBudget& budget) {
+    budget.spend(part.size());
     text_ += part;
     children_.push_back({text_.size(), value});
   }
@@ -36,7 +57,11 @@ class NamedChildren {
 
 /// The values a Python program would find in a value, each with its part of a path: entries of a mapping by key,
 /// positions of a sequence, attributes by name, arguments of an unknown call by position.
-NamedChildren named_children(const ValueGraph& values, ValueId id);
+NamedChildren named_children(const ValueGraph& values, ValueId id, NameBudget& budget);
+
+/// The mappings of attributes in the state given to BUILD: a dict, or (dict or None, dict of slots), as copyreg's
+/// protocol has it. None where it is anything else.
+std::vector<ValueId> state_mappings(const ValueGraph& values, ValueId state);
 
 /// What tensor_names() may come to. Tests give smaller ones.
 struct NameCaps {

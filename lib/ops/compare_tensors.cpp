@@ -90,12 +90,26 @@ void TensorPairs::run() {
   std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& x, const Job& y) {
     return std::tuple(reading_order(*x.a), reading_order(*x.b)) < std::tuple(reading_order(*y.a), reading_order(*y.b));
   });
+  const auto again = [&](std::size_t i) {
+    return i > 0 && reading_order(*jobs_[i - 1].a) == reading_order(*jobs_[i].a) &&
+           reading_order(*jobs_[i - 1].b) == reading_order(*jobs_[i].b);
+  };
+  const auto check = [&](const DiffSide& side, const Tensor* Job::*tensor) {
+    in_file_of(side, [&] {
+      std::vector<DenseTensor> dense;
+      for (std::size_t i = 0; i < jobs_.size(); ++i)
+        if (!again(i)) add_dense_tensors(side.checkpoint, jobs_[i].name, *(jobs_[i].*tensor), dense);
+      std::vector<const DenseTensor*> views;
+      for (const DenseTensor& view : dense) views.push_back(&view);
+      check_views_together(side.checkpoint, views);
+    });
+  };
+  check(a_, &Job::a);
+  check(b_, &Job::b);
   std::optional<ValueDifference> values;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     const Job& job = jobs_[i];
-    const bool again = i > 0 && reading_order(*jobs_[i - 1].a) == reading_order(*job.a) &&
-                       reading_order(*jobs_[i - 1].b) == reading_order(*job.b);
-    if (!again) values = compare(job);
+    if (!again(i)) values = compare(job);
     if (!values) continue;
     TensorDifference& difference = differences_[job.place];
     difference.name = job.name;

@@ -1,8 +1,12 @@
 #include "ops/dense_tensor.h"
 
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "io/bytes.h"
 #include "ops/tensor_bytes.h"
 
 namespace ckpt {
@@ -51,6 +55,21 @@ void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Ten
     for (auto part = next->parts.rbegin(); part != next->parts.rend(); ++part)
       open.emplace_back(part_name(path, part->name), &part->tensor);
   }
+}
+
+void check_views_together(const Checkpoint& checkpoint, std::span<const DenseTensor* const> views) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t bytes = 0, held = 0;
+  std::set<std::uint32_t> storages;
+  for (const DenseTensor* view : views) {
+    const std::uint32_t storage = *view->tensor->storage;
+    bytes = checked_add(bytes, logical_bytes(view->placed)).value_or(most);
+    if (storages.insert(storage).second) held = checked_add(held, checkpoint.storages[storage].nbytes).value_or(most);
+  }
+  if (bytes <= limits::expansion_floor || bytes <= checked_mul(held, limits::expansion_ratio).value_or(most)) return;
+  throw Error(ErrorCode::limit_exceeded, "the tensors stand for " + std::to_string(bytes) +
+                                             " bytes but their storages have " + std::to_string(held))
+      .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
 }
 
 }  // namespace ckpt

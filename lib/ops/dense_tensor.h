@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::strin
 /// Adds the tensor or, for one of parts, what it is made of, as NAME.indices, NAME.values …, in file order.
 void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Tensor& tensor,
                        std::vector<DenseTensor>& dense);
+
+/// Refuses views that stand together for far more bytes than their storages have: each by itself may stay below the cap
+/// and all of them take hours. Throws Error (limit_exceeded).
+void check_views_together(const Checkpoint& checkpoint, std::span<const DenseTensor* const> views);
 
 /// "NAME.PART"; the part alone where the name is empty.
 std::string part_name(const std::string& name, const std::string& part);

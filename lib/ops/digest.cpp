@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <tuple>
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
-#include "ckpt/limits.h"
 #include "ckpt/ops.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
@@ -65,24 +63,6 @@ std::string sha256_of(const Checkpoint& checkpoint, const DenseTensor& job, bool
   return hash.hex();
 }
 
-/// Refuses views that stand together for far more bytes than their storages have: each by itself may stay below the cap
-/// and all of them take hours.
-void check_expansion(const Checkpoint& checkpoint, const std::vector<const DenseTensor*>& views) {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t bytes = 0, held = 0;
-  std::optional<std::uint32_t> last;
-  for (const DenseTensor* job : views) {
-    bytes = checked_add(bytes, logical_bytes(job->placed)).value_or(most);
-    if (last != job->tensor->storage)
-      held = checked_add(held, checkpoint.storages[*job->tensor->storage].nbytes).value_or(most);
-    last = job->tensor->storage;
-  }
-  if (bytes <= limits::expansion_floor || bytes <= checked_mul(held, limits::expansion_ratio).value_or(most)) return;
-  throw Error(ErrorCode::limit_exceeded, "the tensors stand for " + std::to_string(bytes) +
-                                             " bytes but their storages have " + std::to_string(held))
-      .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
-}
-
 /// In the order of `jobs`; each view is read once, however many names it has.
 std::vector<std::string> hash_all(const Checkpoint& checkpoint, const std::vector<DenseTensor>& jobs) {
   std::vector<std::size_t> order(jobs.size());
@@ -95,7 +75,7 @@ std::vector<std::string> hash_all(const Checkpoint& checkpoint, const std::vecto
   std::vector<const DenseTensor*> views;
   for (std::size_t i = 0; i < order.size(); ++i)
     if (!repeats(i)) views.push_back(&jobs[order[i]]);
-  check_expansion(checkpoint, views);
+  check_views_together(checkpoint, views);
   std::vector<std::string> hashes(jobs.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const DenseTensor& job = jobs[order[i]];

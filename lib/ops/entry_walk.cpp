@@ -6,13 +6,15 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "model/python_str.h"
-#include "model/walk.h"
 #include "ops/mapping_edit.h"
 
 namespace ckpt {
 
 EntryWalk::EntryWalk(const Checkpoint& checkpoint)
-    : checkpoint_(checkpoint), is_tensor_(checkpoint.values.size()), on_path_(checkpoint.values.size()) {
+    : checkpoint_(checkpoint),
+      is_tensor_(checkpoint.values.size()),
+      on_path_(checkpoint.values.size()),
+      parts_(checkpoint.file) {
   for (const Tensor& tensor : checkpoint.tensors) is_tensor_[tensor.value] = true;
 }
 
@@ -25,11 +27,13 @@ std::vector<EntryWalk::Child> EntryWalk::children_of(ValueId value) {
   const bool mapping = is_mapping(values, value);
   for (const MappingEntry& pair : pairs) {
     if (fresh) entries_.push_back({value, pair});
-    children.push_back({python_str(values, pair.key), pair.value, first->second + children.size()});
+    std::string part = python_str(values, pair.key);
+    parts_.spend(part.size());
+    children.push_back({std::move(part), pair.value, first->second + children.size()});
     if (!mapping) keyed.emplace(children.back().part, pair.value);
   }
   if (mapping) return children;
-  const NamedChildren named = named_children(values, value);
+  const NamedChildren named = named_children(values, value, parts_);
   for (std::size_t i = 0; i < named.size(); ++i) {
     std::string part(named.part(i));
     if (!keyed.contains({part, named.value(i)})) children.push_back({std::move(part), named.value(i), no_entry});

@@ -10,6 +10,7 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/state_dict.h"
+#include "model/walk.h"
 
 namespace ckpt {
 
@@ -69,6 +70,7 @@ class EntryWalk {
   std::vector<std::size_t> around_;
   std::vector<Open> open_;
   std::string path_;
+  NameBudget parts_;
   std::uint64_t steps_ = 0, path_bytes_ = 0;
 };
 

@@ -151,13 +151,22 @@ std::vector<View> floating_views(const Checkpoint& checkpoint, std::vector<Error
     std::vector<DenseTensor> dense;
     try {
       add_dense_tensors(checkpoint, named.name, *named.tensor, dense);
-    } catch (const Error& error) {
-      if (unread == nullptr) throw;
+    } catch (Error& error) {
+      if (unread == nullptr) throw error.in(checkpoint.file);
       unread->push_back(error);
     }
     for (DenseTensor& tensor : dense)
       if (const auto bits = float_bits(tensor.placed.dtype); bits && logical_bytes(tensor.placed) > 0)
         views.emplace_back(std::move(tensor), *bits);
+  }
+  std::vector<const DenseTensor*> dense;
+  for (const View& view : views) dense.push_back(&view.tensor());
+  try {
+    check_views_together(checkpoint, dense);
+  } catch (Error& error) {
+    if (unread == nullptr) throw error.in(checkpoint.file);
+    unread->push_back(error);
+    views.clear();
   }
   return views;
 }

@@ -20,12 +20,13 @@ ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
   for (const Tensor& tensor : checkpoint.tensors) is_tensor[tensor.value] = true;
   std::vector<std::pair<ValueId, std::string_view>> open{{checkpoint.root, path}};
   std::set<std::pair<ValueId, std::size_t>> seen;
+  NameBudget budget(checkpoint.file);
   while (!open.empty()) {
     const auto [value, rest] = open.back();
     open.pop_back();
     if (rest.data() == nullptr) return value;
     if (is_tensor[value] || !seen.emplace(value, rest.size()).second) continue;
-    const NamedChildren children = named_children(checkpoint.values, value);
+    const NamedChildren children = named_children(checkpoint.values, value, budget);
     for (std::size_t i = children.size(); i-- > 0;) {
       const std::string_view part = children.part(i);
       const auto below = name_below(part, rest);

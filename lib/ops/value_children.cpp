@@ -5,6 +5,7 @@
 
 #include "ckpt/state_dict.h"
 #include "model/python_str.h"
+#include "model/walk.h"
 
 namespace ckpt {
 namespace {
@@ -85,15 +86,9 @@ void ChildCollector::add_attributes(ValueId mapping) {
 }
 
 void ChildCollector::add_state(ValueId state) {
-  if (is_mapping(values_, state)) return add_attributes(state);
-  const auto items = values_.items(state);
-  if (values_.kind(state) == ValueKind::tuple && items.size() == 2 && is_mapping(values_, items[1])) {
-    const bool slots_only = values_.kind(items[0]) == ValueKind::none;
-    if (slots_only || is_mapping(values_, items[0])) {
-      if (!slots_only) add_attributes(items[0]);
-      return add_attributes(items[1]);
-    }
-  }
+  const auto mappings = state_mappings(values_, state);
+  for (const ValueId mapping : mappings) add_attributes(mapping);
+  if (!mappings.empty()) return;
   const std::size_t number = states_++;
   add("s", number == 0 ? "state" : "state#" + std::to_string(number), state);
 }

@@ -56,6 +56,19 @@ TEST(Cap, tensor_name_bytes) {
   expect_past([&] { name("defgh"); });
 }
 
+// The names of a whole container are copied at once, those of what is no tensor too.
+TEST(Cap, tensor_name_bytes_CountNamesOfOtherValuesToo) {
+  NameCaps caps;
+  caps.name_bytes = 7;
+  const auto name = [&](const std::string& other) {
+    const auto checkpoint = torch_testing::checkpoint_of(
+        py::dict({{py::str(other), py::none()}, {py::str("abc"), torch_testing::weight()}}));
+    static_cast<void>(tensor_names_within(checkpoint, nullptr, caps));
+  };
+  expect_within([&] { name("defg"); });
+  expect_past([&] { name("defgh"); });
+}
+
 // What a comparison that goes past it says, Diff.StepsBeyondWhatTheFilesHoldAreRefused tells.
 TEST(Cap, diff_steps) { EXPECT_EQ(limits::diff_step_cap(0), limits::diff_steps); }
 

@@ -48,6 +48,12 @@ TEST(TensorNames, SlotsAreAttributesToo) {
   EXPECT_EQ(names(checkpoint_of(py::build(object, slots))), (Names{"b"}));
 }
 
+TEST(TensorNames, APairThatIsNoPairOfAttributesIsNamedState) {
+  const auto object = py::call(py::global("zoo", "Net"), {});
+  const auto pair = py::tuple({py::list({weight()}), py::dict({{py::str("b"), weight()}})});
+  EXPECT_EQ(names(checkpoint_of(py::build(object, pair))), (Names{"state.0.0", "state.1.b"}));
+}
+
 TEST(TensorNames, StateOfAnotherShapeIsNamedState) {
   const auto object = py::call(py::global("zoo", "Net"), {});
   EXPECT_EQ(names(checkpoint_of(py::build(object, py::list({weight()})))), (Names{"state.0"}));

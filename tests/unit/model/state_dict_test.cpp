@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/state_dict.h"
 #include "formats/torch_files.h"
 
@@ -85,6 +87,17 @@ TEST(Metadata, MayBeMissingOrSomethingElse) {
   };
   EXPECT_EQ(metadata_of(checkpoint_of(state(py::integer(1)))), no_value);
   EXPECT_EQ(metadata_of(checkpoint_of(py::build(py::ordered_dict({}), py::none()))), no_value);
+}
+
+TEST(StateDicts, LongNamesSaidAgainAndAgainAreRefused) {
+  const std::string name(limits::tensor_name_bytes / 8, 'x');
+  std::string code = "}" + py::put(py::str(name), 9) + "}";
+  for (int i = 0; i < 8; ++i) code += py::get(9) + "}";
+  const Checkpoint checkpoint = checkpoint_of(code + std::string(9, 's'));
+  const auto error = io_testing::error_of([&] { static_cast<void>(find_state_dicts(checkpoint)); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  EXPECT_EQ(std::string(error->what()).find(checkpoint.file + ": "), 0U) << error->what();
 }
 
 }  // namespace

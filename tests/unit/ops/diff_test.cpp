@@ -353,5 +353,19 @@ TEST(Diff, OtherValuesMayBeIgnored) {
   EXPECT_TRUE(diff(a, torch_testing::checkpoint_of(in_dict(py::integer(2))), options).same());
 }
 
+TEST(Diff, RefusesViewsThatStandTogetherForTooMuch) {
+  const auto of = [](float value) {
+    const auto one = torch_testing::storage({.elements = 1});
+    return torch_testing::read_bytes(torch_testing::bytes_of(ZipFile{
+        .object = py::dict({{py::str("wide"), tensor(one, {1 << 28}, {0})}, {py::str("more"), tensor(one, {1}, {1})}}),
+        .data = {{"data/0", floats({value})}}}));
+  };
+  const Checkpoint a = of(1), b = of(2);
+  const auto error = io_testing::error_of([&] { static_cast<void>(diff(a, b)); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  EXPECT_EQ(std::string(error->what()).find(a.file + ": "), 0U) << error->what();
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -136,5 +136,24 @@ TEST(Finite, GoesOnWhereAStorageCannotBeRead) {
   EXPECT_TRUE(io_testing::error_of([&] { find_non_finite(checkpoint); }));
 }
 
+TEST(Finite, RefusesViewsThatStandTogetherForTooMuch) {
+  const auto code = py::dict({{py::str("wide"), view(1, {1 << 28}, {0})}, {py::str("more"), view(1, {1}, {1})}});
+  const Checkpoint checkpoint = holding(code, {1});
+  const auto error = io_testing::error_of([&] { find_non_finite(checkpoint); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  std::vector<Error> unread;
+  EXPECT_TRUE(find_non_finite(checkpoint, &unread).empty());
+  ASSERT_EQ(unread.size(), 1U);
+  EXPECT_EQ(unread[0].code(), ErrorCode::limit_exceeded);
+}
+
+TEST(Finite, ATensorThatCannotBeLaidOutNamesTheFile) {
+  const Checkpoint checkpoint = holding(view(1, {(1 << 28) + 1}, {0}), {1});
+  const auto error = io_testing::error_of([&] { find_non_finite(checkpoint); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(std::string(error->what()).find(checkpoint.file + ": "), 0U) << error->what();
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "formats/torch_files.h"
+#include "ops/entry_walk.h"
 
 namespace ckpt {
 namespace {
@@ -210,6 +212,24 @@ TEST(TakeRoot, RefusesAPathThatLeadsNowhere) {
     ASSERT_TRUE(error) << path;
     EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
   }
+}
+
+// A mapping's keys are copied together, those that a later pair sets again too.
+TEST(EntryWalk, LongNamesOfOneMappingAreRefusedBeforeAnyIsVisited) {
+  const std::string name(limits::tensor_name_bytes / 8, 'x');
+  py::Code code = "}(" + py::put(py::str(name), 9) + py::none();
+  for (int i = 0; i < 8; ++i) code += py::get(9) + py::none();
+  const Checkpoint checkpoint = checkpoint_of(code + "u");
+  std::size_t visited = 0;
+  const auto error = io_testing::error_of([&] {
+    EntryWalk(checkpoint).run([&](const EntryWalk::Place&) {
+      ++visited;
+      return false;
+    });
+  });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  EXPECT_EQ(visited, 0U);
 }
 
 }  // namespace
