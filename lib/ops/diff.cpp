@@ -11,6 +11,7 @@
 #include "ckpt/error.h"
 #include "io/keyed_hash.h"
 #include "ops/compare_tensors.h"
+#include "ops/dense_tensor.h"
 #include "ops/other_values.h"
 #include "ops/renames.h"
 #include "ops/watched_source.h"
@@ -31,6 +32,19 @@ std::unordered_set<ValueId> values_of(const std::vector<NamedTensor>& named) {
   return values;
 }
 
+/// All of them will be read, each once.
+void check_together(const DiffSide& side, const std::vector<NamedTensor>& tensors) {
+  in_file_of(side, [&] {
+    std::set<const Tensor*> seen;
+    std::vector<DenseTensor> dense;
+    for (const NamedTensor& named : tensors)
+      if (seen.insert(named.tensor).second) add_dense_tensors(side.checkpoint, named.name, *named.tensor, dense);
+    std::vector<const DenseTensor*> views;
+    for (const DenseTensor& view : dense) views.push_back(&view);
+    check_views_together(side.checkpoint, views);
+  });
+}
+
 /// What the tensors are, read in the order of their bytes, so that each file is read forward.
 std::vector<Candidate> candidates(const DiffSide& side, const std::vector<NamedTensor>& tensors) {
   std::vector<std::size_t> order(tensors.size());
@@ -38,6 +52,7 @@ std::vector<Candidate> candidates(const DiffSide& side, const std::vector<NamedT
   std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) {
     return tensors[x].tensor->storage < tensors[y].tensor->storage;
   });
+  check_together(side, tensors);
   std::unordered_map<const Tensor*, std::string> known;
   std::vector<Candidate> found(tensors.size());
   for (const std::size_t i : order) {
