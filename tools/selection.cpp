@@ -63,7 +63,7 @@ Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std
     warn_of_idle(checkpoint.file, "--drop", report.idle_drop);
   }
   const std::size_t left = count_tensors(checkpoint), dropped = tensors - left;
-  if (tensors > 0 && left == 0)
+  if (globs && tensors > 0 && left == 0)  // a root without tensors was asked for by its name
     throw Error(ErrorCode::invalid_argument, "what is selected holds no tensor")
         .expected("one at least")
         .in(checkpoint.file)

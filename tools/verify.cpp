@@ -50,6 +50,12 @@ std::string finite_text(const NonFinite& found) {
   return text + "; the first at " + shape_text(found.first);
 }
 
+/// The machine's failure or the user's, and so no fault of the file.
+bool is_no_finding(const Error& error) {
+  return error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory ||
+         error.code() == ErrorCode::invalid_argument;
+}
+
 void look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& findings) {
   const bool damaged = count_faults(findings) > 0;
   std::vector<Error> unread;
@@ -57,6 +63,7 @@ void look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& finding
     findings.push_back({true, finite_text(found), "tensor '" + found.name + "'"});
   // What cannot be read has been said already, where the file is damaged.
   for (const Error& error : unread) {
+    if (is_no_finding(error)) throw error;
     const bool fault = error.code() != ErrorCode::unsupported && !damaged;
     findings.push_back({fault, std::string("not looked at for NaN and Inf: ") + error.what(), ""});
   }
@@ -73,7 +80,7 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
     const auto differences = compare_digests(*list, digest(checkpoint, options.root.value_or("")));
     findings.insert(findings.end(), differences.begin(), differences.end());
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::invalid_argument) throw;  // a root that is not there
+    if (is_no_finding(error)) throw;
     findings.push_back({count_faults(findings) == 0, std::string("its tensors cannot be read: ") + error.what(), ""});
   }
 }

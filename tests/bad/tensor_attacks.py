@@ -198,7 +198,7 @@ def calls():
         (
             "part",
             rebuild(layout, many(WEIGHT, b"N", many(number(4))), function="_rebuild_sparse_tensor"),
-            "a bad argument 2, expected a tensor",
+            "a bad argument 2, expected a dense tensor",
         ),
         (
             "size",

@@ -57,7 +57,7 @@ TEST(Cap, tensor_name_bytes) {
 }
 
 // The names of a whole container are copied at once, those of what is no tensor too.
-TEST(Cap, tensor_name_bytes_CountNamesOfOtherValuesToo) {
+TEST(TensorNames, OfOtherValuesCountAgainstTheirCapToo) {
   NameCaps caps;
   caps.name_bytes = 7;
   const auto name = [&](const std::string& other) {
