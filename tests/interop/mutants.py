@@ -152,7 +152,7 @@ def differential(checks):
     for text in ours:
         checks.suite.check("ckpt ends by itself", not (isinstance(text, str) and text.startswith("died")), text)
     checks.suite.figure("mutants.all", COUNT)
-    checks.suite.figure("mutants.equal", tally.counts["both read"])
+    checks.suite.figure("mutants.both", tally.counts["both read"])
     print(f"{COUNT} mutants: " + ", ".join(f"{n} {what}" for what, n in tally.counts.most_common()))
     for (kind, reason), n in tally.reasons.most_common():
         print(f"  {n:5} {kind}: {reason}")
