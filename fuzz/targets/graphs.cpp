@@ -47,6 +47,22 @@ bool is_observer(const ValueGraph& graph, ValueId id) {
   return kind == ValueKind::object || kind == ValueKind::persistent;
 }
 
+/// What Python has one of, however often it is made: whether two are the same one means nothing.
+bool is_one_in_python(const ValueGraph& graph, ValueId id) {
+  if (graph.first_effect(id) != 0) return false;
+  switch (graph.kind(id)) {
+    case ValueKind::none:
+    case ValueKind::boolean:
+      return true;
+    case ValueKind::integer:
+      return -5 <= graph.integer(id) && graph.integer(id) <= 256;
+    case ValueKind::tuple:
+      return graph.items(id).empty();
+    default:
+      return false;
+  }
+}
+
 std::string at(ValueId a, ValueId b) { return " (value " + std::to_string(a) + " and " + std::to_string(b) + ")"; }
 
 }  // namespace
@@ -66,10 +82,12 @@ std::string GraphPair::compare_operands(std::span<const ValueId> a, std::span<co
 }
 
 std::string GraphPair::compare(ValueId a, ValueId b, Time until_a, Time until_b) {
-  const bool met = there_[a] != no_value || back_[b] != no_value;
-  if (met) return there_[a] == b && back_[b] == a ? "" : "sharing differs";
-  there_[a] = b;
-  back_[b] = a;
+  if (!is_one_in_python(a_, a) || !is_one_in_python(b_, b)) {
+    const bool met = there_[a] != no_value || back_[b] != no_value;
+    if (met) return there_[a] == b && back_[b] == a ? "" : "sharing differs";
+    there_[a] = b;
+    back_[b] = a;
+  }
   if (a_.kind(a) != b_.kind(b)) return "another kind of value";
   if (content(a_, a) != content(b_, b)) return "another content";
   if (a_.kind(a) == ValueKind::persistent && persistent_) {
