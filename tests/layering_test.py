@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Which layer of lib a public header belongs to.
 PUBLIC = {
-    "io": "byte_sink byte_source error export file_sink gzip limits version",
+    "io": "byte_sink byte_source error export file_sink gzip limits utf8 version",
     "model": "checkpoint device dtype state_dict storage tensor value",
     "ops": "check diff glob ops",
 }

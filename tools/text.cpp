@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "ckpt/utf8.h"
+
 namespace ckpt::tools {
 namespace {
 
@@ -77,23 +79,6 @@ bool is_plain(std::string_view text) {
 }
 
 }  // namespace
-
-CodePoint decode_utf8(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() - at < size) return {lead, 1, false};
-  char32_t value = lead & (0x7FU >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {lead, 1, false};
-    value = (value << 6) | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (value < least[size] || value > 0x10FFFF || surrogate) return {lead, 1, false};
-  return {value, size, true};
-}
 
 std::string printable(std::string_view text) {
   if (is_plain(text)) return std::string(text);

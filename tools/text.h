@@ -9,15 +9,6 @@
 /// Text of files, which may hold anything, made fit to be shown: on a terminal, in JSON, in a command to be copied.
 namespace ckpt::tools {
 
-struct CodePoint {
-  char32_t value = 0;
-  std::size_t size = 1;  ///< bytes it takes; 1 for a byte that is no UTF-8
-  bool valid = false;
-};
-
-/// The code point at `text[at]`; strict: no overlong forms, no surrogates, nothing past U+10FFFF.
-CodePoint decode_utf8(std::string_view text, std::size_t at);
-
 /// For people: control characters, bytes that are no UTF-8, and characters that hide or reorder what stands beside them
 /// are spelt out (`\n`, `\x1b`, `\u202e`), so that a name cannot move a cursor or pose as another.
 std::string printable(std::string_view text);

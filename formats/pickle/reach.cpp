@@ -14,9 +14,7 @@ std::vector<std::uint32_t> count_uses(const ValueGraph& graph, const std::vector
   while (!open.empty()) {
     const ValueId id = open.back();
     open.pop_back();
-    for (const ValueId item : graph.items(id)) use(item);
-    for (auto handle = graph.first_effect(id); handle != 0; handle = graph.effect(handle).next)
-      for (const ValueId item : graph.items(graph.effect(handle))) use(item);
+    graph.each_operand(id, use);
   }
   return uses;
 }

@@ -1,6 +1,6 @@
 #include "io/printable.h"
 
-#include "io/utf8.h"
+#include "ckpt/utf8.h"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/utf8.h"
+#include "ckpt/utf8.h"
 
 #include <array>
 

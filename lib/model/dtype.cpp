@@ -92,4 +92,6 @@ std::size_t dtype_per_byte(DType dtype) { return dtype == DType::quint4x2 ? 2 : 
 
 bool is_quantised(DType dtype) { return row(dtype).quantised; }
 
+bool is_complex(DType dtype) { return dtype_swap_size(dtype) != dtype_size(dtype); }
+
 }  // namespace ckpt

@@ -16,11 +16,7 @@ std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
   const ValueGraph& values = checkpoint.values;
   std::vector<std::uint32_t> first(values.size() + 1, 0);
   const auto each_edge = [&](auto&& use) {
-    for (ValueId id = 0; id < values.size(); ++id) {
-      for (const ValueId item : values.items(id)) use(id, item);
-      for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
-        for (const ValueId item : values.items(values.effect(handle))) use(id, item);
-    }
+    for (ValueId id = 0; id < values.size(); ++id) values.each_operand(id, [&](ValueId item) { use(id, item); });
   };
   each_edge([&](ValueId, ValueId item) { ++first[item + 1]; });
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];

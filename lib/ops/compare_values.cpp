@@ -6,22 +6,13 @@
 #include <cstring>
 
 #include "ops/numbers.h"
+#include "ops/tensor_bytes.h"
 
 namespace ckpt {
 namespace {
 
 /// Elements looked at one by one at a time, where a piece is not equal as a whole.
 constexpr std::size_t stretch = 1024;
-
-std::vector<std::int64_t> index_of(std::uint64_t place, const std::vector<std::int64_t>& shape) {
-  std::vector<std::int64_t> index(shape.size());
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    const auto size = static_cast<std::uint64_t>(shape[i]);
-    index[i] = static_cast<std::int64_t>(place % size);
-    place /= size;
-  }
-  return index;
-}
 
 template <class T>
 bool is_close(T error, T magnitude_b, const ValueRules& rules) {

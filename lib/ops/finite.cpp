@@ -58,7 +58,7 @@ class View {
       for (std::uint64_t at = from; at < to; at += item()) {
         const std::byte* const element = bytes.data() + (at - address);
         if (!holds_fault(element)) continue;
-        if (const auto index = index_of((at - begin()) / item())) count(element, *index, repeats_);
+        if (const auto index = index_at((at - begin()) / item())) count(element, *index, repeats_);
       }
     }
   }
@@ -79,11 +79,7 @@ class View {
     if (found_.nan + found_.positive + found_.negative == 0) return std::nullopt;
     NonFinite found = found_;
     found.name = tensor_.name;
-    std::uint64_t rest = first_;
-    const auto& shape = tensor_.placed.shape;
-    found.first.assign(shape.size(), 0);
-    for (std::size_t i = shape.size(); i-- > 0; rest /= static_cast<std::uint64_t>(shape[i]))
-      found.first[i] = static_cast<std::int64_t>(rest % static_cast<std::uint64_t>(shape[i]));
+    found.first = index_of(first_, tensor_.placed.shape);
     return found;
   }
 
@@ -101,7 +97,7 @@ class View {
   }
 
   /// Which of its elements lies that far from its first; none where none does.
-  [[nodiscard]] std::optional<std::uint64_t> index_of(std::uint64_t distance) const {
+  [[nodiscard]] std::optional<std::uint64_t> index_at(std::uint64_t distance) const {
     std::uint64_t index = 0;
     for (const Axis& axis : axes_) {
       const std::uint64_t steps = distance / axis.stride;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "io/utf8.h"
+#include "ckpt/utf8.h"
 
 namespace ckpt {
 namespace {

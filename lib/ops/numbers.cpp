@@ -96,10 +96,6 @@ void convert(std::span<const std::byte> elements, bool spread, T* out, Convert&&
 
 }  // namespace
 
-bool is_complex(DType dtype) {
-  return dtype == DType::complex32 || dtype == DType::complex64 || dtype == DType::complex128;
-}
-
 bool is_integral(DType dtype) {
   switch (dtype) {
     case DType::int8:

@@ -62,14 +62,6 @@ class Pruner {
   }
 
  private:
-  /// Calls `use` for each operand of the value and of its effects.
-  template <class Use>
-  void each_operand(ValueId id, Use use) const {
-    for (const ValueId item : values_.items(id)) use(item);
-    for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
-      for (const ValueId item : values_.items(values_.effect(handle))) use(item);
-  }
-
   void mark(ValueId root) {
     std::vector<ValueId> open;
     const auto reach = [&](ValueId id) {
@@ -80,7 +72,7 @@ class Pruner {
     while (!open.empty()) {
       const ValueId id = open.back();
       open.pop_back();
-      each_operand(id, reach);
+      values_.each_operand(id, reach);
     }
   }
 
@@ -100,7 +92,7 @@ class Pruner {
       while (!open.empty() && !touches) {
         const ValueId next = open.back();
         open.pop_back();
-        each_operand(next, reach);
+        values_.each_operand(next, reach);
       }
       if (!touches) continue;
       kept.push_back(id);

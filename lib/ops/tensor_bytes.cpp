@@ -102,8 +102,6 @@ void gather(StorageWindow& window, std::uint64_t base, std::vector<Axis> axes, s
   }
 }
 
-bool is_complex(DType dtype) { return dtype_swap_size(dtype) != dtype_size(dtype); }
-
 bool has_sign_bit(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -259,6 +257,16 @@ void stream_tensor(const Storage& storage, const TensorInfo& info,
                    const std::function<void(std::span<const std::byte>)>& consume) {
   TensorStream stream(storage, info);
   for (auto piece = stream.next(); !piece.empty(); piece = stream.next()) consume(piece);
+}
+
+std::vector<std::int64_t> index_of(std::uint64_t place, const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    const auto size = static_cast<std::uint64_t>(shape[i]);
+    index[i] = static_cast<std::int64_t>(place % size);
+    place /= size;
+  }
+  return index;
 }
 
 }  // namespace ckpt

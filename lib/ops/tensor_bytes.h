@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "ckpt/export.h"
 #include "ckpt/storage.h"
@@ -43,5 +44,8 @@ class CKPT_API TensorStream {
 /// Hands all pieces of the tensor's stream to `consume`.
 CKPT_API void stream_tensor(const Storage& storage, const TensorInfo& info,
                             const std::function<void(std::span<const std::byte>)>& consume);
+
+/// Of the element at `place` in the order of the indices: its index in each dimension. No dimension is 0.
+std::vector<std::int64_t> index_of(std::uint64_t place, const std::vector<std::int64_t>& shape);
 
 }  // namespace ckpt

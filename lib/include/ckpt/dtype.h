@@ -73,5 +73,6 @@ CKPT_API std::size_t dtype_swap_size(DType dtype);
 CKPT_API std::size_t dtype_per_byte(DType dtype);
 
 CKPT_API bool is_quantised(DType dtype);
+CKPT_API bool is_complex(DType dtype);
 
 }  // namespace ckpt

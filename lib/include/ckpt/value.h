@@ -114,6 +114,14 @@ class CKPT_API ValueGraph {
     return {children_.data() + effect.first, effect.count};
   }
 
+  /// Calls use(item) for the value's items, then for those of its effects, in order.
+  template <class Use>
+  void each_operand(ValueId id, Use&& use) const {
+    for (const ValueId item : items(id)) use(item);
+    for (auto handle = first_effect(id); handle != 0; handle = effect(handle).next)
+      for (const ValueId item : items(effect(handle))) use(item);
+  }
+
   /// How the source spelt the value (a pickle opcode); 0 leaves that to the writer.
   [[nodiscard]] std::uint8_t form(ValueId id) const { return nodes_[id].form; }
   /// Whether the source gave it a place in the memo.

@@ -63,5 +63,12 @@ TEST(DType, OnlyQuantisedTypesAreQuantised) {
   EXPECT_FALSE(is_quantised(DType::uint4));
 }
 
+TEST(DTypeTest, ComplexOnesAreThree) {
+  for (int i = 0; i <= static_cast<int>(DType::uint7); ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(is_complex(dtype), dtype_name(dtype).starts_with("complex")) << dtype_name(dtype);
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

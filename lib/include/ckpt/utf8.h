@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "ckpt/export.h"
+
 namespace ckpt {
 
 struct CodePoint {
@@ -12,6 +14,6 @@ struct CodePoint {
 };
 
 /// The code point at `text[at]`; strict: no overlong forms, no surrogates, nothing past U+10FFFF.
-CodePoint decode_utf8(std::string_view text, std::size_t at);
+CKPT_API CodePoint decode_utf8(std::string_view text, std::size_t at);
 
 }  // namespace ckpt
