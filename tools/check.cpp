@@ -3,12 +3,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands.h"
+#include "console/command.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
 #include "loading.h"
-#include "messages.h"
 #include "prefix_edit.h"
-#include "render.h"
-#include "text.h"
 
 namespace ckpt::tools {
 namespace {

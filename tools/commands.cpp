@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "ckpt/version.h"
-#include "messages.h"
-#include "text.h"
+#include "console/command.h"
+#include "console/messages.h"
+#include "console/text.h"
 
 namespace ckpt::tools {
 
@@ -21,8 +21,6 @@ constexpr std::array<const Command*, 9> table{
     &inspect_command, &convert_command, &strip_prefix_command, &add_prefix_command, &verify_command,
     &digest_command,  &diff_command,    &check_command,        &formats_command,
 };
-
-constexpr std::string_view version_line = "ckpt " CKPT_VERSION "\n";
 
 std::string help() {
   std::string out =
@@ -44,13 +42,6 @@ std::string help() {
          "  ckpt convert model.pt model.cpu.pt --to cpu --strip-prefix\n";
 }
 
-std::string help(const Command& command, const Arguments& arguments) {
-  std::string out = "usage: ckpt " + std::string(command.name) + " " + std::string(command.usage) + "\n\n";
-  out += std::string(command.about) + "\noptions:\n" + arguments.options_help();
-  out += "  --help              this text\n\nexamples:\n";
-  return out + "  " + std::string(command.first_example) + "\n  " + std::string(command.second_example) + "\n";
-}
-
 Error unknown_command(const std::string& word) {
   if (word.empty() || word[0] != '-') {
     if (::access(word.c_str(), F_OK) == 0) return usage_error("no command given", "ckpt inspect " + shell_word(word));
@@ -61,23 +52,6 @@ Error unknown_command(const std::string& word) {
   const auto meant = nearest(word, names);
   return usage_error((word[0] == '-' ? "unknown option '" : "unknown command '") + word + "'",
                      meant ? "ckpt " + std::string(*meant) : "ckpt --help lists the commands");
-}
-
-int run(const Command& command, const std::vector<std::string>& words) {
-  Arguments arguments{std::string(command.name)};
-  const Runner work = command.define(arguments);
-  bool quiet = false, version = false;
-  arguments.flag("--quiet", quiet, "no summary and no notes: only results, warnings and errors");
-  arguments.flag("--version", version, "print the version");
-  if (!arguments.parse(words)) {
-    print(help(command, arguments));
-    return exit_done;
-  }
-  if (version) {
-    print(version_line);
-    return exit_done;
-  }
-  return work(quiet);
 }
 
 }  // namespace
@@ -98,7 +72,7 @@ int run(const std::vector<std::string>& words) {
     return exit_done;
   }
   if (word == "--version") {
-    print(version_line);
+    print_version();
     return exit_done;
   }
   const auto named = [&](const Command* command) { return command->name == word; };

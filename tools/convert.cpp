@@ -5,12 +5,12 @@
 
 #include "ckpt/device.h"
 #include "ckpt/ops.h"
-#include "commands.h"
-#include "messages.h"
+#include "console/command.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
 #include "prefix_edit.h"
-#include "render.h"
 #include "selection.h"
-#include "text.h"
 #include "writing.h"
 
 namespace ckpt::tools {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <memory>
 
-#include "commands.h"
+#include "console/command.h"
+#include "console/messages.h"
 #include "diff_report.h"
 #include "loading.h"
-#include "messages.h"
 
 namespace ckpt::tools {
 namespace {

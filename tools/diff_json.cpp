@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "ckpt/dtype.h"
+#include "console/text.h"
 #include "diff_report.h"
-#include "text.h"
 
 namespace ckpt::tools {
 namespace {

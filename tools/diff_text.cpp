@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "ckpt/dtype.h"
+#include "console/render.h"
+#include "console/text.h"
 #include "diff_report.h"
-#include "render.h"
-#include "text.h"
 
 namespace ckpt::tools {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
-#include "commands.h"
-#include "messages.h"
-#include "text.h"
+#include "console/command.h"
+#include "console/messages.h"
+#include "console/text.h"
 
 namespace ckpt::tools {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
-#include "text.h"
+#include "console/text.h"
 
 namespace ckpt::tools {
 namespace {

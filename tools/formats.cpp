@@ -3,10 +3,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands.h"
-#include "messages.h"
-#include "render.h"
-#include "text.h"
+#include "console/command.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
 
 namespace ckpt::tools {
 namespace {

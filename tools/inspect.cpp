@@ -2,9 +2,9 @@
 
 #include "ckpt/byte_source.h"
 #include "ckpt/formats.h"
-#include "commands.h"
+#include "console/command.h"
+#include "console/messages.h"
 #include "inspection.h"
-#include "messages.h"
 
 namespace ckpt::tools {
 namespace {

@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "ckpt/dtype.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
 #include "inspection.h"
-#include "messages.h"
-#include "render.h"
-#include "text.h"
 
 namespace ckpt::tools {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "ckpt/dtype.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
 #include "inspection.h"
-#include "messages.h"
-#include "render.h"
-#include "text.h"
 
 namespace ckpt::tools {
 namespace {

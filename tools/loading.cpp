@@ -1,7 +1,7 @@
 #include "loading.h"
 
 #include "ckpt/formats.h"
-#include "messages.h"
+#include "console/messages.h"
 
 namespace ckpt::tools {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
-#include "commands.h"
+#include "console/command.h"
 
 namespace ckpt::tools {
 

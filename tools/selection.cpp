@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "ckpt/error.h"
-#include "messages.h"
-#include "render.h"
-#include "text.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
 #include "writing.h"
 
 namespace ckpt::tools {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "arguments.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/ops.h"
+#include "console/arguments.h"
 
 /// Writing a part of a checkpoint: --root, --weights-only, --keep, --drop.
 namespace ckpt::tools {

@@ -1,4 +1,4 @@
-#include "commands.h"
+#include "console/command.h"
 #include "prefix_edit.h"
 
 namespace ckpt::tools {

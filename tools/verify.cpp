@@ -5,11 +5,11 @@
 
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
-#include "commands.h"
+#include "console/command.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
 #include "digest_list.h"
-#include "messages.h"
-#include "render.h"
-#include "text.h"
 
 namespace ckpt::tools {
 namespace {

@@ -7,10 +7,10 @@
 #include <cstdio>
 
 #include "ckpt/gzip.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
 #include "loading.h"
-#include "messages.h"
-#include "render.h"
-#include "text.h"
 
 namespace ckpt::tools {
 namespace {

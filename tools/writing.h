@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "arguments.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/formats.h"
+#include "console/arguments.h"
 
 /// What the commands that read one checkpoint and write another have in common.
 namespace ckpt::tools {

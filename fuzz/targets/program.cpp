@@ -5,7 +5,7 @@
 
 #include "ckpt/formats.h"
 #include "commands.h"
-#include "messages.h"
+#include "console/messages.h"
 #include "targets/captured.h"
 #include "targets/input.h"
 #include "targets/targets.h"

@@ -31,6 +31,9 @@ Error usage_error(std::string found, std::string hint);
 /// finish_output().
 void print(std::string_view text);
 
+/// `ckpt 1.2.3`, a line.
+void print_version();
+
 /// `ckpt: warning: …`, `ckpt: note: …` and `hint: …` on standard error, made printable, a line each.
 void print_warning(std::string_view text);
 /// finish_reading(), and prints what it warns of.

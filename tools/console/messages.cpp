@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 
+#include "ckpt/version.h"
 #include "text.h"
 
 namespace ckpt::tools {
@@ -104,6 +105,8 @@ void print(std::string_view text) {
   errno = 0;
   note_output_error(std::fwrite(text.data(), 1, text.size(), stdout) != text.size());
 }
+
+void print_version() { print("ckpt " CKPT_VERSION "\n"); }
 
 void print_warning(std::string_view text) { print_line("ckpt: warning: ", text); }
 
