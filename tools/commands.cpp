@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "component.h"
 #include "console/command.h"
 #include "console/messages.h"
 #include "console/text.h"
@@ -22,15 +23,23 @@ constexpr std::array<const Command*, 9> table{
     &digest_command,  &diff_command,    &check_command,        &formats_command,
 };
 
+constexpr std::array<Component, 2> components{{
+    {"eval", "load it into its reference model and run the test set", "ckpt-eval", ""},
+    {"eval-merge", "join the partial results of ckpt eval --shard", "ckpt-eval", "--merge"},
+}};
+
+std::string help_line(std::string_view name, std::string_view summary) {
+  std::string line = "  " + std::string(name);
+  line.resize(16, ' ');
+  return line + std::string(summary) + "\n";
+}
+
 std::string help() {
   std::string out =
       "ckpt works on PyTorch checkpoints without Python, and without running anything that is in them.\n\n"
       "usage: ckpt COMMAND [options] FILE...\n\ncommands:\n";
-  for (const Command* command : table) {
-    std::string line = "  " + std::string(command->name);
-    line.resize(16, ' ');
-    out += line + std::string(command->summary) + "\n";
-  }
+  for (const Command* command : table) out += help_line(command->name, command->summary);
+  for (const Component& component : components) out += help_line(component.name, component.summary);
   return out +
          "\noptions of every command:\n"
          "  --quiet       no summary and no notes: only results, warnings and errors\n"
@@ -49,6 +58,7 @@ Error unknown_command(const std::string& word) {
   std::vector<std::string_view> names;
   names.reserve(table.size());
   for (const Command* command : table) names.push_back(command->name);
+  for (const Component& component : components) names.push_back(component.name);
   const auto meant = nearest(word, names);
   return usage_error((word[0] == '-' ? "unknown option '" : "unknown command '") + word + "'",
                      meant ? "ckpt " + std::string(*meant) : "ckpt --help lists the commands");
@@ -75,6 +85,8 @@ int run(const std::vector<std::string>& words) {
     print_version();
     return exit_done;
   }
+  for (const Component& component : components)
+    if (component.name == word) run_component(component, rest);
   const auto named = [&](const Command* command) { return command->name == word; };
   const auto command = std::find_if(table.begin(), table.end(), named);
   if (command == table.end()) throw unknown_command(word);

@@ -1,0 +1,4 @@
+#include "ckpt/eval.h"
+
+namespace ckpt::eval {
+}  // namespace ckpt::eval

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckpt/eval_export.h"
+
+/// Evaluation of a checkpoint on a test set: libckpt_eval, the part of ckpt that needs libtorch at run time. This header
+/// needs none of it.
+///
+///     ckpt::eval::Options options;
+///     options.model = "model.pt.gz";
+///     options.data = "data/MNIST/raw";
+///     const ckpt::eval::Result result = ckpt::eval::evaluate(options);
+///     std::cout << result.counts.accuracy() << '\n';
+///
+/// Everything throws ckpt::Error: unavailable (no such device), out_of_memory, unsupported (a model that does not fit:
+/// PyTorch's lines, or data that does not), invalid_argument (an option, a root that is not clear), and what reading
+/// throws.
+namespace ckpt::eval {
+
+/// What goes into a model and what comes out: enough to read a data set for it.
+struct Signature {
+  /// Of one sample: {784}, {3, 56, 24}. Empty: whatever the data has (TorchScript).
+  std::vector<std::int64_t> input;
+  /// Bytes become (x / 255 - mean) / std; floats are taken as they are.
+  double mean = 0, std = 1;
+  /// The output of a sample is `positions` times `classes` numbers; in each position the greatest decides.
+  std::int64_t positions = 1, classes = 0;
+  /// One character a class, for captchas; empty: classes are numbers.
+  std::string alphabet;
+
+  /// How a class is written: "7", or "q".
+  [[nodiscard]] CKPT_EVAL_API std::string class_name(std::int64_t index) const;
+  /// `positions` classes as text: "7", "q66z".
+  [[nodiscard]] CKPT_EVAL_API std::string text(const std::int32_t* classes_of_sample) const;
+};
+
+/// Integers that add up over batches, devices and machines.
+struct Counts {
+  std::uint64_t samples = 0;
+  std::uint64_t correct = 0;     ///< samples of which every position is right
+  std::uint64_t not_finite = 0;  ///< samples with NaN or infinity among their outputs: never correct
+  /// [positions, classes, classes]: how often a label (the second index) was read as a class (the third). Samples that
+  /// are not finite are not in it.
+  std::vector<std::uint64_t> confusion;
+
+  /// correct / samples; NaN where there are none.
+  [[nodiscard]] CKPT_EVAL_API double accuracy() const;
+  CKPT_EVAL_API Counts& operator+=(const Counts& other);
+};
+
+/// What was said of each sample, in the order of the data.
+struct Predictions {
+  std::uint64_t first = 0;              ///< index in the data set of the first
+  std::vector<std::int32_t> labels;     ///< [samples, positions]; -1 where there is no label
+  std::vector<std::int32_t> predicted;  ///< [samples, positions]; -1 where the outputs are not finite
+  /// Of a sample: the product over positions of the softmax's greatest value, and of its value at the label.
+  std::vector<float> confidence, truth;
+};
+
+/// Part `index` of `count`, from 0: samples [n * index / count, n * (index + 1) / count).
+struct Shard {
+  std::uint64_t index = 0, count = 1;
+};
+
+struct Options {
+  std::string model;                ///< a file
+  std::string arch = "auto";        ///< "fnn", "captcha-resnet", "mlp", "foonet", "net", "torchscript"
+  std::optional<std::string> root;  ///< where the state dict lies; none: where DESIGN looks for it
+  bool strict = false;              ///< as PyTorch loads: no remapped tags, no stripped prefix
+
+  std::optional<std::string> data;  ///< file or folder; none: it is looked for
+  std::string split = "testing";    ///< of batches: "training", "validating"
+  std::string activation = "relu";  ///< of mlp: "relu", "tanh", "sigmoid", "gelu", "none"
+  std::optional<std::pair<double, double>> normalize;  ///< of mlp: mean and standard deviation
+
+  std::string device = "auto";
+  std::optional<std::uint64_t> batch_size;  ///< none: what suits the device
+  bool tf32 = false, bf16 = false;          ///< on GPUs
+  std::optional<Shard> shard;
+
+  bool predictions = false;  ///< fill Result::predictions
+  bool outputs = false;      ///< fill Result::outputs
+};
+
+/// What evaluate() says while it runs. All may be empty. Called from one thread.
+struct Observer {
+  std::function<void(const std::string&)> note;     ///< a sentence for the user, without a full stop
+  std::function<void(const std::string&)> warning;  ///< likewise
+  std::function<void(std::uint64_t done, std::uint64_t all)> progress;
+};
+
+struct Seconds {
+  double start = 0;   ///< the process's start until the first byte was read
+  double read = 0;    ///< model and data, as far as nothing else ran meanwhile
+  double upload = 0;  ///< to the devices
+  double run = 0;     ///< the model, and counting
+};
+
+struct Result {
+  std::string model;        ///< as the user named it
+  std::string digest;       ///< of its weights: the total of `ckpt digest --root`
+  std::string data;         ///< the path that was read
+  std::string data_digest;  ///< docs/eval.md: the same whatever container holds the samples
+  std::string version;      ///< of ckpt
+  std::string arch;
+  std::string device;  ///< "cpu", "cuda:0", "cuda:0,2"
+  std::uint64_t ranks = 1;
+  std::optional<Shard> shard;
+  std::uint64_t data_samples = 0;  ///< of the whole data set, of which counts.samples are this part
+  Signature signature;
+  Counts counts;
+  Seconds seconds;
+  std::uint64_t host_peak = 0;  ///< bytes of memory, at most
+  std::uint64_t gpu_peak = 0;   ///< likewise, of the GPU that held most
+  std::vector<std::string> warnings;
+  Predictions predictions;     ///< where asked for
+  std::vector<float> outputs;  ///< [samples, positions * classes], where asked for
+};
+
+/// Loads the model, runs the test set, counts.
+CKPT_EVAL_API Result evaluate(const Options& options, const Observer& observer = {});
+
+}  // namespace ckpt::eval

@@ -1,0 +1,36 @@
+#include <limits>
+
+#include "ckpt/eval.h"
+
+namespace ckpt::eval {
+
+double Counts::accuracy() const {
+  if (samples == 0) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(correct) / static_cast<double>(samples);
+}
+
+Counts& Counts::operator+=(const Counts& other) {
+  samples += other.samples;
+  correct += other.correct;
+  not_finite += other.not_finite;
+  if (confusion.size() < other.confusion.size()) confusion.resize(other.confusion.size());
+  for (std::size_t at = 0; at < other.confusion.size(); ++at) confusion[at] += other.confusion[at];
+  return *this;
+}
+
+std::string Signature::class_name(std::int64_t index) const {
+  if (index < 0) return "?";
+  const auto at = static_cast<std::size_t>(index);
+  return at < alphabet.size() ? std::string(1, alphabet[at]) : std::to_string(index);
+}
+
+std::string Signature::text(const std::int32_t* classes_of_sample) const {
+  std::string out;
+  for (std::int64_t position = 0; position < positions; ++position) {
+    if (position > 0 && alphabet.empty()) out += ' ';
+    out += class_name(classes_of_sample[position]);
+  }
+  return out;
+}
+
+}  // namespace ckpt::eval

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/eval.h"
+
+namespace ckpt::eval {
+
+/// How a network computes on a GPU.
+enum class Precision { fp32, tf32, bf16 };
+
+/// A model made ready for one device: weights there, norms folded, layouts chosen. Calls may come from several threads
+/// at once; each runs under its caller's InferenceMode.
+class Network {
+ public:
+  virtual ~Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  /// `inputs`: float32, normalised, [n, Signature::input…], contiguous (or channels_last where it has four
+  /// dimensions), on the network's device. Returns float32 [n, positions * classes] there: before any softmax.
+  [[nodiscard]] virtual at::Tensor logits(const at::Tensor& inputs) const = 0;
+
+ protected:
+  Network() = default;
+};
+
+/// A checkpoint that has been recognised and fits: its weights in host memory, float32, by the architecture's names.
+class Model {
+ public:
+  virtual ~Model() = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  /// "fnn", "captcha-resnet" …
+  [[nodiscard]] virtual const std::string& arch() const = 0;
+  /// TorchScript learns its own from the data: see bind().
+  [[nodiscard]] virtual const Signature& signature() const = 0;
+  /// For models of any shape: what one sample of the data looks like, and how many numbers its target has.
+  virtual void bind(const std::vector<std::int64_t>& input_shape, const std::vector<std::int64_t>& target_shape);
+
+  /// A copy for `device`. Throws Error (out_of_memory).
+  [[nodiscard]] virtual std::unique_ptr<Network> prepare(at::Device device, Precision precision) const = 0;
+
+ protected:
+  Model() = default;
+};
+
+struct ModelRequest {
+  std::string arch = "auto";
+  std::optional<std::string> root;
+  bool strict = false;
+  bool has_cuda = false;  ///< for --strict: what torch.cuda.is_available() would say
+  std::string activation = "relu";
+  std::optional<std::pair<double, double>> normalize;
+};
+
+/// Recognises and loads. What was done to make it fit (prefix, device tags, dtypes) goes to `notes`, a sentence each
+/// with the command that makes it permanent. Throws Error: unsupported where it does not fit, with the lines of
+/// PyTorch's own error and the hint that mends it; invalid_argument where the root is not clear.
+[[nodiscard]] std::unique_ptr<Model> load_model(const Checkpoint& checkpoint, const ModelRequest& request,
+                                                std::vector<std::string>& notes);
+
+}  // namespace ckpt::eval

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ckpt/eval.h"
+#include "datasets/dataset.h"
+#include "models/model.h"
+
+namespace ckpt::eval {
+
+struct EngineOptions {
+  std::optional<std::uint64_t> batch_size;
+  Precision precision = Precision::fp32;
+  bool predictions = false, outputs = false;
+};
+
+/// What an engine has to say at the end.
+struct Outcome {
+  Counts counts;
+  Predictions predictions;     ///< in the order of the samples, where asked for
+  std::vector<float> outputs;  ///< likewise
+  double upload_seconds = 0, run_seconds = 0;
+  std::uint64_t gpu_peak = 0;
+  std::vector<std::string> notes;  ///< a batch that was halved
+};
+
+/// Runs samples through a model on one kind of device. Feeding and computing overlap: submit() returns as soon as the
+/// samples are queued, and waits only where the queue is full.
+///
+///     auto engine = cpu_engine(model, {});
+///     while (…) engine->submit(data->read(at, n));
+///     Outcome outcome = engine->finish();
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Throws what a worker has thrown meanwhile.
+  virtual void submit(Samples samples) = 0;
+  /// Samples that have been counted so far; from any thread.
+  [[nodiscard]] virtual std::uint64_t done() const = 0;
+  /// Waits for all, once. Throws what a worker has thrown: out_of_memory (needed and free bytes, hint: --device cpu).
+  [[nodiscard]] virtual Outcome finish() = 0;
+
+ protected:
+  Engine() = default;
+};
+
+/// One worker a core, each with one intra-op thread. `model` must outlive it.
+[[nodiscard]] std::unique_ptr<Engine> cpu_engine(const Model& model, const EngineOptions& options);
+
+/// One worker a GPU (logical indices), each with a copy of the weights. libtorch's CUDA half must be loaded.
+[[nodiscard]] std::unique_ptr<Engine> cuda_engine(const Model& model, const std::vector<int>& gpus,
+                                                  const EngineOptions& options);
+
+}  // namespace ckpt::eval
