@@ -49,7 +49,7 @@ std::vector<int> supported(const Machine& machine, std::vector<std::string>& not
 
 /// The GPU of this rank; an error where there are fewer GPUs than ranks, since two would share one.
 const Gpu& gpu_of_rank(const DeviceRequest& request, const Machine& machine, int rank) {
-  if (rank >= 0 && static_cast<std::size_t>(rank) < machine.gpus.size()) return machine.gpus[rank];
+  if (static_cast<std::size_t>(rank) < machine.gpus.size()) return machine.gpus[rank];
   throw unavailable(
       request,
       "LOCAL_RANK is " + std::to_string(rank) + ", and there is no " + cuda_name(rank) + ": " + list_of(machine.gpus),
