@@ -1,4 +1,3 @@
 #include "ckpt/eval.h"
 
-namespace ckpt::eval {
-}  // namespace ckpt::eval
+namespace ckpt::eval {}  // namespace ckpt::eval

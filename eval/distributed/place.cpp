@@ -12,8 +12,9 @@ constexpr std::uint64_t most_ranks = 65536;
 
 Error unclear(const std::string& what) {
   return Error(ErrorCode::invalid_argument, what)
-      .hint("torchrun --nproc-per-node 2 --no-python ckpt eval MODEL sets all of RANK, WORLD_SIZE, MASTER_ADDR and "
-            "MASTER_PORT; without ranks: env -u RANK -u WORLD_SIZE ckpt eval MODEL");
+      .hint(
+          "torchrun --nproc-per-node 2 --no-python ckpt eval MODEL sets all of RANK, WORLD_SIZE, MASTER_ADDR and "
+          "MASTER_PORT; without ranks: env -u RANK -u WORLD_SIZE ckpt eval MODEL");
 }
 
 /// The variables of a run, read with their names at hand for messages.
@@ -82,8 +83,7 @@ Place slurm_place(const Environment& environment) {
     if (place.host.empty()) place.host = first_host(variables.text("SLURM_STEP_NODELIST"));
     // Steps of one job follow each other; those of other jobs on the same node take other ports.
     const std::uint64_t chosen = 20000 + variables.number("SLURM_JOB_ID", UINT64_MAX) % 20000;
-    place.port =
-        static_cast<std::uint16_t>(variables.optional_number("MASTER_PORT", UINT16_MAX).value_or(chosen));
+    place.port = static_cast<std::uint16_t>(variables.optional_number("MASTER_PORT", UINT16_MAX).value_or(chosen));
   }
   place.attempt = environment("SLURM_STEP_ID").value_or("0");
   return checked(place, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS");

@@ -23,9 +23,9 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 /// This process's own.
 [[nodiscard]] Environment process_environment();
 
-/// From torchrun's variables (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT: also set by hand), else from those
-/// of a Slurm step (srun). None where neither speaks of ranks. Throws Error (invalid_argument) where one is missing or
-/// is no number, naming it.
+/// From torchrun's variables (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT: also set by hand), else from
+/// those of a Slurm step (srun). None where neither speaks of ranks. Throws Error (invalid_argument) where one is
+/// missing or is no number, naming it.
 [[nodiscard]] std::optional<Place> find_place(const Environment& environment);
 
 /// The first host of Slurm's list of nodes: "gpu07" of "gpu[07-09,12],login1".

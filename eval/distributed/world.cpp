@@ -114,8 +114,8 @@ class World::State {
       return gone(failure_);
     }
     const std::string holder = place_.store_runs ? "the launcher" : "rank 0";
-    return gone("rank " + std::to_string(place_.rank) + " lost the store that " + holder + " holds at " +
-                place_.host + ":" + std::to_string(place_.port) + " (" + error.what_without_backtrace() + ")");
+    return gone("rank " + std::to_string(place_.rank) + " lost the store that " + holder + " holds at " + place_.host +
+                ":" + std::to_string(place_.port) + " (" + error.what_without_backtrace() + ")");
   }
 
   void connect(double seconds) {
@@ -130,8 +130,8 @@ class World::State {
       store->setTimeout(operation);
       store_ = c10::make_intrusive<c10d::PrefixStore>("ckpt/" + place_.attempt, std::move(store));
     } catch (const c10::Error& error) {
-      throw Error(ErrorCode::unavailable, "rank " + std::to_string(place_.rank) + " found no store at " +
-                                              place_.host + ":" + std::to_string(place_.port) + " (" +
+      throw Error(ErrorCode::unavailable, "rank " + std::to_string(place_.rank) + " found no store at " + place_.host +
+                                              ":" + std::to_string(place_.port) + " (" +
                                               error.what_without_backtrace() + ")")
           .hint("MASTER_ADDR and MASTER_PORT must be those of rank 0, reachable from every rank, and free there");
     }
@@ -143,10 +143,12 @@ class World::State {
     for (;;) {
       std::string missing;
       for (std::uint64_t rank = 0; rank < place_.size; ++rank)
-        if (store_->add(rank_key("beat", rank), 0) == 0) missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+        if (store_->add(rank_key("beat", rank), 0) == 0)
+          missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
       if (missing.empty()) return;
       if (Clock::now() > until)
-        throw Error(ErrorCode::unavailable, "of " + std::to_string(place_.size) + " ranks these did not come: " + missing)
+        throw Error(ErrorCode::unavailable,
+                    "of " + std::to_string(place_.size) + " ranks these did not come: " + missing)
             .hint("start as many processes as WORLD_SIZE says, each with its own RANK from 0 on");
       std::this_thread::sleep_for(poll_every);
     }

@@ -132,6 +132,8 @@ def run_case(case, binary, fixtures, folder):
     (bin_folder / "ckpt").symlink_to(binary)
     environment = harness.environment(TMPDIR=str(bin_folder), COLUMNS="120")
     environment["PATH"] = f"{bin_folder}:{environment['PATH']}"
+    environment["FAKE_DRIVER"] = str(binary.parent.parent / "lib/fake_driver")  # for LD_LIBRARY_PATH
+    environment.pop("CUDA_VISIBLE_DEVICES", None)
     results = []
     for step in case.steps:
         try:
