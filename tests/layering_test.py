@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Who may include whom, read from the #include lines: tools -> formats -> lib, and inside lib ops -> model -> io.
+"""Who may include whom, read from the #include lines: tools -> formats -> lib, and inside lib ops -> model -> io; of eval,
+the folder devices stands above io alone, and tools may see it; datasets stands above libckpt and eval's public headers.
 
 Also how long files are. Each rule is tried first on a line that breaks it, so that a rule which finds nothing means
 something. `tests/layering_test.py [ROOT]`.
@@ -22,7 +23,10 @@ BELOW = {
     "model": {"io", "model"},
     "ops": {"io", "model", "ops"},
     "formats": {"io", "model", "ops", "formats"},
-    "tools": {"io", "model", "ops", "formats", "tools"},
+    "include": {"io", "model", "ops", "formats", "include"},
+    "devices": {"io", "devices"},
+    "datasets": {"io", "model", "ops", "formats", "include", "datasets"},
+    "tools": {"io", "model", "ops", "formats", "devices", "tools"},
 }
 # Folders of formats/ that others may include, and what each of them may include.
 SHARED_FORMATS = {"container": set(), "pickle": set(), "torch_common": {"container", "pickle"}}
@@ -40,15 +44,18 @@ class Tree:
         self.includes = [(path, name) for path, text in files.items() for name in INCLUDE.findall(text)]
 
     def layer(self, path):
-        """io, model, ops, formats or tools; empty for what is none of these."""
+        """io, model, ops, formats, a folder of eval, or tools; empty for what is none of these."""
         parts = path.split("/")
         if parts[0] == "lib":
             return LAYER_OF.get("/".join(parts[2:]), "?") if parts[1] == "include" else parts[1]
+        if parts[0] == "eval":
+            return parts[1]
         return parts[0] if parts[0] in ("formats", "tools") else ""
 
     def find(self, path, name):
         """The file of this repository that `name`, included by `path`, means; None for others' headers."""
-        for folder in (path.rsplit("/", 1)[0], "lib/include", "lib", "formats/include", "formats", "tools"):
+        for folder in (path.rsplit("/", 1)[0], "lib/include", "lib", "formats/include", "formats", "eval/include",
+                       "eval", "tools"):
             if f"{folder}/{name}" in self.files:
                 return f"{folder}/{name}"
         return None
@@ -73,9 +80,9 @@ def nothing_includes_upward(tree):
             yield f"{path} ({tree.layer(path)}) includes {target} ({tree.layer(target)})"
 
 
-def tools_use_only_public_headers(tree):
+def tools_and_eval_use_only_public_headers(tree):
     for path, target in tree.inner():
-        if tree.layer(path) == "tools" and not re.match(r"tools/|(lib|formats)/include/", target):
+        if re.match("tools/|eval/", path) and not re.match(r"tools/|eval/|(lib|formats)/include/", target):
             yield f"{path} includes {target}, which is not public"
 
 
@@ -122,7 +129,7 @@ def the_median_file_is_short(tree):
 RULES = {
     public_headers_have_a_layer: {"lib/include/ckpt/new.h": ""},
     nothing_includes_upward: {"lib/io/a.cpp": '#include "ckpt/tensor.h"\n', "lib/include/ckpt/tensor.h": ""},
-    tools_use_only_public_headers: {"tools/a.cpp": '#include "io/bytes.h"\n', "lib/io/bytes.h": ""},
+    tools_and_eval_use_only_public_headers: {"tools/a.cpp": '#include "io/bytes.h"\n', "lib/io/bytes.h": ""},
     public_headers_include_only_public_ones: {"lib/include/ckpt/gzip.h": '#include "io/bytes.h"', "lib/io/bytes.h": ""},
     formats_do_not_include_each_other: {"formats/npz/a.cpp": '#include "torch_zip/b.h"', "formats/torch_zip/b.h": ""},
     libraries_know_no_torch_cuda_or_command_line: {"formats/npz/a.cpp": "#include <ATen/ATen.h>\n"},
@@ -135,7 +142,7 @@ RULES = {
 def main():
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
     files = {str(path.relative_to(root)): path.read_text(encoding="utf-8")
-             for folder in ("lib", "formats", "tools") for path in sorted((root / folder).rglob("*"))
+             for folder in ("lib", "formats", "eval", "tools") for path in sorted((root / folder).rglob("*"))
              if path.suffix in (".h", ".cpp")}
     passed = failed = 0
     for rule, broken in RULES.items():

@@ -17,6 +17,11 @@ void expect(const std::error_code& error, const fs::path& folder) {
   if (error) throw_system_error("read the folder", folder.string(), error.value());
 }
 
+/// Files, and what only their reader can say more of: links that lead nowhere or in a circle.
+bool may_be_read(fs::file_type kind) {
+  return kind == fs::file_type::regular || kind == fs::file_type::not_found || kind == fs::file_type::none;
+}
+
 /// What is in one folder, in natural order, so that which of two paths to a folder counts is no matter of chance.
 std::vector<std::string> entries_of(const fs::path& folder) {
   std::vector<std::string> entries;
@@ -57,8 +62,10 @@ std::vector<std::string> find_pictures(const std::string& folder) {
       const auto kind = fs::status(entry, error).type();
       if (kind == fs::file_type::directory) {
         folders.push_back(entry);
-      } else if (is_picture_name(entry) && (kind == fs::file_type::regular || kind == fs::file_type::not_found)) {
-        pictures.push_back(entry);
+      } else if (is_picture_name(entry)) {
+        if (may_be_read(kind)) pictures.push_back(entry);
+      } else if (kind == fs::file_type::none && error != std::errc::too_many_symbolic_link_levels) {
+        expect(error, entry);  // perhaps a folder
       }
     }
   }

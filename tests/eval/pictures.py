@@ -3,8 +3,8 @@
 
     tests/eval/pictures.py --program build/release/bin/ckpt_picture_tensor
 
-Random pictures of every colour type, depth and many sizes, those of the shared folder where it is at hand, and files that
-are no whole PNG. Needs Pillow and numpy.
+Random pictures of every colour type, depth and many sizes, those of the shared folder where it is at hand, and files
+that are no whole PNG. Needs Pillow and numpy.
 """
 
 import argparse
@@ -188,7 +188,7 @@ def try_hostile(suite, program, folder):
         path.write_bytes(data)
         done = run(program, [path], memory=MEMORY)
         error = done.stderr.decode()
-        if word is None or (done.returncode == 0 and name.startswith("a bit flipped")):  # of a chunk that is passed over
+        if word is None or (done.returncode == 0 and name.startswith("a bit flipped")):  # in a chunk passed over
             suite.check(name, done.returncode == 0, f"exit {done.returncode}\n{error}")
         else:
             named = done.returncode == 3 and error.startswith(str(path)) and word in error and not done.stdout
@@ -206,6 +206,7 @@ def main():
         with suite.group("random pictures"):
             compared, equal = compare_random(suite, program, Path(folder))
             suite.figure("pictures.compared", compared)
+            suite.figure("pictures.equal", equal)
         with suite.group("the corpus' captchas"):
             compare_shared(suite, program, "the corpus' captchas", SHARED / "corpus/datasets/captcha")
         with suite.group("the reference pictures"):
