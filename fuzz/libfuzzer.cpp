@@ -13,7 +13,7 @@ static_assert(target != nullptr);
 
 // The first byte of the whole program's input is not part of the file.
 constexpr std::size_t head = target->name == "program" ? 1 : 0;
-constexpr bool reads_archives = target->name != "pickle" && target->name != "torch_legacy";
+constexpr bool reads_archives = target->name != "pickle" && target->name != "torch_legacy" && target->name != "png";
 
 }  // namespace
 

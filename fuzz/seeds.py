@@ -9,6 +9,7 @@ Nothing here is ever unpickled.
 import gzip
 import io
 import pickle
+import random
 import struct
 import sys
 import tempfile
@@ -256,6 +257,36 @@ def pickles():
             yield f"{name}.{protocol}", pickled(obj, protocol)[0]
 
 
+def pngs():
+    """Every colour type and depth, plain and interlaced, of noise and of nothing."""
+    depths = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+    adam7 = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+    rng = random.Random(3)
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    for colour, depth in ((colour, depth) for colour in depths for depth in depths[colour]):
+        for interlaced, (width, height) in ((0, (9, 5)), (1, (5, 11)), (0, (300, 2))):
+            rows = b""
+            for x, y, dx, dy in adam7 if interlaced else [(0, 0, 1, 1)]:
+                bits = len(range(x, width, dx)) * channels[colour] * depth
+                for _ in range(y, height, dy) if bits else ():
+                    rows += bytes([rng.randrange(5)]) + bytes(rng.randrange(256) for _ in range((bits + 7) // 8))
+            header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced)
+            extra = chunk(b"PLTE", bytes(range(30))) + chunk(b"tRNS", bytes(3)) if colour == 3 else b""
+            yield (
+                f"{colour}.{depth}.{width}",
+                b"\x89PNG\r\n\x1a\n"
+                + chunk(b"IHDR", header)
+                + chunk(b"gAMA", struct.pack(">I", 45455))
+                + extra
+                + chunk(b"IDAT", zlib.compress(rows))
+                + chunk(b"IEND", b""),
+            )
+
+
 def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
@@ -267,6 +298,7 @@ def seeds():
         "torch_legacy": all_legacies,
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,
+        "png": list(pngs()),
         "roundtrip": files + all_pickles,
         "program": [(f"{name}.{i % COMMANDS}", bytes([i % COMMANDS]) + data) for i, (name, data) in enumerate(files * 4)],
     }

@@ -112,6 +112,10 @@ def interop(options):
     return with_torch(options, "tests/interop/run.py", "--ckpt", options.ckpt)
 
 
+def evaluation(options):
+    return with_torch(options, "tests/eval/pictures.py", "--program", options.build / "bin/ckpt_picture_tensor")
+
+
 def bench(options):
     if not options.plain:
         return Result(skipped=1, remark="only for a build without sanitizers")
@@ -156,6 +160,7 @@ def suites(options):
         "bad": script(*plain, "tests/bad/run.py", "--ckpt", options.ckpt, "--build", options.build, *unlimited),
         "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),
         "interop": interop,
+        "eval": evaluation,
         "faults": faults,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,

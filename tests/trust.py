@@ -57,6 +57,9 @@ ROWS = [
         "every dtype, layout, protocol and container, trainers' files and whole modules, converted both ways and loaded by "
         "PyTorch 2.11; random object graphs, random selections; `diff` and `check` against PyTorch's own answers",
         "equal to the last bit", "interop"),
+    Row("Pictures become what Pillow makes of them",
+        "random pictures of every colour type, depth and many sizes, as captchas and as digits; at most one grey level apart",
+        "{pictures.compared} tensors, {?pictures.equal} equal", "eval"),
     Row("The target is the old file or the new one, whole",
         "every system call and every allocation of a conversion fails once, for each N, with an old target and without, "
         "with unnamed temporaries and named ones",

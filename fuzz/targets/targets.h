@@ -18,6 +18,8 @@ int fuzz_torch_legacy(const std::uint8_t* data, std::size_t size);
 int fuzz_gzip(const std::uint8_t* data, std::size_t size);
 /// The zip container: directory, members, their bytes.
 int fuzz_zip(const std::uint8_t* data, std::size_t size);
+/// Pictures, as they are and with their checksums put right.
+int fuzz_png(const std::uint8_t* data, std::size_t size);
 /// Read, write in each format, read again: the same. Bytes that are no checkpoint are taken for a pickle, and an
 /// archive is made around it.
 int fuzz_roundtrip(const std::uint8_t* data, std::size_t size);
@@ -30,8 +32,14 @@ struct Target {
 };
 
 inline constexpr Target targets[] = {
-    {"pickle", fuzz_pickle}, {"torch_zip", fuzz_torch_zip}, {"torch_legacy", fuzz_torch_legacy}, {"gzip", fuzz_gzip},
-    {"zip", fuzz_zip},       {"roundtrip", fuzz_roundtrip}, {"program", fuzz_program},
+    {"pickle", fuzz_pickle},
+    {"torch_zip", fuzz_torch_zip},
+    {"torch_legacy", fuzz_torch_legacy},
+    {"gzip", fuzz_gzip},
+    {"zip", fuzz_zip},
+    {"png", fuzz_png},
+    {"roundtrip", fuzz_roundtrip},
+    {"program", fuzz_program},
 };
 
 /// Null where there is none of that name.
