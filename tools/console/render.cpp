@@ -78,23 +78,31 @@ std::string_view Table::cell(std::size_t index) const {
   return std::string_view(text_).substr(begin, ends_[index] - begin);
 }
 
-void Table::append_row(std::size_t first, std::string& out) const {
+void Table::append_row(std::size_t first, const Colours& colours, std::string& out) const {
+  std::string line;
   for (std::size_t i = 0; i < widths_.size(); ++i) {
     const std::string_view text = cell(first + i);
     const std::size_t width = display_width(text), padding = widths_[i] > width ? widths_[i] - width : 0;
     const bool last = i + 1 == widths_.size();
-    if (last && last_ == Last::right) out.append(padding, ' ');
-    out += text;
-    if (!last) out.append(padding + 2, ' ');
+    if (last && last_ == Last::right) line.append(padding, ' ');
+    line += text;
+    if (!last) line.append(padding + 2, ' ');
   }
+  out += (first == 0 ? colours.bold(line) : line) + "\n";
+}
+
+std::string Table::text(const Colours& colours) const {
+  std::string out;
+  for (std::size_t first = 0; first < ends_.size(); first += widths_.size()) append_row(first, colours, out);
+  return out;
 }
 
 void Table::print(const Colours& colours) const {
   std::string line;
   for (std::size_t first = 0; first < ends_.size(); first += widths_.size()) {
     line.clear();
-    append_row(first, line);
-    tools::print((first == 0 ? colours.bold(line) : line) + "\n");
+    append_row(first, colours, line);
+    tools::print(line);
   }
 }
 

@@ -49,11 +49,13 @@ class Table {
 
   explicit Table(Cells heading, Last last = Last::right);
   void add(Cells cells);
+  /// All of it, a line a row.
+  [[nodiscard]] std::string text(const Colours& colours) const;
   /// To standard output.
   void print(const Colours& colours) const;
 
  private:
-  void append_row(std::size_t first, std::string& out) const;
+  void append_row(std::size_t first, const Colours& colours, std::string& out) const;
   [[nodiscard]] std::string_view cell(std::size_t index) const;
 
   // Of tens of thousands of rows: all cells in one text, row by row.

@@ -63,6 +63,16 @@ struct Predictions {
   std::vector<float> confidence, truth;
 };
 
+/// A sample as one looks at it.
+struct Picture {
+  std::uint64_t index = 0;                ///< in the data set
+  std::vector<std::int32_t> label, read;  ///< [positions]; `read`: -1 where the outputs are not finite
+  float truth = 0;                        ///< see Predictions
+  std::uint32_t width = 0, height = 0;    ///< 0 where the samples are no pictures
+  std::uint32_t channels = 0;             ///< 1 (grey) or 3 (red, green, blue)
+  std::vector<std::uint8_t> pixels;       ///< [height, width, channels]
+};
+
 /// Part `index` of `count`, from 0: samples [n * index / count, n * (index + 1) / count).
 struct Shard {
   std::uint64_t index = 0, count = 1;
@@ -86,6 +96,7 @@ struct Options {
 
   bool predictions = false;  ///< fill Result::predictions
   bool outputs = false;      ///< fill Result::outputs
+  std::uint64_t worst = 0;   ///< fill Result::worst with so many
 };
 
 /// What evaluate() says while it runs. All may be empty. Called from one thread.
@@ -109,7 +120,8 @@ struct Result {
   std::string data_digest;  ///< docs/eval.md: the same whatever container holds the samples
   std::string version;      ///< of ckpt
   std::string arch;
-  std::string device;  ///< "cpu", "cuda:0", "cuda:0,2"
+  std::string device;   ///< "cpu", "cuda:0", "cuda:0,2"
+  std::string machine;  ///< for people: its processor, and the GPUs that ran
   std::uint64_t ranks = 1;
   std::optional<Shard> shard;
   std::uint64_t data_samples = 0;  ///< of the whole data set, of which counts.samples are this part
@@ -121,6 +133,7 @@ struct Result {
   std::vector<std::string> warnings;
   Predictions predictions;     ///< where asked for
   std::vector<float> outputs;  ///< [samples, positions * classes], where asked for
+  std::vector<Picture> worst;  ///< the samples of the lowest truth, lowest first, where asked for
 };
 
 /// Loads the model, runs the test set, counts.

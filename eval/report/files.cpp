@@ -1,0 +1,28 @@
+#include "report/files.h"
+
+#include <memory>
+#include <span>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/error.h"
+#include "ckpt/file_sink.h"
+#include "ckpt/limits.h"
+
+namespace ckpt::eval {
+
+std::string read_text(const std::string& file) {
+  try {
+    const auto bytes = read_all(*open_file(file), limits::evaluation_bytes);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  } catch (Error& error) {
+    throw error.in(file);
+  }
+}
+
+void write_text(const std::string& file, const std::string& text) {
+  const std::unique_ptr<ByteSink> sink = file == "-" ? standard_output() : std::make_unique<FileSink>(file);
+  sink->write(std::as_bytes(std::span(text)));
+  sink->commit();
+}
+
+}  // namespace ckpt::eval

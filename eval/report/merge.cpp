@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <iterator>
+
+#include "ckpt/error.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "console/text.h"
+#include "datasets/dataset.h"
+#include "report/partial.h"
+
+namespace ckpt::eval {
+namespace {
+
+std::uint64_t end_of(const Part& part) { return part.first + part.result.counts.samples; }
+
+/// "samples 0 to 2,499"
+std::string range_text(std::uint64_t first, std::uint64_t end) {
+  if (end - first == 1) return "sample " + tools::count_text(first);
+  return "samples " + tools::count_text(first) + " to " + tools::count_text(end - 1);
+}
+
+std::string names_text(const Part& a, const Part& b) { return a.file + " and " + b.file; }
+
+void check_same(const Part& a, const Part& b) {
+  const auto check = [&](const std::string& what, const std::string& one, const std::string& other) {
+    if (one == other) return;
+    throw tools::usage_error(names_text(a, b) + " are parts of different " + what + ": " + one + " and " + other,
+                             "parts of one result are made from the same model and data, by the same version of ckpt");
+  };
+  const Result &one = a.result, &other = b.result;
+  check("versions of ckpt", one.version, other.version);
+  check("models", one.digest, other.digest);
+  check("architectures", one.arch, other.arch);
+  check("inputs", tools::shape_text(one.signature.input), tools::shape_text(other.signature.input));
+  const auto outputs = [](const Signature& signature) {
+    return std::to_string(signature.positions) + " x " + std::to_string(signature.classes) + " of \"" +
+           signature.alphabet + "\"";
+  };
+  check("outputs", outputs(one.signature), outputs(other.signature));
+  const auto scale = [](const Signature& s) { return std::to_string(s.mean) + ", " + std::to_string(s.std); };
+  check("normalisations", scale(one.signature), scale(other.signature));
+  check("data", tools::count_text(one.data_samples, "sample"), tools::count_text(other.data_samples, "sample"));
+}
+
+/// The command that makes the samples which are missing, where the parts tell.
+std::string missing_hint(const std::vector<Part>& parts, std::uint64_t first) {
+  const Result& any = parts.front().result;
+  const std::uint64_t count = any.shard->count;
+  const std::string command = "ckpt eval " + tools::shell_word(any.model) + " --data " + tools::shell_word(any.data);
+  const bool alike = std::all_of(parts.begin(), parts.end(),
+                                 [&](const Part& part) { return part.result.shard->count == count; });
+  if (!alike) return "make the part that is missing: " + command + " --shard i/N";
+  // The last shard that begins there: those before it are empty.
+  __extension__ using Wide = unsigned __int128;
+  const Wide index = ((Wide{first} + 1) * count - 1) / any.data_samples;
+  return "make the part that is missing: " + command + " --shard " + std::to_string(static_cast<std::uint64_t>(index)) +
+         "/" + std::to_string(count);
+}
+
+/// The parts, in the order of their samples, cover all of them once.
+void check_tiling(const std::vector<Part>& parts) {
+  const auto missing = [&](std::uint64_t first, std::uint64_t end) {
+    return tools::usage_error(range_text(first, end) + " of " + parts.front().result.data + " are in no part",
+                              missing_hint(parts, first));
+  };
+  std::uint64_t done = 0;
+  const Part* last = nullptr;  // that has samples
+  for (const Part& part : parts) {
+    if (part.result.counts.samples == 0) continue;
+    if (part.first < done)
+      throw tools::usage_error(names_text(*last, part) + " both hold " + range_text(part.first, std::min(done, end_of(part))),
+                               "name each part once, and no part that another one covers");
+    if (part.first > done) throw missing(done, part.first);
+    done = end_of(part);
+    last = &part;
+  }
+  const std::uint64_t all = parts.front().result.data_samples;
+  if (done < all) throw missing(done, all);
+}
+
+/// Adds `text` to a list with commas, once.
+void add_name(std::string& list, const std::string& text) {
+  if (text.empty() || (", " + list + ", ").find(", " + text + ", ") != std::string::npos) return;
+  list += (list.empty() ? "" : ", ") + text;
+}
+
+void add_measures(Result& out, const Result& part) {
+  const auto most = [](auto& a, const auto& b) { a = std::max(a, b); };
+  most(out.seconds.start, part.seconds.start);
+  most(out.seconds.read, part.seconds.read);
+  most(out.seconds.upload, part.seconds.upload);
+  most(out.seconds.run, part.seconds.run);
+  most(out.host_peak, part.host_peak);
+  most(out.gpu_peak, part.gpu_peak);
+  add_name(out.device, part.device);
+  if (out.machine != part.machine) out.machine = "several machines";
+  for (const std::string& warning : part.warnings)
+    if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end())
+      out.warnings.push_back(warning);
+}
+
+template <class Number>
+void append(std::vector<Number>& out, std::vector<Number>&& more) {
+  out.insert(out.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Result merge(std::vector<Part> parts) {
+  if (parts.empty()) throw tools::usage_error("there are no parts to join", "ckpt eval-merge part0.json part1.json");
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return a.first != b.first ? a.first < b.first : a.result.counts.samples < b.result.counts.samples;
+  });
+  for (const Part& part : parts) check_same(parts.front(), part);
+  check_tiling(parts);
+  const bool predicted = std::all_of(parts.begin(), parts.end(), [](const Part& part) {
+    return part.result.counts.samples == 0 || !part.result.predictions.labels.empty();
+  });
+  Result out = parts.front().result;
+  out.shard.reset();
+  if (!predicted) out.predictions = {};
+  DataDigest digest = DataDigest::from_text(out.data_digest);
+  for (std::size_t at = 1; at < parts.size(); ++at) {
+    Result& part = parts[at].result;
+    out.counts += part.counts;
+    digest += DataDigest::from_text(part.data_digest);
+    out.ranks += part.ranks;
+    add_measures(out, part);
+    if (!predicted) continue;
+    append(out.predictions.labels, std::move(part.predictions.labels));
+    append(out.predictions.predicted, std::move(part.predictions.predicted));
+    append(out.predictions.confidence, std::move(part.predictions.confidence));
+    append(out.predictions.truth, std::move(part.predictions.truth));
+  }
+  out.data_digest = digest.text();
+  return out;
+}
+
+}  // namespace ckpt::eval

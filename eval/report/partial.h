@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ckpt/eval.h"
+
+/// Results of parts of a data set, joined without the machines that made them knowing each other.
+namespace ckpt::eval {
+
+/// What `ckpt eval --shard i/N` writes: one JSON object, which docs/eval.md describes. Integers are exact.
+[[nodiscard]] std::string partial_text(const Result& result);
+
+struct Part {
+  std::string file;
+  std::uint64_t first = 0;  ///< index of the first of its samples
+  Result result;
+};
+
+/// Throws Error: unsupported (no partial result, or another version's), corrupt (numbers that contradict each other),
+/// limit_exceeded, io.
+[[nodiscard]] Part read_part(const std::string& file);
+[[nodiscard]] Part parse_part(const std::string& text, const std::string& file);
+
+/// The result of the whole data set; the order of the parts does not matter. Phases and memory are those of the slowest
+/// and the largest; predictions are there where every part has them. Throws Error (invalid_argument) where samples are
+/// in no part, or in two, or the parts are of different models, data or versions, with the files' names.
+[[nodiscard]] Result merge(std::vector<Part> parts);
+
+/// The first sample of a shard of `samples`: floor(samples * index / count).
+[[nodiscard]] std::uint64_t shard_begin(std::uint64_t samples, std::uint64_t index, std::uint64_t count);
+
+}  // namespace ckpt::eval
