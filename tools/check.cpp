@@ -8,7 +8,6 @@
 #include "console/render.h"
 #include "console/text.h"
 #include "loading.h"
-#include "prefix_edit.h"
 
 namespace ckpt::tools {
 namespace {
@@ -21,18 +20,6 @@ struct Options {
 
 bool fits(const CheckReport& report, const Options& options) {
   return report.loads() && (report.dtypes.empty() || options.ignore_dtypes);
-}
-
-/// The command after which the keys agree; empty where none is known.
-std::string hint(const CheckReport& report, const std::string& file) {
-  if (!report.fix) return {};
-  const CheckFix& fix = *report.fix;
-  const std::string files = shell_word(file) + " OUT";
-  if (!fix.root.empty()) return "ckpt convert " + files + " --root " + shell_word(fix.root);
-  std::string drops;
-  for (const std::string& glob : fix.drop) drops += " --drop " + shell_word(glob);
-  if (!drops.empty()) return "ckpt convert " + files + drops;
-  return prefix_command(file, fix.strip_prefix, fix.add_prefix);
 }
 
 std::string check_json(const CheckReport& report, const Options& options) {
@@ -61,7 +48,7 @@ std::string check_json(const CheckReport& report, const Options& options) {
     out["dtype_mismatches"].push_back(
         {{"name", valid_utf8(mismatch.name)}, {"dtype", mismatch.dtype}, {"like_dtype", mismatch.like_dtype}});
   out["forgiven"] = names(report.forgiven);
-  const std::string command = hint(report, options.files.front());
+  const std::string command = fix_command(report, options.files.front());
   out["hint"] = command.empty() ? Json() : Json(valid_utf8(command));
   return visible_json(out.dump()) + "\n";
 }
@@ -93,7 +80,7 @@ std::string check_text(const CheckReport& report, const Options& options, bool q
   const std::string other = printable(like) + at(report.like_root);
   if (fits(report, options)) return out + both + " fits " + other + ": " + count_text(report.keys, "key") + "\n";
   out += both + " does not fit " + other + ": " + counts_text(report, options) + "\n";
-  const std::string command = hint(report, file);
+  const std::string command = fix_command(report, file);
   return command.empty() ? out : out + "  hint: " + printable(command) + "\n";
 }
 

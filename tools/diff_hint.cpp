@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "console/text.h"
 #include "diff_report.h"
-#include "prefix_edit.h"
 
 namespace ckpt::tools {
 namespace {

@@ -68,16 +68,6 @@ Checkpoint add_prefixes(Checkpoint checkpoint, const std::vector<std::string>& p
   return checkpoint;
 }
 
-std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add) {
-  const std::string files = shell_word(file) + " OUT";
-  const auto option = [](const std::string& prefix) {
-    return prefix == data_parallel_prefix ? "" : " --prefix " + shell_word(prefix);
-  };
-  if (add.empty()) return "ckpt strip-prefix " + files + option(strip);
-  if (strip.empty()) return "ckpt add-prefix " + files + option(add);
-  return "ckpt convert " + files + " --strip-prefix=" + shell_word(strip) + " --add-prefix=" + shell_word(add);
-}
-
 Runner define_prefix_edit(Arguments& arguments, const std::string& command, PrefixEdit edit, const std::string& help) {
   struct Options {
     WritingOptions writing;

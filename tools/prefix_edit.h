@@ -21,9 +21,6 @@ Checkpoint strip_prefixes(Checkpoint checkpoint, const std::vector<std::string>&
 Checkpoint add_prefixes(Checkpoint checkpoint, const std::vector<std::string>& prefixes, std::vector<std::string>& done,
                         bool quiet);
 
-/// The command that takes one prefix, puts another, or both: for a hint. "OUT" stands for the file to write.
-std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add);
-
 /// strip_prefixes or add_prefixes.
 using PrefixEdit = Checkpoint (*)(Checkpoint checkpoint, const std::vector<std::string>& prefixes,
                                   std::vector<std::string>& done, bool quiet);

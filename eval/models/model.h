@@ -68,4 +68,8 @@ struct ModelRequest {
 [[nodiscard]] std::unique_ptr<Model> load_model(const Checkpoint& checkpoint, const ModelRequest& request,
                                                 std::vector<std::string>& notes);
 
+/// A TorchScript file, gzip-compressed or not, through libtorch's own loader: this runs code that the file holds.
+/// `request.arch` is "torchscript". Throws Error: unsupported (libtorch's words), and what reading throws.
+[[nodiscard]] std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest& request);
+
 }  // namespace ckpt::eval

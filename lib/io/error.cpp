@@ -38,6 +38,11 @@ Error& Error::hint(std::string what) {
   return *this;
 }
 
+Error& Error::detail(std::string line) {
+  details_.push_back(std::move(line));
+  return *this;
+}
+
 Error& Error::on_output() {
   output_ = true;
   return *this;
@@ -50,6 +55,15 @@ void Error::compose() {
   if (!expected_.empty()) message += ", expected " + expected_;
   if (offset_) message += " (at byte " + std::to_string(*offset_) + ")";
   message_ = printable(message);
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=,";
+  if (text.starts_with('-') && text.size() > 1) return shell_word("./" + std::string(text));  // no option
+  if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 void throw_system_error(const std::string& doing, const std::string& file, int errno_value) {

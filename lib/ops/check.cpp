@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
 #include "ops/check_fix.h"
@@ -20,41 +21,6 @@ constexpr std::string_view batches = "num_batches_tracked";
 std::string_view module_of(std::string_view key) { return key.substr(0, key.rfind('.') + 1); }
 
 bool is_extra_state(std::string_view key) { return key.substr(module_of(key).size()) == extra_state; }
-
-/// A state dict with its tensors by key.
-struct Entries {
-  struct Entry {
-    std::string_view key;
-    const Tensor* tensor = nullptr;  ///< null for None and for extra state
-    ValueId value = no_value;
-  };
-
-  Entries(const Checkpoint& checkpoint, const StateDict& dict) : path(dict.path) {
-    std::unordered_map<ValueId, const Tensor*> tensors;
-    for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
-    for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value)) {
-      const auto found = tensors.find(entry.value);
-      places.emplace(checkpoint.values.text(entry.key), all.size());
-      all.push_back({checkpoint.values.text(entry.key), found == tensors.end() ? nullptr : found->second, entry.value});
-    }
-  }
-
-  [[nodiscard]] const Entry* find(std::string_view key) const {
-    const auto found = places.find(key);
-    return found == places.end() ? nullptr : &all[found->second];
-  }
-
-  [[nodiscard]] std::vector<std::string_view> keys() const {
-    std::vector<std::string_view> names;
-    names.reserve(all.size());
-    for (const Entry& entry : all) names.push_back(entry.key);
-    return names;
-  }
-
-  std::string path;
-  std::vector<Entry> all;
-  NameViewMap<std::size_t> places;
-};
 
 std::int64_t version_of(const ValueGraph& values, ValueId module) {
   std::int64_t version = 0;
@@ -81,19 +47,67 @@ std::vector<std::pair<std::string_view, std::int64_t>> module_versions(const Val
   return versions;
 }
 
+/// A state dict, or what a model's would be: its tensors by key.
+struct Entries {
+  struct Entry {
+    std::string_view key;
+    const std::vector<std::int64_t>* shape = nullptr;  ///< null for None and for extra state
+    DType dtype{};
+  };
+
+  Entries(const Checkpoint& checkpoint, const StateDict& dict)
+      : path(dict.path), file(checkpoint.file), modules(module_versions(checkpoint.values, dict.value)) {
+    std::unordered_map<ValueId, const Tensor*> tensors;
+    for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
+    for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value)) {
+      const auto found = tensors.find(entry.value);
+      if (found == tensors.end())
+        add({checkpoint.values.text(entry.key)});
+      else
+        add({checkpoint.values.text(entry.key), &found->second->info.shape, found->second->info.dtype});
+    }
+  }
+
+  explicit Entries(const std::vector<ModelTensor>& model) {
+    for (const ModelTensor& tensor : model) add({tensor.name, &tensor.shape, tensor.dtype});
+  }
+
+  void add(const Entry& entry) {
+    places.emplace(entry.key, all.size());
+    all.push_back(entry);
+  }
+
+  [[nodiscard]] const Entry* find(std::string_view key) const {
+    const auto found = places.find(key);
+    return found == places.end() ? nullptr : &all[found->second];
+  }
+
+  [[nodiscard]] std::vector<std::string_view> keys() const {
+    std::vector<std::string_view> names;
+    names.reserve(all.size());
+    for (const Entry& entry : all) names.push_back(entry.key);
+    return names;
+  }
+
+  std::string path, file;
+  std::vector<std::pair<std::string_view, std::int64_t>> modules;  ///< that `_metadata` names, with their versions
+  std::vector<Entry> all;
+  NameViewMap<std::size_t> places;
+};
+
 /// The modules of a model, in the order in which PyTorch visits them: each before its children. A tree, a step for each
 /// part of a name: the names of all modules would take the square of a long key.
 class Modules {
  public:
-  Modules(const Checkpoint& checkpoint, ValueId dict, const Entries& entries)
-      : most_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()) {
+  explicit Modules(const Entries& entries)
+      : most_(limits::tensor_names + limits::names_a_tensor * entries.all.size()) {
     try {
       // _metadata names modules without parameters, too.
-      for (const auto& [name, version] : module_versions(checkpoint.values, dict))
+      for (const auto& [name, version] : entries.modules)
         if (!name.empty()) add(add_parents(name));
       for (const Entries::Entry& entry : entries.all) add_parents(entry.key);
     } catch (Error& error) {
-      error.in(checkpoint.file);
+      error.in(entries.file);
       throw;
     }
   }
@@ -150,33 +164,18 @@ class Modules {
   std::unordered_map<Part, std::size_t, PartHash> places_;
 };
 
-StateDict state_dict_at(const Checkpoint& checkpoint, const std::string& root) {
-  const std::string path = resolve_root(checkpoint, root);
-  for (StateDict& dict : find_state_dicts(checkpoint))
-    if (dict.path == path) return std::move(dict);
-  throw Error(ErrorCode::invalid_argument,
-              path.empty() ? "the root is no state dict" : "no state dict lies at '" + path + "'")
-      .expected("a mapping of names to tensors")
-      .in(checkpoint.file)
-      .hint("ckpt inspect " + checkpoint.file + " lists the state dicts");
-}
-
 class Checker {
  public:
-  Checker(const Checkpoint& checkpoint, const StateDict& dict, const Checkpoint& like, const StateDict& like_dict)
-      : values_(checkpoint.values),
-        dict_(dict),
-        entries_(checkpoint, dict),
-        wanted_(like, like_dict),
-        modules_(like, like_dict.value, wanted_) {
-    report_.root = dict.path;
-    report_.like_root = like_dict.path;
+  Checker(Entries entries, Entries wanted)
+      : entries_(std::move(entries)), wanted_(std::move(wanted)), modules_(wanted_) {
+    report_.root = entries_.path;
+    report_.like_root = wanted_.path;
   }
 
   CheckReport run() {
-    for (const auto& [name, version] : module_versions(values_, dict_.value)) versions_[name] = version;
+    for (const auto& [name, version] : entries_.modules) versions_[name] = version;
     for (const Entries::Entry& wanted : wanted_.all) {
-      if (wanted.tensor == nullptr && !is_extra_state(wanted.key)) continue;  // None: the model has no such parameter
+      if (wanted.shape == nullptr && !is_extra_state(wanted.key)) continue;  // None: the model has no such parameter
       ++report_.keys;
       const Entries::Entry* const entry = entries_.find(wanted.key);
       if (entry == nullptr)
@@ -206,16 +205,15 @@ class Checker {
   }
 
   void compare(const Entries::Entry& wanted, const Entries::Entry& entry) {
-    const TensorInfo& like = wanted.tensor->info;
     std::string name(wanted.key);
-    if (entry.tensor == nullptr) return report_.sizes.push_back({std::move(name), std::nullopt, like.shape});
-    const TensorInfo& info = entry.tensor->info;
+    if (entry.shape == nullptr) return report_.sizes.push_back({std::move(name), std::nullopt, *wanted.shape});
     // Before 0.4 there were no tensors without dimensions; one of a single element loads into one.
-    const bool scalar = like.shape.empty() && info.shape == std::vector<std::int64_t>{1};
-    if (info.shape != like.shape && !scalar) return report_.sizes.push_back({std::move(name), info.shape, like.shape});
-    if (info.dtype != like.dtype)
+    const bool scalar = wanted.shape->empty() && *entry.shape == std::vector<std::int64_t>{1};
+    if (*entry.shape != *wanted.shape && !scalar)
+      return report_.sizes.push_back({std::move(name), *entry.shape, *wanted.shape});
+    if (entry.dtype != wanted.dtype)
       report_.dtypes.push_back(
-          {std::move(name), std::string(dtype_name(info.dtype)), std::string(dtype_name(like.dtype))});
+          {std::move(name), std::string(dtype_name(entry.dtype)), std::string(dtype_name(wanted.dtype))});
   }
 
   /// Module by module; in each its extra state first, as PyTorch comes to them.
@@ -223,7 +221,7 @@ class Checker {
     std::vector<std::pair<std::size_t, std::string_view>> found;
     for (const Entries::Entry& entry : entries_.all) {
       const Entries::Entry* const wanted = wanted_.find(entry.key);
-      const bool known = wanted != nullptr && (wanted->tensor != nullptr || is_extra_state(entry.key));
+      const bool known = wanted != nullptr && (wanted->shape != nullptr || is_extra_state(entry.key));
       if (!known) found.emplace_back(modules_.owner(entry.key), entry.key);
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) {
@@ -232,8 +230,6 @@ class Checker {
     for (const auto& [owner, key] : found) report_.unexpected.emplace_back(key);
   }
 
-  const ValueGraph& values_;
-  StateDict dict_;
   Entries entries_, wanted_;
   Modules modules_;
   NameViewMap<std::int64_t> versions_;
@@ -267,18 +263,8 @@ std::string torch_size(const std::vector<std::int64_t>& shape) {
   return out + "])";
 }
 
-}  // namespace
-
-CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options) {
-  const StateDict dict = state_dict_at(checkpoint, options.root), like_dict = [&] {
-    try {
-      return state_dict_at(like, options.like_root);
-    } catch (Error& error) {
-      if (error.hint().starts_with("--root ")) error.hint("--like-" + error.hint().substr(2));
-      throw;
-    }
-  }();
-  Checker checker(checkpoint, dict, like, like_dict);
+CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, Entries wanted) {
+  Checker checker(Entries(checkpoint, dict), std::move(wanted));
   CheckReport report = checker.run();
   if (report.missing.empty() && report.unexpected.empty()) return report;
   report.fix = find_fix(checker.entries().keys(), checker.wanted().keys());
@@ -286,6 +272,24 @@ CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const Ch
   if (report.fix && !dict.path.empty())
     for (std::string& glob : report.fix->drop) glob.insert(0, escaped_glob(dict.path) + ".");
   return report;
+}
+
+}  // namespace
+
+CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options) {
+  const StateDict dict = find_state_dict(checkpoint, options.root), like_dict = [&] {
+    try {
+      return find_state_dict(like, options.like_root);
+    } catch (Error& error) {
+      if (error.hint().starts_with("--root ")) error.hint("--like-" + error.hint().substr(2));
+      throw;
+    }
+  }();
+  return check_entries(checkpoint, dict, Entries(like, like_dict));
+}
+
+CheckReport check(const Checkpoint& checkpoint, const std::vector<ModelTensor>& model, std::string_view root) {
+  return check_entries(checkpoint, find_state_dict(checkpoint, root), Entries(model));
 }
 
 std::vector<std::string> load_errors(const CheckReport& report) {

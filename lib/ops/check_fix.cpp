@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ckpt/error.h"
+#include "ckpt/ops.h"
 #include "io/keyed_hash.h"
 #include "ops/renames.h"
 
@@ -84,6 +86,17 @@ std::optional<CheckFix> drop_fix(const Keys& keys, const KeySet& own, const Keys
 }
 
 }  // namespace
+
+std::string fix_command(const CheckReport& report, const std::string& file) {
+  if (!report.fix) return {};
+  const CheckFix& fix = *report.fix;
+  const std::string files = shell_word(file) + " OUT";
+  if (!fix.root.empty()) return "ckpt convert " + files + " --root " + shell_word(fix.root);
+  std::string drops;
+  for (const std::string& glob : fix.drop) drops += " --drop " + shell_word(glob);
+  if (!drops.empty()) return "ckpt convert " + files + drops;
+  return prefix_command(file, fix.strip_prefix, fix.add_prefix);
+}
 
 std::string escaped_glob(std::string_view name) {
   std::string out;

@@ -170,4 +170,14 @@ std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::strin
   return edit(std::move(checkpoint), prefix, rename, add_to_metadata);
 }
 
+std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add) {
+  const std::string files = shell_word(file) + " OUT";
+  const auto option = [](const std::string& prefix) {
+    return prefix == data_parallel_prefix ? "" : " --prefix " + shell_word(prefix);
+  };
+  if (add.empty()) return "ckpt strip-prefix " + files + option(strip);
+  if (strip.empty()) return "ckpt add-prefix " + files + option(add);
+  return "ckpt convert " + files + " --strip-prefix=" + shell_word(strip) + " --add-prefix=" + shell_word(add);
+}
+
 }  // namespace ckpt

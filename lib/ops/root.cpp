@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 
 namespace ckpt {
@@ -52,6 +53,17 @@ std::string resolve_root(const Checkpoint& checkpoint, std::string_view root) {
   }
   if (found.size() != 1) refuse_choice(checkpoint, found);
   return found.front().path;
+}
+
+StateDict find_state_dict(const Checkpoint& checkpoint, std::string_view root) {
+  const std::string path = resolve_root(checkpoint, root);
+  for (StateDict& dict : find_state_dicts(checkpoint))
+    if (dict.path == path) return std::move(dict);
+  throw Error(ErrorCode::invalid_argument,
+              path.empty() ? "the root is no state dict" : "no state dict lies at '" + path + "'")
+      .expected("a mapping of names to tensors")
+      .in(checkpoint.file)
+      .hint("ckpt inspect " + checkpoint.file + " lists the state dicts");
 }
 
 std::optional<std::string_view> name_below(std::string_view root, std::string_view name) {

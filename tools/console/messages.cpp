@@ -63,6 +63,7 @@ int report_failure(const std::function<int()>& work, const std::string& file) {
   } catch (Error& error) {
     if (!file.empty()) error.in(file);
     print_line("ckpt: ", error.what());
+    for (const std::string& line : error.details()) print_line("\t", line);
     if (const std::string hint = hint_for(error); !hint.empty()) print_hint(hint);
     return exit_status(error);
   } catch (const std::bad_alloc&) {

@@ -146,15 +146,6 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
-std::string shell_word(std::string_view text) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=,";
-  if (text.starts_with('-') && text.size() > 1) return shell_word("./" + std::string(text));  // no option
-  if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates) {
   if (word.size() > 64) return std::nullopt;
   std::optional<std::string_view> best;

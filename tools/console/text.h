@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "ckpt/error.h"
+
 /// Text of files, which may hold anything, made fit to be shown: on a terminal, in JSON, in a command to be copied.
 namespace ckpt::tools {
 
@@ -21,9 +23,6 @@ std::string visible_json(std::string_view json);
 
 /// Columns that printable text takes on a terminal.
 std::size_t display_width(std::string_view text);
-
-/// A file's name as it would be typed into a shell.
-std::string shell_word(std::string_view text);
 
 /// The candidate that `word` was most likely meant to be; none where nothing comes close.
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates);

@@ -54,8 +54,22 @@ struct CheckReport {
   [[nodiscard]] bool loads() const { return missing.empty() && unexpected.empty() && sizes.empty(); }
 };
 
+/// A tensor of a model's own state dict.
+struct ModelTensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  DType dtype = DType::float32;
+};
+
 /// Reads no tensor bytes. Throws Error (invalid_argument) where a root holds no state dict.
 CKPT_API CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options = {});
+
+/// The same for a model that is known by what its state_dict() would hold, in its order.
+CKPT_API CheckReport check(const Checkpoint& checkpoint, const std::vector<ModelTensor>& model,
+                           std::string_view root = "auto");
+
+/// The command after which the keys of `file` agree; empty where report.fix is none.
+CKPT_API std::string fix_command(const CheckReport& report, const std::string& file);
 
 /// The lines of the error that load_state_dict would raise, in PyTorch's words and order, after its first line.
 CKPT_API std::vector<std::string> load_errors(const CheckReport& report);

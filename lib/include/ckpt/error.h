@@ -4,6 +4,8 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "ckpt/export.h"
 
@@ -45,6 +47,8 @@ class CKPT_API Error final : public std::exception {
   Error& within(const std::string& part);
   /// What to do about it: the very command where there is one.
   Error& hint(std::string what);
+  /// Adds a line that belongs below the message, such as one of several findings.
+  Error& detail(std::string line);
   /// Marks a failure of the output rather than the input (exit status 6 rather than 3).
   Error& on_output();
 
@@ -53,6 +57,8 @@ class CKPT_API Error final : public std::exception {
   [[nodiscard]] std::optional<std::uint64_t> offset() const { return offset_; }
   [[nodiscard]] const std::string& hint() const { return hint_; }
   [[nodiscard]] bool is_output() const { return output_; }
+  /// Lines to be shown below what(), one by one; not made printable.
+  [[nodiscard]] const std::vector<std::string>& details() const { return details_; }
 
   /// "FILE: found, expected (at byte N)". Valid until the next setter or the end of the object.
   [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
@@ -65,10 +71,14 @@ class CKPT_API Error final : public std::exception {
   std::string expected_;
   std::string file_;
   std::string hint_;
+  std::vector<std::string> details_;
   std::optional<std::uint64_t> offset_;
   bool output_ = false;
   std::string message_;
 };
+
+/// A file's name as it would be typed into a shell: for hints.
+CKPT_API std::string shell_word(std::string_view text);
 
 /// Throws ErrorCode::io with the operating system's words for `errno_value`.
 [[noreturn]] CKPT_API void throw_system_error(const std::string& doing, const std::string& file, int errno_value);

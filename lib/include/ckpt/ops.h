@@ -10,6 +10,7 @@
 #include "ckpt/device.h"
 #include "ckpt/error.h"
 #include "ckpt/export.h"
+#include "ckpt/state_dict.h"
 
 /// Pure operations: each takes a checkpoint by value and returns the edited one. Move in what is no longer needed,
 /// copy what is; storages are shared either way.
@@ -45,6 +46,13 @@ CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
 /// stays and is followed by the wrapped module's own entry.
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
+
+/// The command that takes one prefix, puts another, or both: for a hint. "OUT" stands for the file to write.
+CKPT_API std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add);
+
+/// The state dict at `root`, a path; "auto" finds the one that a user would mean without saying so, as digest() does.
+/// Throws Error (invalid_argument) where none lies there, and where "auto" finds none or cannot choose.
+CKPT_API StateDict find_state_dict(const Checkpoint& checkpoint, std::string_view root = "auto");
 
 /// The value at `root` as the whole object: a path as tensor_names() has them, empty for all of it, or "auto" for the
 /// state dict that digest() finds. What only the rest held goes with it: tensors, storages, globals.

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/dtype.h"
+#include "ckpt/export.h"
 
 namespace ckpt {
 
@@ -21,5 +24,10 @@ struct Storage {
   ByteOrder byte_order = ByteOrder::little;  ///< of `bytes`
   ByteSourcePtr bytes;                       ///< `nbytes` of them
 };
+
+/// Reads all of a storage into `out`, as large as it is, once and forward, and compares the CRC-32 that the container
+/// recorded. Elements come in little-endian order whatever the file's; what is untyped has no order and stays as it is,
+/// as in torch.load. Throws Error: corrupt, truncated, invalid_argument (it has no bytes: a meta storage), io.
+CKPT_API void read_storage(const Storage& storage, std::span<std::byte> out);
 
 }  // namespace ckpt

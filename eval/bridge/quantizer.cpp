@@ -1,0 +1,99 @@
+#include "bridge/quantizer.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "ckpt/error.h"
+
+namespace ckpt::eval {
+namespace {
+
+constexpr std::string_view wanted = "torch's per_tensor_affine or per_channel_affine and its numbers";
+
+[[noreturn]] void refuse() {
+  throw Error(ErrorCode::unsupported, "the way it is quantised is unknown").expected(std::string(wanted));
+}
+
+using Values = std::span<const ValueId>;
+
+class Reader {
+ public:
+  explicit Reader(const Checkpoint& checkpoint) : checkpoint_(checkpoint), values_(checkpoint.values) {}
+
+  /// The arguments of the call of torch._utils._rebuild_qtensor that makes `tensor`, wrappers around it taken off.
+  Values rebuild_arguments(ValueId tensor) const {
+    constexpr int most_wrappers = 8;
+    for (int i = 0; i < most_wrappers; ++i) {
+      if (values_.kind(tensor) != ValueKind::object) refuse();
+      const Values call = values_.items(tensor);
+      Values arguments = tuple(call, 1);
+      std::string_view name = global(call, 0);
+      if (name == "_rebuild_from_type_v2") {
+        name = global(arguments, 0);
+        arguments = tuple(arguments, 2);
+      }
+      if (name == "_rebuild_qtensor") return arguments;
+      if (arguments.empty()) refuse();
+      tensor = arguments[0];
+    }
+    refuse();
+  }
+
+  Values tuple(Values values, std::size_t at) const {
+    if (at >= values.size() || values_.kind(values[at]) != ValueKind::tuple) refuse();
+    return values_.items(values[at]);
+  }
+
+  std::string_view global(Values values, std::size_t at) const {
+    if (at >= values.size() || values_.kind(values[at]) != ValueKind::global) refuse();
+    return values_.name(values[at]);
+  }
+
+  double real(ValueId value) const {
+    if (values_.kind(value) == ValueKind::real) return values_.real(value);
+    return static_cast<double>(integer(value));
+  }
+
+  std::int64_t integer(ValueId value) const {
+    if (values_.kind(value) != ValueKind::integer) refuse();
+    return values_.integer(value);
+  }
+
+  ChannelNumbers numbers(ValueId value) const {
+    if (values_.kind(value) != ValueKind::list) {
+      for (const Tensor& tensor : checkpoint_.tensors)
+        if (tensor.value == value) return &tensor;
+      refuse();
+    }
+    std::vector<double> list;
+    values_.each_operand(value, [&](ValueId item) { list.push_back(real(item)); });
+    return list;
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+  const ValueGraph& values_;
+};
+
+}  // namespace
+
+Quantizer quantizer_of(const Checkpoint& checkpoint, const Tensor& tensor) {
+  const Reader reader(checkpoint);
+  const Values arguments = reader.tuple(reader.rebuild_arguments(tensor.value), 4);
+  const std::string_view scheme = reader.global(arguments, 0);
+  Quantizer quantizer;
+  if (scheme == "per_tensor_affine" && arguments.size() == 3) {
+    quantizer.scale = reader.real(arguments[1]);
+    quantizer.zero_point = reader.integer(arguments[2]);
+  } else if (scheme.starts_with("per_channel_affine") && arguments.size() == 4) {
+    quantizer.per_channel = true;
+    quantizer.scales = reader.numbers(arguments[1]);
+    quantizer.zero_points = reader.numbers(arguments[2]);
+    quantizer.axis = reader.integer(arguments[3]);
+  } else {
+    refuse();
+  }
+  return quantizer;
+}
+
+}  // namespace ckpt::eval

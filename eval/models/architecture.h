@@ -1,0 +1,40 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ckpt/check.h"
+#include "models/model.h"
+
+namespace ckpt::eval {
+
+/// A state dict's tensors by name: float32, contiguous, in host memory.
+using Weights = std::unordered_map<std::string, at::Tensor>;
+
+/// A reference model. Adding one is a file and a line in architectures.cpp.
+struct Architecture {
+  std::string_view name;        ///< "captcha-resnet"
+  std::string_view class_name;  ///< of the model in Python, for PyTorch's messages
+  /// What the model's own state_dict() would hold, in its order. Where sizes and depth are free they are those of
+  /// `found`. Throws Error (unsupported) where no model of this kind has anything like it, saying why.
+  std::vector<ModelTensor> (*tensors)(const std::vector<ModelTensor>& found);
+  /// `weights` hold what `tensors` gave.
+  std::unique_ptr<Model> (*make)(const std::vector<ModelTensor>& tensors, const Weights& weights,
+                                 const ModelRequest& request);
+};
+
+/// In the order in which they are tried: exact names before any chain of Linear layers.
+std::span<const Architecture> architectures();
+/// The architecture of that name. Throws Error (invalid_argument) with the names there are.
+const Architecture& find_architecture(std::string_view name);
+/// "fnn, captcha-resnet, …".
+std::string architecture_names();
+
+extern const Architecture fnn, captcha_resnet, foonet, net, mlp;
+
+}  // namespace ckpt::eval

@@ -1,0 +1,107 @@
+// A ResNet-18 without max-pool for captchas of four characters: which tensors it has, and how they become weights.
+#include "bridge/torch_errors.h"
+#include "models/architecture.h"
+#include "models/captcha_resnet.h"
+#include "models/captcha_resnet_aten.h"
+#include "models/chain.h"
+
+namespace ckpt::eval {
+namespace {
+
+using Convolution = CaptchaResNetWeights::Convolution;
+using Block = CaptchaResNetWeights::Block;
+
+constexpr std::int64_t widths[] = {64, 128, 256, 512};
+constexpr int blocks_a_layer = 2;
+constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
+constexpr std::int64_t positions = 4;
+constexpr double norm_epsilon = 1e-5;
+
+/// A place in the network where a block stands.
+struct BlockPlace {
+  std::string name;  ///< "layer2.0"
+  std::int64_t in, out, stride;
+  [[nodiscard]] bool has_identity() const { return stride != 1 || in != out; }
+};
+
+std::vector<BlockPlace> block_places() {
+  std::vector<BlockPlace> places;
+  std::int64_t in = widths[0];
+  for (std::size_t layer = 0; layer < std::size(widths); ++layer)
+    for (int block = 0; block < blocks_a_layer; ++block) {
+      const std::int64_t stride = layer > 0 && block == 0 ? 2 : 1;
+      places.push_back({"layer" + std::to_string(layer + 1) + "." + std::to_string(block), in, widths[layer], stride});
+      in = widths[layer];
+    }
+  return places;
+}
+
+/// Sequential(Conv2d(bias=False), BatchNorm2d).
+void add_convolution(std::vector<ModelTensor>& all, const std::string& name, std::int64_t in, std::int64_t out,
+                     std::int64_t size) {
+  all.push_back({name + ".0.weight", {out, in, size, size}});
+  for (const char* part : {"weight", "bias", "running_mean", "running_var"})
+    all.push_back({name + ".1." + part, {out}});
+  all.push_back({name + ".1.num_batches_tracked", {}, DType::int64});
+}
+
+std::vector<ModelTensor> tensors(const std::vector<ModelTensor>&) {
+  std::vector<ModelTensor> all;
+  add_convolution(all, "conv1", 3, widths[0], 3);
+  for (const BlockPlace& place : block_places()) {
+    add_convolution(all, place.name + ".conv1", place.in, place.out, 3);
+    add_convolution(all, place.name + ".conv2", place.out, place.out, 3);
+    if (place.has_identity()) add_convolution(all, place.name + ".identity", place.in, place.out, 1);
+  }
+  add_linear(all, "fc_model", widths[3], positions * static_cast<std::int64_t>(alphabet.size()));
+  return all;
+}
+
+/// Folds in double precision: y = (x * w - mean) * scale + bias is x * (w * scale) + (bias - mean * scale).
+Convolution folded(const Weights& weights, const std::string& name, std::int64_t stride) {
+  const auto wide = [&](const char* part) { return weights.at(name + part).to(at::kDouble); };
+  const at::Tensor scale = wide(".1.weight").mul(wide(".1.running_var").add(norm_epsilon).rsqrt());
+  return {wide(".0.weight").mul(scale.view({-1, 1, 1, 1})), wide(".1.bias").sub(wide(".1.running_mean").mul(scale)),
+          stride};
+}
+
+class CaptchaResNet final : public Model {
+ public:
+  explicit CaptchaResNet(const Weights& weights) : arch_(captcha_resnet.name) {
+    weights_.stem = folded(weights, "conv1", 1);
+    for (const BlockPlace& place : block_places()) {
+      Block block{folded(weights, place.name + ".conv1", place.stride), folded(weights, place.name + ".conv2", 1), {}};
+      if (place.has_identity()) block.identity = folded(weights, place.name + ".identity", place.stride);
+      weights_.blocks.push_back(std::move(block));
+    }
+    const Chain::Linear fc = linear_of(weights, "fc_model");
+    weights_.fc_weight = fc.weight.to(at::kDouble);
+    weights_.fc_bias = fc.bias.to(at::kDouble);
+    signature_.input = {3, 56, 24};
+    signature_.positions = positions;
+    signature_.classes = static_cast<std::int64_t>(alphabet.size());
+    signature_.alphabet = alphabet;
+  }
+
+  [[nodiscard]] const std::string& arch() const override { return arch_; }
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+
+  [[nodiscard]] std::unique_ptr<Network> prepare(at::Device device, Precision precision) const override {
+    return captcha_resnet_aten(weights_, device, precision);
+  }
+
+ private:
+  std::string arch_;
+  Signature signature_;
+  CaptchaResNetWeights weights_;
+};
+
+std::unique_ptr<Model> make(const std::vector<ModelTensor>&, const Weights& weights, const ModelRequest&) {
+  return with_torch("folding batch norms", [&] { return std::make_unique<CaptchaResNet>(weights); });
+}
+
+}  // namespace
+
+const Architecture captcha_resnet{"captcha-resnet", "CaptchaResNet", tensors, make};
+
+}  // namespace ckpt::eval

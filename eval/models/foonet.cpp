@@ -1,0 +1,38 @@
+// Linear layers without biases, linears.0, linears.1 …, a ReLU after every one. Width and depth are the file's.
+#include <algorithm>
+
+#include "ckpt/error.h"
+#include "models/chain.h"
+
+namespace ckpt::eval {
+namespace {
+
+std::string layer_name(std::size_t index) { return "linears." + std::to_string(index); }
+
+std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
+  std::vector<ModelTensor> all;
+  for (std::size_t i = 0;; ++i) {
+    const auto layer = std::find_if(found.begin(), found.end(),
+                                    [&](const ModelTensor& t) { return t.name == layer_name(i) + ".weight"; });
+    if (layer == found.end() || layer->shape.size() != 2) break;
+    // What one layer gives, the next one takes.
+    add_linear(all, layer_name(i), all.empty() ? layer->shape[1] : all.back().shape[0], layer->shape[0], false);
+  }
+  if (all.empty()) throw Error(ErrorCode::unsupported, "there is no matrix linears.0.weight");
+  return all;
+}
+
+std::unique_ptr<Model> make(const std::vector<ModelTensor>& tensors, const Weights& weights, const ModelRequest&) {
+  Chain chain;
+  chain.arch = foonet.name;
+  for (std::size_t i = 0; i < tensors.size(); ++i) chain.layers.push_back(linear_of(weights, layer_name(i)));
+  chain.signature = chain_signature(chain.layers);
+  chain.activated_output = true;
+  return make_chain(std::move(chain));
+}
+
+}  // namespace
+
+const Architecture foonet{"foonet", "FooNet", tensors, make};
+
+}  // namespace ckpt::eval

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ckpt/error.h"
+#include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
+#include "ckpt/torch.h"
+#include "models/architecture.h"
+#include "models/recognise.h"
+
+namespace ckpt::eval {
+namespace {
+
+std::string count_text(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+bool has_wrapped_keys(const Checkpoint& checkpoint, const std::string& root) {
+  const auto tensors = listed_tensors(checkpoint, root);
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const ModelTensor& tensor) { return tensor.name.starts_with(data_parallel_prefix); });
+}
+
+std::set<std::string> cuda_tags(const Checkpoint& checkpoint) {
+  std::set<std::string> tags;
+  for (const Storage& storage : checkpoint.storages)
+    if (storage.location.starts_with("cuda")) tags.insert(storage.location);
+  return tags;
+}
+
+/// As torch.load and load_state_dict begin: no tag is changed, no key.
+void refuse_cuda_tags(const Checkpoint& checkpoint) {
+  if (cuda_tags(checkpoint).empty()) return;
+  // torch/serialization.py, _validate_device
+  throw Error(ErrorCode::unsupported,
+              "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+              "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+              "storages to the CPU.")
+      .hint("ckpt convert " + shell_word(checkpoint.file) + " OUT --to cpu");
+}
+
+void note_cuda_tags(const Checkpoint& checkpoint, std::vector<std::string>& notes) {
+  const std::set<std::string> tags = cuda_tags(checkpoint);
+  if (tags.empty()) return;
+  std::string list;
+  for (const std::string& tag : tags) list += (list.empty() ? "" : ", ") + tag;
+  notes.push_back("its tensors are tagged " + list + ", and there is no CUDA here: they were read to the CPU (ckpt convert " +
+                  shell_word(checkpoint.file) + " OUT --to cpu makes that permanent)");
+}
+
+/// Throws where the state dict is not the one that the model would take.
+void check_fit(const Checkpoint& checkpoint, const std::string& root, const Architecture& architecture,
+               const std::vector<ModelTensor>& tensors) {
+  const CheckReport report = check(checkpoint, tensors, root);
+  if (report.loads()) return;
+  Error error(ErrorCode::unsupported,
+              "Error(s) in loading state_dict for " + std::string(architecture.class_name) + ":");
+  for (std::string& line : load_errors(report)) error.detail(std::move(line));
+  const std::string command = fix_command(report, checkpoint.file);
+  throw error.hint(command.empty() ? "ckpt inspect " + shell_word(checkpoint.file) +
+                                         " shows its keys and shapes; --arch NAME names another model"
+                                   : command);
+}
+
+Weights read_weights(const Checkpoint& checkpoint, const std::string& root, const std::vector<ModelTensor>& tensors,
+                     std::vector<std::string>& notes) {
+  std::map<std::string_view, const ModelTensor*> floats;
+  for (const ModelTensor& tensor : tensors)
+    if (tensor.dtype == DType::float32) floats.emplace(tensor.name, &tensor);  // the rest counts batches
+  Weights weights;
+  std::map<std::string, std::size_t> converted;
+  const auto read = to_torch(checkpoint, root, [&](std::string_view name) { return floats.contains(name); });
+  for (const auto& [name, tensor] : read) {
+    try {
+      if (tensor.layout() != at::kStrided)
+        throw Error(ErrorCode::unsupported, "it is sparse").expected("a dense tensor");
+      if (tensor.scalar_type() != at::kFloat) ++converted[c10::toString(tensor.scalar_type())];
+      // A single element loads into a tensor without dimensions.
+      weights.emplace(name, widened(tensor).contiguous().view(floats.at(name)->shape));
+    } catch (Error& error) {
+      error.within("tensor '" + name + "'");
+      throw;
+    }
+  }
+  for (const auto& [type, count] : converted)
+    notes.push_back(count_text(count, type + " tensor") + (count == 1 ? " was" : " were") + " converted to float32");
+  for (std::string& warning : finish_reading(checkpoint)) notes.push_back(std::move(warning));
+  return weights;
+}
+
+std::unique_ptr<Model> load(const Checkpoint& checkpoint, const ModelRequest& request,
+                            std::vector<std::string>& notes) {
+  const std::string root = request.root.value_or("auto");
+  (void)find_state_dict(checkpoint, root);  // before anything is said of its contents
+  if (!request.has_cuda && request.strict)
+    refuse_cuda_tags(checkpoint);
+  else if (!request.has_cuda)
+    note_cuda_tags(checkpoint, notes);
+
+  const bool wrapped = has_wrapped_keys(checkpoint, root);
+  const Checkpoint bare = wrapped ? strip_prefix(checkpoint).first : checkpoint;
+  const Architecture& architecture = request.arch == "auto" ? recognise(bare, root) : find_architecture(request.arch);
+  const std::vector<ModelTensor> tensors = architecture.tensors(listed_tensors(bare, root));
+  check_fit(request.strict ? checkpoint : bare, root, architecture, tensors);
+  if (wrapped)
+    notes.push_back("its keys begin with \"module.\", as DataParallel saves them, which was left out (" +
+                    prefix_command(checkpoint.file, std::string(data_parallel_prefix), {}) + " makes that permanent)");
+  return architecture.make(tensors, read_weights(bare, root, tensors, notes), request);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> load_model(const Checkpoint& checkpoint, const ModelRequest& request,
+                                  std::vector<std::string>& notes) {
+  try {
+    if (request.arch == "torchscript") return load_torchscript(checkpoint.source, request);
+    if (checkpoint.format == "torchscript" && request.arch == "auto")
+      throw Error(ErrorCode::unsupported, "this is a TorchScript file, which holds a model's code beside its weights")
+          .hint("--arch torchscript runs it");
+    return load(checkpoint, request, notes);
+  } catch (Error& error) {
+    error.in(checkpoint.file);
+    throw;
+  }
+}
+
+}  // namespace ckpt::eval

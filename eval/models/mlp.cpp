@@ -1,0 +1,58 @@
+// Any chain of Linear layers: names, sizes and order are the state dict's.
+#include <algorithm>
+#include <string_view>
+
+#include "ckpt/error.h"
+#include "models/chain.h"
+#include "models/layer_order.h"
+
+namespace ckpt::eval {
+namespace {
+
+/// "fc1" of "fc1.weight", "" of "weight"; none for other keys.
+std::optional<std::string> layer_of(std::string_view key, std::string_view part) {
+  if (key == part) return std::string();
+  if (key.size() <= part.size() || !key.ends_with(part) || key[key.size() - part.size() - 1] != '.')
+    return std::nullopt;
+  return std::string(key.substr(0, key.size() - part.size() - 1));
+}
+
+std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
+  std::vector<LayerSize> layers;
+  for (const auto& [name, shape, dtype] : found)
+    if (const auto layer = layer_of(name, "weight"); layer && shape.size() == 2)
+      layers.push_back({*layer, shape[1], shape[0]});
+  if (layers.empty()) throw Error(ErrorCode::unsupported, "no key names the matrix of a Linear layer");
+  std::string sizes;
+  for (const LayerSize& layer : layers)
+    sizes += (sizes.empty() ? "" : ", ") + layer.name + " " + std::to_string(layer.in) + " to " +
+             std::to_string(layer.out);
+  const auto order = in_order(std::move(layers));
+  if (!order) throw Error(ErrorCode::unsupported, "its Linear layers form no chain: " + sizes);
+  std::vector<ModelTensor> all;
+  for (const auto& [layer, in, out] : *order) {
+    const bool bias = std::any_of(found.begin(), found.end(), [&, &name = layer](const ModelTensor& tensor) {
+      return layer_of(tensor.name, "bias") == name;
+    });
+    add_linear(all, layer, in, out, bias);
+  }
+  return all;
+}
+
+std::unique_ptr<Model> make(const std::vector<ModelTensor>& tensors, const Weights& weights,
+                            const ModelRequest& request) {
+  Chain chain;
+  chain.arch = mlp.name;
+  for (const ModelTensor& tensor : tensors)
+    if (const auto layer = layer_of(tensor.name, "weight")) chain.layers.push_back(linear_of(weights, *layer));
+  chain.signature = chain_signature(chain.layers);
+  chain.activation = request.activation;
+  if (request.normalize) std::tie(chain.signature.mean, chain.signature.std) = *request.normalize;
+  return make_chain(std::move(chain));
+}
+
+}  // namespace
+
+const Architecture mlp{"mlp", "MLP", tensors, make};
+
+}  // namespace ckpt::eval

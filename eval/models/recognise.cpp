@@ -1,0 +1,81 @@
+#include "models/recognise.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "ckpt/error.h"
+#include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
+
+namespace ckpt::eval {
+namespace {
+
+/// How near a state dict comes to an architecture: fixable by an edit of keys, then the fewest faults.
+struct Candidate {
+  const Architecture* architecture;
+  CheckReport report;
+
+  [[nodiscard]] std::size_t faults() const {
+    return report.missing.size() + report.unexpected.size() + report.sizes.size();
+  }
+  [[nodiscard]] bool nearer_than(const Candidate& other) const {
+    return std::pair(!report.fix, faults()) < std::pair(!other.report.fix, other.faults());
+  }
+  /// Whether it has any key in common with the state dict.
+  [[nodiscard]] bool is_near() const { return report.fix || report.missing.size() < report.keys; }
+};
+
+Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>& closest, const std::string& why) {
+  Error error(ErrorCode::unsupported, "no architecture has the keys and shapes of this state dict");
+  error.expected("one of " + architecture_names()).in(checkpoint.file);
+  if (!closest) {
+    if (!why.empty()) error.detail("It is no mlp: " + why + ".");
+    error.hint("ckpt inspect " + shell_word(checkpoint.file) + " shows its keys; a model of your own: torch.jit.script(" +
+               "model).save(\"model.pt\") in Python, then ckpt eval model.pt --arch torchscript");
+    return error;
+  }
+  const Architecture& architecture = *closest->architecture;
+  error.detail("Closest is " + std::string(architecture.name) + ". Error(s) in loading state_dict for " +
+               std::string(architecture.class_name) + ":");
+  for (std::string& line : load_errors(closest->report)) error.detail(std::move(line));
+  const std::string command = fix_command(closest->report, checkpoint.file);
+  error.hint(command.empty() ? "--arch NAME, where you know which it is, or --root PATH, where the weights lie elsewhere"
+                             : command);
+  return error;
+}
+
+}  // namespace
+
+std::vector<ModelTensor> listed_tensors(const Checkpoint& checkpoint, const std::string& root) {
+  std::unordered_map<ValueId, const Tensor*> tensors;
+  for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
+  std::vector<ModelTensor> listed;
+  const StateDict dict = find_state_dict(checkpoint, root);
+  for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value)) {
+    const auto found = tensors.find(entry.value);
+    if (found == tensors.end()) continue;
+    const TensorInfo& info = found->second->info;
+    listed.push_back({std::string(checkpoint.values.text(entry.key)), info.shape, info.dtype});
+  }
+  return listed;
+}
+
+const Architecture& recognise(const Checkpoint& checkpoint, const std::string& root) {
+  const std::vector<ModelTensor> found = listed_tensors(checkpoint, root);
+  std::optional<Candidate> closest;
+  std::string why;
+  for (const Architecture& architecture : architectures()) {
+    try {
+      Candidate candidate{&architecture, check(checkpoint, architecture.tensors(found), root)};
+      if (candidate.report.loads()) return architecture;
+      if (candidate.is_near() && (!closest || candidate.nearer_than(*closest))) closest = std::move(candidate);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      why = error.what();  // the last one asked is the most general
+    }
+  }
+  throw unrecognised(checkpoint, closest, why);
+}
+
+}  // namespace ckpt::eval

@@ -1,0 +1,123 @@
+// Any TorchScript file through libtorch's own loader, which runs what is in it.
+#include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
+#include <caffe2/serialize/read_adapter_interface.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include "bridge/torch_errors.h"
+#include "ckpt/error.h"
+#include "ckpt/gzip.h"
+#include "ckpt/limits.h"
+#include "models/model.h"
+#include "models/precision.h"
+
+namespace ckpt::eval {
+namespace {
+
+/// The two data sets of captchas have four characters of 36.
+constexpr std::int64_t captcha_positions = 4, captcha_outputs = 144;
+constexpr std::string_view captcha_alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+class SourceAdapter final : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit SourceAdapter(ByteSourcePtr source) : source_(std::move(source)), size_(source_->size()) {}
+
+  [[nodiscard]] std::size_t size() const override { return size_; }
+  std::size_t read(std::uint64_t at, void* out, std::size_t count, const char*) const override {
+    return source_->read_at(at, {static_cast<std::byte*>(out), count});
+  }
+
+ private:
+  ByteSourcePtr source_;
+  std::size_t size_;
+};
+
+/// The module's forward is const to us: it has been put to eval mode, and runs under InferenceMode.
+at::Tensor forward(const torch::jit::Module& module, const at::Tensor& inputs) {
+  torch::jit::Module callee = module;  // a handle
+  const c10::IValue output = callee.forward({inputs});
+  if (!output.isTensor())
+    throw Error(ErrorCode::unsupported, "the TorchScript model returns a " + output.tagKind()).expected("one tensor");
+  return output.toTensor();
+}
+
+class ScriptNetwork final : public Network {
+ public:
+  ScriptNetwork(torch::jit::Module module, at::ScalarType type) : module_(std::move(module)), type_(type) {}
+
+  [[nodiscard]] at::Tensor logits(const at::Tensor& inputs) const override {
+    return forward(module_, inputs.to(type_)).to(at::kFloat).flatten(1);
+  }
+
+ private:
+  torch::jit::Module module_;
+  at::ScalarType type_;
+};
+
+class ScriptModel final : public Model {
+ public:
+  ScriptModel(torch::jit::Module module, const ModelRequest& request) : module_(std::move(module)) {
+    module_.eval();
+    if (request.normalize) std::tie(signature_.mean, signature_.std) = *request.normalize;
+  }
+
+  [[nodiscard]] const std::string& arch() const override { return arch_; }
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+
+  void bind(const std::vector<std::int64_t>& input_shape, const std::vector<std::int64_t>& target_shape) override {
+    const c10::InferenceMode inference;
+    std::vector<std::int64_t> shape = input_shape;
+    shape.insert(shape.begin(), 1);
+    const at::Tensor output = with_torch("the TorchScript model was given zeros of the data's shape",
+                                         [&] { return forward(module_, at::zeros(shape, at::kFloat)); });
+    if (output.dim() < 2 || output.dim() > 3 || output.size(0) != 1)
+      throw Error(ErrorCode::unsupported, "the TorchScript model makes one sample a tensor of " +
+                                              std::to_string(output.dim()) + " dimensions")
+          .expected("[1, classes] or [1, positions, classes]");
+    const std::int64_t outputs = output.numel();
+    std::int64_t targets = 1;
+    for (const std::int64_t size : target_shape) targets *= size;
+    if (output.dim() == 3)
+      signature_.positions = output.size(1);
+    else if (outputs == captcha_outputs && (targets == captcha_positions || targets == captcha_outputs))
+      signature_.positions = captcha_positions;
+    else if (targets > 1 && targets < outputs && outputs % targets == 0)
+      signature_.positions = targets;
+    signature_.input = input_shape;
+    signature_.classes = outputs / signature_.positions;
+    const bool captcha = signature_.classes == static_cast<std::int64_t>(captcha_alphabet.size());
+    if (captcha && signature_.positions == captcha_positions) signature_.alphabet = captcha_alphabet;
+  }
+
+  [[nodiscard]] std::unique_ptr<Network> prepare(at::Device device, Precision precision) const override {
+    const at::TensorOptions options = compute_options(device, precision);
+    const at::ScalarType type = options.dtype().toScalarType();
+    torch::jit::Module module = module_.deepcopy();
+    module.to(device, type);
+    return std::make_unique<ScriptNetwork>(std::move(module), type);
+  }
+
+ private:
+  std::string arch_ = "torchscript";
+  Signature signature_;
+  torch::jit::Module module_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest& request) {
+  const std::string file = source->name();
+  try {
+    for (int layer = 0; layer < limits::gzip_depth && is_gzip(*source); ++layer) source = gunzip(std::move(source));
+    return with_torch("libtorch's TorchScript loader", [&] {
+      auto adapter = std::make_shared<SourceAdapter>(std::move(source));
+      return std::make_unique<ScriptModel>(torch::jit::load(std::move(adapter), at::kCPU), request);
+    });
+  } catch (Error& error) {
+    error.in(file);
+    throw;
+  }
+}
+
+}  // namespace ckpt::eval
