@@ -78,4 +78,14 @@ constexpr std::uint64_t diff_step_cap(std::uint64_t values) { return diff_steps 
 inline constexpr std::uint64_t expansion_ratio = 64;
 inline constexpr std::uint64_t expansion_floor = gib;
 
+/// Pixels of a picture that is evaluated, and of a side of it (captchas have some thousand pixels, scans some million).
+inline constexpr std::uint64_t picture_pixels = 16 * mib;
+inline constexpr std::uint64_t picture_side = 64 * kib;
+/// Bytes of its file: more than a picture of that size has in colours that compress badly.
+inline constexpr std::uint64_t picture_bytes = 64 * mib;
+
+/// Numbers of one sample of a test set (a picture, a clip), and labels of one of its files, which are held in memory.
+inline constexpr std::uint64_t sample_elements = 256 * mib;
+inline constexpr std::uint64_t dataset_labels = 64 * mib;
+
 }  // namespace ckpt::limits
