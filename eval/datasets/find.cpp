@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <span>
+#include <functional>
 #include <string_view>
 
 #include "ckpt/byte_source.h"
@@ -58,24 +58,30 @@ Found batches_in(const Place& place) {
   return FoundData{FoundData::Kind::tensors, files.size() == 1 ? files.front() : place.folder, files};
 }
 
-Found tensors_named(const Place& place, std::string_view begin, std::initializer_list<std::string_view> ends) {
+std::vector<std::string> files_in(const Place& place, const std::function<bool(const std::string&)>& fits) {
   std::vector<std::string> files;
-  for (const std::string& name : names_in(place.folder)) {
-    const auto fits = [&](std::string_view end) { return name.ends_with(end); };
-    if (name.starts_with(begin) && std::any_of(ends.begin(), ends.end(), fits))
-      files.push_back((fs::path(place.folder) / name).string());
-  }
-  if (files.size() > 1 && begin.empty()) return std::nullopt;  // which of them, nobody has said
-  if (files.empty()) return std::nullopt;
-  return FoundData{FoundData::Kind::tensors, files.front(), {files.front()}};
+  for (const std::string& name : names_in(place.folder))
+    if (fits(name)) files.push_back((fs::path(place.folder) / name).string());
+  return files;
 }
 
 Found digits_in(const Place& place) {
   if (place.request.split != "testing") return std::nullopt;
-  return tensors_named(place, "digits_test", {".pt", ".pt.gz"});
+  const auto files = files_in(place, [](const std::string& name) {
+    return name.starts_with("digits_test") && (name.ends_with(".pt") || name.ends_with(".pt.gz"));
+  });
+  if (files.empty()) return std::nullopt;
+  return FoundData{FoundData::Kind::tensors, files.front(), {files.front()}};
 }
 
-Found npz_in(const Place& place) { return tensors_named(place, "", {".npz"}); }
+/// The only one there; where nobody named the folder, the only one whose name says that it is for tests.
+Found npz_in(const Place& place) {
+  const auto files = files_in(place, [&](const std::string& name) {
+    return name.ends_with(".npz") && (place.named || name.find("test") != std::string::npos || name == "mnist.npz");
+  });
+  if (files.size() != 1) return std::nullopt;
+  return FoundData{FoundData::Kind::tensors, files.front(), files};
+}
 
 /// A folder that the user named is searched to the bottom, others only where pictures with labels lie in them.
 Found pictures_in(const Place& place) {
@@ -117,6 +123,10 @@ Found data_in(const Place& place) {
 
 FoundData named_file(const std::string& path) {
   constexpr std::array<std::byte, 4> png{std::byte{0x89}, std::byte{'P'}, std::byte{'N'}, std::byte{'G'}};
+  std::error_code ignored;
+  if (path == "-" || fs::is_fifo(path, ignored) || fs::is_character_file(path, ignored)) {
+    throw Error(ErrorCode::unsupported, "a stream in the place of a test set").in(path).expected("a file or a folder");
+  }
   auto bytes = open_file(path);
   if (is_gzip(*bytes)) bytes = gunzip(bytes);
   std::array<std::byte, png.size()> begin{};
@@ -143,13 +153,16 @@ FoundData find_data(const DataRequest& request) {
   if (const char* const variable = std::getenv("CKPT_DATA"); variable != nullptr && *variable != '\0')
     return named_data(variable, request);
   const fs::path parent = fs::path(request.model).parent_path();
-  const std::string beside = parent.empty() ? "." : parent.string();
-  for (const std::string& folder : {beside, (fs::path(beside) / "data").string(), std::string("data")})
+  const fs::path beside = parent.empty() ? "." : parent;
+  std::string looked_at = "$CKPT_DATA (not set)";
+  for (const std::string& folder : {beside.string(), (beside / "data").string(), std::string("./data")}) {
+    if (folder == "./data" && looked_at.ends_with(", ./data")) continue;
     if (is_folder(folder))
       if (auto found = data_in({folder, request, false})) return *found;
-  throw Error(ErrorCode::invalid_argument, "no test set for " + (request.arch.empty() ? "the model" : request.arch) +
-                                               " in $CKPT_DATA (not set), beside the model (" + beside +
-                                               "), or below " + (fs::path(beside) / "data").string() + " or data")
+    looked_at += ", " + folder;
+  }
+  throw Error(ErrorCode::invalid_argument, "no test set for " + (request.arch.empty() ? "the model" : request.arch))
+      .expected("one in " + looked_at)
       .hint("ckpt eval " + request.model + " --data PATH");
 }
 
