@@ -18,6 +18,13 @@ Counts& Counts::operator+=(const Counts& other) {
   return *this;
 }
 
+std::uint64_t Shard::begin(std::uint64_t samples) const {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(Wide{samples} * index / count);
+}
+
+std::uint64_t Shard::end(std::uint64_t samples) const { return Shard{index + 1, count}.begin(samples); }
+
 std::string Signature::class_name(std::int64_t index) const {
   if (index < 0) return "?";
   const auto at = static_cast<std::size_t>(index);

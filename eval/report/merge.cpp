@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <iterator>
 
 #include "ckpt/error.h"
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
-#include "datasets/dataset.h"
+#include "metrics/append.h"
 #include "report/partial.h"
 
 namespace ckpt::eval {
@@ -78,32 +77,6 @@ void check_tiling(const std::vector<Part>& parts) {
   if (done < all) throw missing(done, all);
 }
 
-/// Adds `text` to a list with commas, once.
-void add_name(std::string& list, const std::string& text) {
-  if (text.empty() || (", " + list + ", ").find(", " + text + ", ") != std::string::npos) return;
-  list += (list.empty() ? "" : ", ") + text;
-}
-
-void add_measures(Result& out, const Result& part) {
-  const auto most = [](auto& a, const auto& b) { a = std::max(a, b); };
-  most(out.seconds.start, part.seconds.start);
-  most(out.seconds.read, part.seconds.read);
-  most(out.seconds.upload, part.seconds.upload);
-  most(out.seconds.run, part.seconds.run);
-  most(out.host_peak, part.host_peak);
-  most(out.gpu_peak, part.gpu_peak);
-  add_name(out.device, part.device);
-  if (out.machine != part.machine) out.machine = "several machines";
-  for (const std::string& warning : part.warnings)
-    if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end())
-      out.warnings.push_back(warning);
-}
-
-template <class Number>
-void append(std::vector<Number>& out, std::vector<Number>&& more) {
-  out.insert(out.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
 Result merge(std::vector<Part> parts) {
@@ -118,21 +91,8 @@ Result merge(std::vector<Part> parts) {
   });
   Result out = parts.front().result;
   out.shard.reset();
+  for (std::size_t at = 1; at < parts.size(); ++at) append(out, std::move(parts[at].result));
   if (!predicted) out.predictions = {};
-  DataDigest digest = DataDigest::from_text(out.data_digest);
-  for (std::size_t at = 1; at < parts.size(); ++at) {
-    Result& part = parts[at].result;
-    out.counts += part.counts;
-    digest += DataDigest::from_text(part.data_digest);
-    out.ranks += part.ranks;
-    add_measures(out, part);
-    if (!predicted) continue;
-    append(out.predictions.labels, std::move(part.predictions.labels));
-    append(out.predictions.predicted, std::move(part.predictions.predicted));
-    append(out.predictions.confidence, std::move(part.predictions.confidence));
-    append(out.predictions.truth, std::move(part.predictions.truth));
-  }
-  out.data_digest = digest.text();
   return out;
 }
 

@@ -51,11 +51,6 @@ Json sparse_confusion(const Signature& signature, const Counts& counts) {
 
 }  // namespace
 
-std::uint64_t shard_begin(std::uint64_t samples, std::uint64_t index, std::uint64_t count) {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::uint64_t>(Wide{samples} * index / count);
-}
-
 std::string partial_text(const Result& result) {
   const auto text = [](const std::string& value) { return Json(tools::valid_utf8(value)); };
   const Shard shard = result.shard.value_or(Shard{});
@@ -72,7 +67,7 @@ std::string partial_text(const Result& result) {
   out["data_digest"] = result.data_digest;
   out["data_samples"] = result.data_samples;
   out["shard"] = {{"index", shard.index}, {"count", shard.count}};
-  out["first"] = shard_begin(result.data_samples, shard.index, shard.count);
+  out["first"] = shard.begin(result.data_samples);
   out["samples"] = result.counts.samples;
   out["correct"] = result.counts.correct;
   out["not_finite"] = result.counts.not_finite;

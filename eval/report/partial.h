@@ -27,7 +27,4 @@ struct Part {
 /// in no part, or in two, or the parts are of different models, data or versions, with the files' names.
 [[nodiscard]] Result merge(std::vector<Part> parts);
 
-/// The first sample of a shard of `samples`: floor(samples * index / count).
-[[nodiscard]] std::uint64_t shard_begin(std::uint64_t samples, std::uint64_t index, std::uint64_t count);
-
 }  // namespace ckpt::eval

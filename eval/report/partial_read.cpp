@@ -138,8 +138,8 @@ void read_counts(const Fields& fields, Part& part) {
   out.shard = Shard{shard.count("index"), shard.count("count")};
   if (out.shard->count == 0 || out.shard->index >= out.shard->count)
     throw contradiction("shard " + std::to_string(out.shard->index) + " of " + std::to_string(out.shard->count));
-  if (part.first != shard_begin(out.data_samples, out.shard->index, out.shard->count) ||
-      part.first + out.counts.samples != shard_begin(out.data_samples, out.shard->index + 1, out.shard->count))
+  if (part.first != out.shard->begin(out.data_samples) ||
+      part.first + out.counts.samples != out.shard->end(out.data_samples))
     throw contradiction("its samples are not those of its shard");
   out.signature = read_signature(fields.object("signature"));
   read_confusion(fields, out.signature, out.counts);

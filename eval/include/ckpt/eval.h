@@ -76,6 +76,10 @@ struct Picture {
 /// Part `index` of `count`, from 0: samples [n * index / count, n * (index + 1) / count).
 struct Shard {
   std::uint64_t index = 0, count = 1;
+
+  /// The first of its samples, and the first after them.
+  [[nodiscard]] CKPT_EVAL_API std::uint64_t begin(std::uint64_t samples) const;
+  [[nodiscard]] CKPT_EVAL_API std::uint64_t end(std::uint64_t samples) const;
 };
 
 struct Options {

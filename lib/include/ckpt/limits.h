@@ -90,4 +90,8 @@ inline constexpr std::uint64_t picture_side = 64 * kib;
 /// Bytes of its file: more than a picture of that size has in colours that compress badly.
 inline constexpr std::uint64_t picture_bytes = 64 * mib;
 
+/// Numbers of one sample of a test set (a picture, a clip), and labels of one of its files, which are held in memory.
+inline constexpr std::uint64_t sample_elements = 256 * mib;
+inline constexpr std::uint64_t dataset_labels = 64 * mib;
+
 }  // namespace ckpt::limits

@@ -1,0 +1,126 @@
+#include "datasets/batch.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/formats.h"
+#include "datasets/numbers.h"
+#include "datasets/targets.h"
+
+namespace ckpt::eval {
+namespace {
+
+/// Names of inputs and targets, as tensor_names() has them.
+struct Pair {
+  const char* inputs;
+  const char* targets;
+  const char* split = nullptr;  ///< whose samples they are, where the names tell
+};
+constexpr std::array<Pair, 12> pairs{{
+    {"0", "1"},                  // a tuple or a list
+    {"tensors.0", "tensors.1"},  // torch.utils.data.TensorDataset
+    {"images", "labels"},
+    {"images", "targets"},
+    {"inputs", "targets"},
+    {"inputs", "labels"},
+    {"data", "targets"},
+    {"data", "labels"},
+    {"x", "y"},
+    {"x_test", "y_test", "testing"},  // Keras' mnist.npz
+    {"x_train", "y_train", "training"},
+    {"x_val", "y_val", "validating"},
+}};
+
+using Names = std::map<std::string, const NamedTensor*>;
+
+std::string listed(const std::vector<NamedTensor>& tensors) {
+  constexpr std::size_t most = 6;
+  if (tensors.empty()) return "no tensor";
+  std::string text = std::to_string(tensors.size()) + (tensors.size() == 1 ? " tensor (" : " tensors (");
+  for (std::size_t i = 0; i < std::min(most, tensors.size()); ++i) {
+    const TensorInfo& info = tensors[i].tensor->info;
+    text += (i == 0 ? "'" : ", '") + tensors[i].name + "' " + std::string(dtype_name(info.dtype)) + " " +
+            shape_text(info.shape);
+  }
+  return text + (tensors.size() > most ? ", …)" : ")");
+}
+
+/// Inputs and targets among the tensors of a file. A tuple of more than two is none of ours.
+std::pair<const NamedTensor*, const NamedTensor*> find_pair(const std::vector<NamedTensor>& tensors,
+                                                            const std::string& split) {
+  Names names;
+  for (const NamedTensor& named : tensors) names.emplace(named.name, &named);
+  for (const Pair& pair : pairs) {
+    const auto inputs = names.find(pair.inputs), targets = names.find(pair.targets);
+    if (inputs == names.end() || targets == names.end()) continue;
+    if (pair.split != nullptr && split != pair.split) continue;
+    if (pair.inputs == pairs[0].inputs && tensors.size() != 2) continue;
+    return {inputs->second, targets->second};
+  }
+  throw Error(ErrorCode::unsupported, "the file holds " + listed(tensors))
+      .expected("a tuple of inputs and targets, or both under names such as images and labels")
+      .hint("in Python: torch.save((inputs, targets), 'testing_set.0.pt')");
+}
+
+Shape of_one(const NamedTensor& tensor) {
+  const Shape& shape = tensor.tensor->info.shape;
+  if (shape.empty()) {
+    throw Error(ErrorCode::unsupported, "tensor '" + tensor.name + "' is a single number")
+        .expected("a first dimension that counts samples");
+  }
+  Shape one(shape.begin() + 1, shape.end());
+  if (one.empty()) one.push_back(1);
+  return one;
+}
+
+}  // namespace
+
+Batch::Batch(const std::string& path, const std::string& split) : checkpoint_(load(path)) {
+  try {
+    const auto tensors = tensor_names(checkpoint_);
+    const auto [inputs, targets] = find_pair(tensors, split);
+    inputs_.emplace(checkpoint_, *inputs);
+    targets_.emplace(checkpoint_, *targets);
+    input_dtype_ = inputs->tensor->info.dtype;
+    target_dtype_ = targets->tensor->info.dtype;
+    input_shape_ = of_one(*inputs);
+    target_shape_ = of_one(*targets);
+    sample_elements(input_shape_);
+    if (input_dtype_ != DType::uint8 && !is_float(input_dtype_)) {
+      throw Error(ErrorCode::unsupported, "its inputs are " + std::string(dtype_name(input_dtype_)))
+          .expected("uint8 (0 to 255, to be normalised) or a floating type (taken as it is)")
+          .hint("in Python: save inputs.to(torch.uint8), or inputs.float()");
+    }
+    if (inputs_->rows() != targets_->rows()) {
+      throw Error(ErrorCode::corrupt, "the file has " + std::to_string(targets_->rows()) + " targets")
+          .expected(std::to_string(inputs_->rows()) + ", as many as inputs");
+    }
+  } catch (Error& error) {
+    error.in(path);
+    throw;
+  }
+}
+
+void Batch::check_targets(const Signature& signature) const { target_kind(target_dtype_, target_shape_, signature); }
+
+std::vector<std::int32_t> Batch::read_labels(const Signature& signature, std::uint64_t first) const {
+  return read_targets(*targets_, target_dtype_, target_shape_, signature, first);
+}
+
+std::vector<std::byte> Batch::read_inputs(std::uint64_t first, std::uint64_t count) const {
+  std::vector<std::byte> stored(static_cast<std::size_t>(count * inputs_->row_bytes()));
+  inputs_->read(first, count, stored);
+  if (first + count == size()) finish_reading(checkpoint_);
+  if (input_dtype_ == dtype()) return stored;
+  std::vector<float> floats(stored.size() / dtype_size(input_dtype_));
+  to_floats(input_dtype_, stored, std::span(floats));
+  const auto bytes = std::as_bytes(std::span(floats));
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace ckpt::eval

@@ -1,0 +1,63 @@
+#include "datasets/batch_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "ckpt/error.h"
+#include "datasets/natural_order.h"
+
+namespace ckpt::eval {
+namespace {
+
+/// The number of a batch in its name; leading zeros are not ours.
+std::optional<std::uint64_t> batch_number(std::string_view name, std::string_view begin) {
+  if (!name.starts_with(begin)) return std::nullopt;
+  name.remove_prefix(begin.size());
+  if (name.ends_with(".gz")) name.remove_suffix(3);
+  if (!name.ends_with(".pt")) return std::nullopt;
+  name.remove_suffix(3);
+  if (name.empty() || (name.size() > 1 && name.front() == '0')) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  if (error) throw_system_error("read the folder", folder, error.value());
+  std::sort(names.begin(), names.end(), natural_less);
+  return names;
+}
+
+std::vector<std::string> batch_files(const std::string& folder, const std::string& split) {
+  const std::string begin = split + "_set.";
+  std::map<std::uint64_t, std::string> numbered;
+  for (const std::string& name : names_in(folder))
+    if (const auto number = batch_number(name, begin))
+      numbered.emplace(*number, (std::filesystem::path(folder) / name).string());
+  std::vector<std::string> files;
+  for (const auto& [number, file] : numbered) {
+    if (number != files.size()) {
+      throw Error(ErrorCode::truncated, "no file " + begin + std::to_string(files.size()) + ".pt below " + begin +
+                                            std::to_string(numbered.rbegin()->first) + ".pt")
+          .in(folder)
+          .expected("batches numbered from 0 without a gap")
+          .hint("put the missing file back, or name one batch alone: --data " + file);
+    }
+    files.push_back(file);
+  }
+  return files;
+}
+
+}  // namespace ckpt::eval

@@ -1,0 +1,36 @@
+#include "loading.h"
+
+#include "ckpt/byte_source.h"
+#include "ckpt/formats.h"
+#include "ckpt/ops.h"
+
+namespace ckpt::eval {
+namespace {
+
+LoadedModel load_script(const std::string& path, const ModelRequest& request) {
+  ByteSourcePtr source = open_file(path);
+  if (is_gzip(*source)) source = gunzip(std::move(source));
+  LoadedModel out;
+  out.model = load_torchscript(source, request);
+  out.digest = sha256_of(*source);
+  out.remarks.emplace_back("TorchScript is code, and it was run");
+  return out;
+}
+
+}  // namespace
+
+LoadedModel load_for_evaluation(const Options& options, const std::function<bool()>& has_cuda) {
+  LoadedModel out;
+  const ModelRequest request{options.arch,       options.root,       options.strict, options.strict && has_cuda(),
+                             options.activation, options.normalize};
+  if (options.arch == "torchscript") return load_script(options.model, request);
+  const Checkpoint checkpoint = load(options.model);
+  out.remarks = checkpoint.warnings;
+  out.model = load_model(checkpoint, request, out.remarks);
+  out.digest = digest(checkpoint, options.root.value_or("auto")).total;
+  const auto last = finish_reading(checkpoint);
+  out.remarks.insert(out.remarks.end(), last.begin(), last.end());
+  return out;
+}
+
+}  // namespace ckpt::eval

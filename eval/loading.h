@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ckpt/eval.h"
+#include "models/model.h"
+
+namespace ckpt::eval {
+
+struct LoadedModel {
+  std::unique_ptr<Model> model;
+  std::string digest;                ///< of its weights; of TorchScript, the SHA-256 of the file as it is inside gzip
+  std::vector<std::string> remarks;  ///< what the reader warns of, and what was done to make it fit
+};
+
+/// Reads the model that the options name. `has_cuda` is asked only where the answer matters. Throws Error: what reading
+/// and load_model() throw.
+[[nodiscard]] LoadedModel load_for_evaluation(const Options& options, const std::function<bool()>& has_cuda);
+
+}  // namespace ckpt::eval
