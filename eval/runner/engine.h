@@ -42,6 +42,8 @@ class Engine {
 
   /// Throws what a worker has thrown meanwhile.
   virtual void submit(Samples samples) = 0;
+  /// How many samples at a time suit submit(): a batch for every worker.
+  [[nodiscard]] virtual std::uint64_t chunk() const = 0;
   /// Samples that have been counted so far; from any thread.
   [[nodiscard]] virtual std::uint64_t done() const = 0;
   /// Waits for all, once. Throws what a worker has thrown: out_of_memory (needed and free bytes, hint: --device cpu).
@@ -54,7 +56,12 @@ class Engine {
 /// One worker a core, each with one intra-op thread. `model` must outlive it.
 [[nodiscard]] std::unique_ptr<Engine> cpu_engine(const Model& model, const EngineOptions& options);
 
-/// One worker a GPU (logical indices), each with a copy of the weights. libtorch's CUDA half must be loaded.
+/// One worker a device, each with a copy of the weights: what MPS takes, and what cuda_engine() is made of. `model`'s
+/// prepare() is called from several threads at once.
+[[nodiscard]] std::unique_ptr<Engine> device_engine(const Model& model, const std::vector<at::Device>& devices,
+                                                    const EngineOptions& options);
+
+/// One worker a GPU (logical indices). Throws Error (unavailable) where load_cuda() finds no such GPU.
 [[nodiscard]] std::unique_ptr<Engine> cuda_engine(const Model& model, const std::vector<int>& gpus,
                                                   const EngineOptions& options);
 

@@ -59,7 +59,8 @@ struct Predictions {
   std::uint64_t first = 0;              ///< index in the data set of the first
   std::vector<std::int32_t> labels;     ///< [samples, positions]; -1 where there is no label
   std::vector<std::int32_t> predicted;  ///< [samples, positions]; -1 where the outputs are not finite
-  /// Of a sample: the product over positions of the softmax's greatest value, and of its value at the label.
+  /// Of a sample: the product over positions of the softmax's greatest value, and of its value at the label. 0 where the
+  /// outputs are not finite; the truth also where there is no label.
   std::vector<float> confidence, truth;
 };
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace ckpt::eval {
+
+/// How many cores this process may keep busy: those it is bound to, no more than its control group's quota pays for,
+/// and no more than OMP_NUM_THREADS (which torchrun sets to 1 for each of several ranks). At least 1.
+[[nodiscard]] std::size_t usable_cores();
+
+/// Cores that a quota pays for, rounded up, from the text of a cgroup's cpu.max ("150000 100000"); none for "max" and
+/// for what is no such text.
+[[nodiscard]] std::optional<std::size_t> cores_of_quota(const std::string& cpu_max);
+
+/// The first number of OMP_NUM_THREADS ("4", "4,2"); none for anything else.
+[[nodiscard]] std::optional<std::size_t> threads_of_omp(const char* variable);
+
+}  // namespace ckpt::eval

@@ -1,0 +1,198 @@
+#include "runner/pool.h"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "runner/failures.h"
+
+namespace ckpt::eval {
+namespace {
+
+struct Busy {
+  explicit Busy(BusyTime& its_time) : time(its_time) { time.begin(); }
+  ~Busy() { time.end(); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  BusyTime& time;
+};
+
+template <typename T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+void BusyTime::begin() {
+  const std::lock_guard lock(mutex_);
+  if (active_++ == 0) since_ = std::chrono::steady_clock::now();
+}
+
+void BusyTime::end() {
+  const std::lock_guard lock(mutex_);
+  if (--active_ == 0) sum_ += std::chrono::steady_clock::now() - since_;
+}
+
+double BusyTime::seconds() const {
+  const std::lock_guard lock(mutex_);
+  return std::chrono::duration<double>(sum_).count();
+}
+
+Pool::Pool(std::vector<WorkerPlan> plans, const BatchSize& size, Signature signature)
+    : plans_(std::move(plans)), size_(size), signature_(std::move(signature)) {
+  try {
+    threads_.reserve(plans_.size());
+    for (std::size_t index = 0; index < plans_.size(); ++index) threads_.emplace_back([this, index] { work(index); });
+  } catch (const std::exception& refused) {
+    // With some of its threads it gets done, too.
+    if (threads_.empty()) {
+      throw Error(ErrorCode::unavailable, std::string("no thread could be started: ") + refused.what());
+    }
+  }
+}
+
+Pool::~Pool() { stop(); }
+
+void Pool::stop() {
+  queue_.abort();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Pool::work(std::size_t index) {
+  const WorkerPlan& plan = plans_[index];
+  try {
+    const auto worker = plan.make();
+    std::uint64_t most = size_.most;
+    try {
+      worker->warm_up(most);
+    } catch (...) {
+      const auto error = std::current_exception();
+      if (!as_shortage(error)) throw;
+      static_cast<void>(worker->relieve());  // the first batch will show what fits
+    }
+    while (const auto batch = queue_.pop()) {
+      const Busy busy(busy_);
+      run(*worker, plan, *batch, most);
+    }
+    const Busy busy(busy_);
+    Tally tally = worker->finish();
+    const std::lock_guard lock(mutex_);
+    tallies_.push_back(std::move(tally));
+  } catch (...) {
+    fail(translated(std::current_exception(), plan.device));
+  }
+}
+
+void Pool::run(Worker& worker, const WorkerPlan& plan, const Batch& batch, std::uint64_t& most) {
+  for (std::uint64_t at = 0; at < batch.count;) {
+    const Batch part = batch.part(at, most);
+    std::exception_ptr error;
+    try {
+      worker.run(part);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    if (error) {
+      most = halved(worker, plan, part.count, error);
+    } else {
+      at += part.count;
+      done_ += part.count;
+    }
+  }
+}
+
+// Outside of the handler: what the exception holds is not in the way of the next try.
+std::uint64_t Pool::halved(Worker& worker, const WorkerPlan& plan, std::uint64_t count,
+                           const std::exception_ptr& error) {
+  const auto shortage = as_shortage(error);
+  if (!shortage) std::rethrow_exception(error);
+  const auto free = worker.relieve();
+  if (count > 1) {
+    note("out of memory on " + plan.device + " with " + std::to_string(count) + " samples at once: going on with " +
+         std::to_string(count / 2));
+    return count / 2;
+  }
+  const auto outputs = static_cast<std::uint64_t>(signature_.positions * std::max<std::int64_t>(signature_.classes, 0));
+  const std::string least = std::to_string((input_elements(signature_) + outputs) * sizeof(float)) + " bytes or more";
+  Error refused(ErrorCode::out_of_memory,
+                plan.device + " has too little memory for a single sample: " +
+                    (shortage->needed ? std::to_string(*shortage->needed) + " bytes" : least) + " were needed, " +
+                    (free ? std::to_string(*free) + " are free" : "and what is free is not known"));
+  if (plan.device != "cpu") refused.hint("--device cpu");
+  throw refused;
+}
+
+void Pool::fail(const std::exception_ptr& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+  }
+  queue_.abort();
+}
+
+void Pool::note(const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  if (std::find(notes_.begin(), notes_.end(), sentence) == notes_.end()) notes_.push_back(sentence);
+}
+
+void Pool::rethrow() {
+  const std::lock_guard lock(mutex_);
+  if (error_) std::rethrow_exception(error_);
+}
+
+void Pool::submit(Samples samples) {
+  rethrow();
+  if (samples.count == 0) return;
+  const std::size_t size = samples.dtype == DType::float32 ? sizeof(float) : 1;
+  const std::size_t elements = samples.inputs.size() / size / samples.count;
+  if (samples.inputs.size() % (size * samples.count) != 0 || elements == 0 ||
+      (!signature_.input.empty() && elements != input_elements(signature_)) ||
+      samples.labels.size() != samples.count * static_cast<std::uint64_t>(signature_.positions)) {
+    throw Error(ErrorCode::unsupported, "samples of " + std::to_string(elements) + " numbers do not fit the model")
+        .expected(std::to_string(input_elements(signature_)));
+  }
+  if (!queue_.push(cut(std::move(samples), size_, plans_.size()))) rethrow();
+}
+
+Outcome Pool::finish() {
+  queue_.close();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  rethrow();
+  return joined();
+}
+
+Outcome Pool::joined() {
+  Outcome outcome;
+  outcome.counts.confusion.resize(
+      static_cast<std::size_t>(signature_.positions * signature_.classes * signature_.classes));
+  std::vector<Part> parts;
+  outcome.notes = std::move(notes_);
+  for (Tally& tally : tallies_) {
+    outcome.counts += tally.counts;
+    outcome.upload_seconds = std::max(outcome.upload_seconds, tally.upload_seconds);
+    outcome.gpu_peak = std::max(outcome.gpu_peak, tally.gpu_peak);
+    for (const std::string& sentence : tally.notes) {
+      if (std::find(outcome.notes.begin(), outcome.notes.end(), sentence) == outcome.notes.end()) {
+        outcome.notes.push_back(sentence);
+      }
+    }
+    std::move(tally.parts.begin(), tally.parts.end(), std::back_inserter(parts));
+  }
+  outcome.run_seconds = std::max(busy_.seconds() - outcome.upload_seconds, 0.0);
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.first < b.first; });
+  if (!parts.empty()) outcome.predictions.first = parts.front().first;
+  for (const Part& part : parts) {
+    append(outcome.predictions.labels, part.labels);
+    append(outcome.predictions.predicted, part.predicted);
+    append(outcome.predictions.confidence, part.confidence);
+    append(outcome.predictions.truth, part.truth);
+    append(outcome.outputs, part.outputs);
+  }
+  return outcome;
+}
+
+}  // namespace ckpt::eval
