@@ -8,8 +8,7 @@ namespace ckpt::eval {
 namespace {
 
 LoadedModel load_script(const std::string& path, const ModelRequest& request) {
-  ByteSourcePtr source = open_file(path);
-  if (is_gzip(*source)) source = gunzip(std::move(source));
+  const ByteSourcePtr source = open_file(path);
   LoadedModel out;
   out.model = load_torchscript(source, request);
   out.digest = sha256_of(*source);
@@ -21,7 +20,7 @@ LoadedModel load_script(const std::string& path, const ModelRequest& request) {
 
 LoadedModel load_for_evaluation(const Options& options, const std::function<bool()>& has_cuda) {
   LoadedModel out;
-  const ModelRequest request{options.arch,       options.root,       options.strict, options.strict && has_cuda(),
+  const ModelRequest request{options.arch,       options.root,     options.strict, options.strict && has_cuda(),
                              options.activation, options.normalize};
   if (options.arch == "torchscript") return load_script(options.model, request);
   const Checkpoint checkpoint = load(options.model);

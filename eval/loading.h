@@ -12,7 +12,7 @@ namespace ckpt::eval {
 
 struct LoadedModel {
   std::unique_ptr<Model> model;
-  std::string digest;                ///< of its weights; of TorchScript, the SHA-256 of the file as it is inside gzip
+  std::string digest;                ///< of its weights; of TorchScript, the SHA-256 of the file
   std::vector<std::string> remarks;  ///< what the reader warns of, and what was done to make it fit
 };
 

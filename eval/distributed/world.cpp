@@ -11,6 +11,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "ckpt/error.h"
+#include "ckpt/eval.h"
 
 namespace ckpt::eval {
 namespace {
@@ -38,6 +39,7 @@ std::string rank_key(const std::string& what, std::uint64_t rank) { return what 
 class World::State {
  public:
   State(const Place& place, double seconds) : place_(place) {
+    if (place_.size == 1) return;
     connect(seconds);
     try {
       meet(seconds);
@@ -48,6 +50,7 @@ class World::State {
   }
 
   ~State() {
+    if (place_.size == 1) return;
     {
       const std::lock_guard lock(mutex_);
       ended_ = true;
@@ -79,16 +82,17 @@ class World::State {
   }
 
   std::vector<std::string> gather(const std::string& bytes) {
+    if (place_.size == 1) return {bytes};
     try {
       const std::string round = "gather/" + std::to_string(rounds_++);
       if (place_.rank != 0) {
         put(rank_key(round, place_.rank), bytes);
         // Until rank 0 has all, this rank counts: should another fail now, it fails as well.
-        await(round + "/done");
+        await(round + "/done", 0);
         return {};
       }
       std::vector<std::string> all{bytes};
-      for (std::uint64_t rank = 1; rank < place_.size; ++rank) all.push_back(take(rank_key(round, rank)));
+      for (std::uint64_t rank = 1; rank < place_.size; ++rank) all.push_back(take(rank_key(round, rank), rank));
       store_->set(round + "/done", std::vector<std::uint8_t>{1});
       return all;
     } catch (const c10::Error& error) {
@@ -97,6 +101,7 @@ class World::State {
   }
 
   void fail(const std::string& why) noexcept {
+    if (place_.size == 1) return;
     try {
       const std::string what = "rank " + std::to_string(place_.rank) + " failed: " + why;
       store_->compareSet("failure", {}, std::vector<std::uint8_t>(what.begin(), what.end()));
@@ -201,9 +206,13 @@ class World::State {
 
   static std::string text(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
-  void await(const std::string& key) {
-    while (!store_->check({key})) {
+  /// Until `rank` has written it.
+  void await(const std::string& key, std::uint64_t rank) {
+    for (std::uint64_t polls = 0; !store_->check({key}); ++polls) {
       check();
+      // It may have ended in good order and without a word, over something that only it met.
+      const bool left = polls % 50 == 49 && store_->check({rank_key("left", rank)});
+      if (left && !store_->check({key})) announce("rank " + std::to_string(rank) + " has ended before it had a result");
       std::this_thread::sleep_for(poll_every);
     }
   }
@@ -220,8 +229,8 @@ class World::State {
     store_->set(key, std::vector<std::uint8_t>(count.begin(), count.end()));
   }
 
-  std::string take(const std::string& key) {
-    await(key);
+  std::string take(const std::string& key, std::uint64_t rank) {
+    await(key, rank);
     const std::size_t pieces = std::stoull(text(store_->get(key)));
     std::string out;
     for (std::size_t at = 0; at < pieces; ++at) {
@@ -245,6 +254,14 @@ class World::State {
 World::World(const Place& place, double seconds) : state_(std::make_unique<State>(place, seconds)) {}
 World::~World() = default;
 const Place& World::place() const { return state_->place(); }
+
+std::shared_ptr<World> join_world() {
+  const std::optional<Place> place = find_place(process_environment());
+  return place ? std::make_shared<World>(*place) : nullptr;
+}
+
+std::uint64_t rank_in(const World* world) { return world == nullptr ? 0 : world->place().rank; }
+
 void World::check() const { state_->check(); }
 std::vector<std::string> World::gather(const std::string& bytes) { return state_->gather(bytes); }
 void World::fail(const std::string& why) noexcept { state_->fail(why); }

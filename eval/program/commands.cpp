@@ -4,8 +4,11 @@
 
 namespace ckpt::eval {
 
-extern const tools::Command eval_command;
+extern const tools::Command eval_command, merge_command;
 
-int run(const std::vector<std::string>& words) { return tools::run(eval_command, words); }
+int run(const std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "--merge") return tools::run(eval_command, words);
+  return tools::run(merge_command, {words.begin() + 1, words.end()});
+}
 
 }  // namespace ckpt::eval

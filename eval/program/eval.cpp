@@ -3,20 +3,100 @@
 #include "ckpt/eval.h"
 #include "console/command.h"
 #include "console/messages.h"
+#include "console/progress.h"
+#include "console/text.h"
+#include "program/delivery.h"
+#include "program/predict.h"
+#include "program/settings.h"
+#include "report/files.h"
+#include "report/fraction.h"
+#include "report/partial.h"
+#include "report/words.h"
 
 namespace ckpt::eval {
 namespace {
 
-struct Settings {
-  std::vector<std::string> files;
-  std::optional<std::string> arch, data;
-};
+Result evaluate_aloud(const Options& options, bool quiet) {
+  tools::Progress progress("evaluating " + options.model, quiet || rank_in(options.world.get()) != 0);
+  Observer observer;
+  observer.warning = [&](const std::string& text) {
+    progress.clear();
+    tools::print_warning(options.model + ": " + text);
+  };
+  if (!quiet) {
+    observer.note = [&](const std::string& text) {
+      progress.clear();
+      tools::print_note(text);
+    };
+  }
+  observer.progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); };
+  return evaluate(options, observer);
+}
+
+/// With --tf32 or --bf16 both ways are run, so that it is seen what the faster one costs.
+Result evaluate_as_asked(const Options& options, bool quiet) {
+  Options plain = options;
+  plain.tf32 = plain.bf16 = false;
+  if (!options.tf32 && !options.bf16) return evaluate_aloud(plain, quiet);
+  const Result exact = evaluate_aloud(plain, quiet);
+  if (exact.device.rfind("cuda", 0) != 0) {
+    if (!quiet) tools::print_note("--tf32 and --bf16 are for GPUs: this ran on " + exact.device + " in float32");
+    return exact;
+  }
+  Result fast = evaluate_aloud(options, quiet);
+  fast.warnings.push_back(std::string(options.bf16 ? "bfloat16" : "TF32") + " got " +
+                          std::to_string(fast.counts.correct) + " right, and float32 " +
+                          std::to_string(exact.counts.correct) + " of " + std::to_string(exact.counts.samples));
+  return fast;
+}
+
+Bars bars_of(const Settings& settings, const Options& options, bool quiet) {
+  Bars bars;
+  const BarSettings& given = settings.bars;
+  if (given.min_accuracy) bars.min_accuracy = parse_fraction(*given.min_accuracy, "--min-accuracy");
+  if (given.max_drop) bars.max_drop = parse_fraction(*given.max_drop, "--max-drop");
+  if (!given.baseline) return bars;
+  const BaselineKind kind = baseline_kind(*given.baseline);
+  if (kind != BaselineKind::model) {
+    bars.baseline = read_baseline(*given.baseline, kind);
+    return bars;
+  }
+  Options old = options;
+  old.model = *given.baseline;
+  old.outputs = false;
+  old.worst = 0;
+  bars.baseline = baseline_of(evaluate_aloud(old, quiet));
+  return bars;
+}
+
+int run(const Settings& settings, bool quiet) {
+  if (settings.predict) return predict(settings);
+  if (settings.files.size() != 1)
+    throw tools::usage_error("eval takes one MODEL, and " + std::to_string(settings.files.size()) + " were given",
+                             "ckpt eval model.pt.gz --data data/MNIST/raw");
+  Options options = settings.options();
+  options.world = join_world();
+  try {
+    const Result result = evaluate_as_asked(options, quiet);
+    if (settings.shard) {
+      tools::print(partial_text(result));
+      return tools::exit_done;
+    }
+    options.data = result.data;  // a model to compare with runs on the same
+    const Bars bars = bars_of(settings, options, quiet);
+    if (rank_in(options.world.get()) != 0) return tools::exit_done;
+    return deliver(result, judge(result, bars), settings.output);
+  } catch (Error& error) {
+    error.in(options.model);
+    if (rank_in(options.world.get()) == 0) deliver_failure(options.model, error, settings.output);
+    throw;
+  }
+}
 
 tools::Runner define(tools::Arguments& arguments) {
   const auto settings = std::make_shared<Settings>();
-  arguments.files(settings->files);
-  arguments.value("--data", "PATH", settings->data, "the test set");
-  return [settings](bool) { return tools::exit_done; };
+  settings->define(arguments);
+  return [settings](bool quiet) { return run(*settings, quiet); };
 }
 
 }  // namespace
@@ -26,9 +106,11 @@ const tools::Command eval_command{
     "eval",
     "MODEL [--data PATH] [options]",
     "load it into its reference model and run the test set",
-    "Loads a checkpoint into the model it was trained as, runs a test set, and says how good it is.\n",
-    "ckpt eval model.pt.gz --data data/MNIST/raw",
-    "ckpt eval model.pt --min-accuracy 97% --json",
+    "Loads a checkpoint into the model that it was trained as, runs a test set on whatever accelerator is\n"
+    "there, and says how good it is; where it does not load, what is wrong and which command mends it.\n"
+    "Under torchrun or srun the test set is divided among the ranks, and rank 0 reports.\n",
+    "ckpt eval model.pt.gz --data data/MNIST/raw --min-accuracy 97%",
+    "ckpt eval captcha.pt --predict picture.png",
     define,
 };
 

@@ -27,8 +27,9 @@ std::string scale_text(const Result& result) {
   const Interval interval = wilson(result.counts.correct, result.counts.samples);
   const double accuracy = result.counts.samples == 0 ? 0 : result.counts.accuracy();
   std::array<char, 160> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "<i style=\"width:%.3f%%\"></i><b style=\"left:%.3f%%;width:%.3f%%\"></b>",
-                accuracy * 100, interval.low * 100, (interval.high - interval.low) * 100);
+  std::snprintf(buffer.data(), buffer.size(),
+                "<i style=\"width:%.3f%%\"></i><b style=\"left:%.3f%%;width:%.3f%%\"></b>", accuracy * 100,
+                interval.low * 100, (interval.high - interval.low) * 100);
   return std::string("<div class=\"scale\">") + buffer.data() + "</div>";
 }
 
@@ -65,8 +66,8 @@ std::string html_text(const Result& result, const Verdict& verdict) {
          accuracy.value + "</p></header>\n<section>" + scale_text(result) + "<p class=\"soft\">" +
          escape_markup(accuracy.detail) + "</p>" + checks_text(result, verdict) + "</section>\n<div class=\"two\">";
   const std::string confusion = html_confusion(result);
-  const std::string bars = section(result.signature.positions > 1 ? "Accuracy of positions" : "Accuracy of classes",
-                                   html_bars(result));
+  const std::string bars =
+      section(result.signature.positions > 1 ? "Accuracy of positions" : "Accuracy of classes", html_bars(result));
   out += confusion.empty() ? bars : section("Confusion", confusion);
   out += "<div class=\"stack\">" + section("Confused most often", html_confused(result)) +
          (confusion.empty() ? "" : bars) + "</div></div>\n";

@@ -85,8 +85,7 @@ Verdict judge(const Result& result, const Bars& bars) {
   Verdict out;
   out.checks = {finite_check(result), bar_check(result, bars.min_accuracy)};
   if (!bars.baseline) {
-    if (bars.max_drop)
-      throw tools::usage_error("--max-drop says nothing without a baseline", "add --baseline OLD");
+    if (bars.max_drop) throw tools::usage_error("--max-drop says nothing without a baseline", "add --baseline OLD");
     return out;
   }
   const Baseline& old = *bars.baseline;

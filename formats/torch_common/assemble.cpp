@@ -37,8 +37,9 @@ class Assembler {
  public:
   ValueId add(TensorSource tensor) {
     const auto name = torch::storage_class(tensor.dtype);
-    std::vector<ValueId> arguments{storage(tensor, name), values().make_integer(tensor.offset), integers(tensor.shape),
-                                   integers(stride_of(tensor)), values().make_boolean(false), no_hooks()};
+    std::vector<ValueId> arguments{storage(tensor, name),        values().make_integer(tensor.offset),
+                                   integers(tensor.shape),       integers(stride_of(tensor)),
+                                   values().make_boolean(false), no_hooks()};
     if (!name) arguments.push_back(global("torch", dtype_name(tensor.dtype)));
     const ValueId call[] = {global("torch._utils", name ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
                             values().make_tuple(arguments)};
@@ -103,9 +104,9 @@ class Assembler {
       throw bad_tensor(tensor, std::to_string(nbytes) + " bytes of " + std::string(dtype_name(tensor.dtype)))
           .expected("whole elements");
     const ValueId type = name ? global("torch", *name) : global("torch.storage", "UntypedStorage");
-    const ValueId id = values().make_tuple(std::vector<ValueId>{
-        text("storage"), type, values().make_str(std::to_string(storages_.size())), text(tensor.location),
-        values().make_integer(static_cast<std::int64_t>(nbytes / unit))});
+    const ValueId id = values().make_tuple(
+        std::vector<ValueId>{text("storage"), type, values().make_str(std::to_string(storages_.size())),
+                             text(tensor.location), values().make_integer(static_cast<std::int64_t>(nbytes / unit))});
     storages_.push_back(std::move(source));
     return found->second.id = values().make_persistent(id);
   }

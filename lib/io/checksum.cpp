@@ -109,4 +109,10 @@ std::uint32_t stream_all(const ByteSource& source, const std::function<void(std:
   return crc;
 }
 
+std::string sha256_of(const ByteSource& source) {
+  Sha256 digest;
+  stream_all(source, [&](std::span<const std::byte> bytes) { digest.update(bytes); });
+  return digest.hex();
+}
+
 }  // namespace ckpt

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,8 +60,8 @@ struct Predictions {
   std::uint64_t first = 0;              ///< index in the data set of the first
   std::vector<std::int32_t> labels;     ///< [samples, positions]; -1 where there is no label
   std::vector<std::int32_t> predicted;  ///< [samples, positions]; -1 where the outputs are not finite
-  /// Of a sample: the product over positions of the softmax's greatest value, and of its value at the label. 0 where the
-  /// outputs are not finite; the truth also where there is no label.
+  /// Of a sample: the product over positions of the softmax's greatest value, and of its value at the label. 0 where
+  /// the outputs are not finite; the truth also where there is no label.
   std::vector<float> confidence, truth;
 };
 
@@ -83,6 +84,16 @@ struct Shard {
   [[nodiscard]] CKPT_EVAL_API std::uint64_t end(std::uint64_t samples) const;
 };
 
+/// The ranks of a run on several processes or machines, joined for as long as it lives.
+class World;
+
+/// Meets the other ranks where the environment speaks of any: torchrun's variables (RANK, WORLD_SIZE, MASTER_ADDR,
+/// MASTER_PORT; also set by hand) or a Slurm step's; null where it does not. Throws Error: invalid_argument (variables
+/// that contradict each other), unavailable (ranks that do not come).
+[[nodiscard]] CKPT_EVAL_API std::shared_ptr<World> join_world();
+/// This process's rank; 0 where there is no world.
+[[nodiscard]] CKPT_EVAL_API std::uint64_t rank_in(const World* world);
+
 struct Options {
   std::string model;                ///< a file
   std::string arch = "auto";        ///< "fnn", "captcha-resnet", "mlp", "foonet", "net", "torchscript"
@@ -98,6 +109,9 @@ struct Options {
   std::optional<std::uint64_t> batch_size;  ///< none: what suits the device
   bool tf32 = false, bf16 = false;          ///< on GPUs
   std::optional<Shard> shard;
+  /// Among whose ranks the data is divided; null: this process runs it all, or `shard`. Only rank 0 gets the whole
+  /// result; the others get their parts. A rank that fails fails all.
+  std::shared_ptr<World> world;
 
   bool predictions = false;  ///< fill Result::predictions
   bool outputs = false;      ///< fill Result::outputs
@@ -143,5 +157,35 @@ struct Result {
 
 /// Loads the model, runs the test set, counts.
 CKPT_EVAL_API Result evaluate(const Options& options, const Observer& observer = {});
+
+/// What a model reads in a picture.
+struct Reading {
+  std::string text;  ///< "q66z", "7"; "?" for a position whose outputs are not finite
+  float confidence = 0;
+};
+
+/// Reads pictures of any size: captchas and digits.
+///
+///     PictureReader reader(options);
+///     reader.add("a.png");
+///     std::cout << reader.flush().front().text << '\n';
+class CKPT_EVAL_API PictureReader {
+ public:
+  /// Loads the model. Throws as evaluate() does.
+  explicit PictureReader(const Options& options, const Observer& observer = {});
+  ~PictureReader();
+  PictureReader(const PictureReader&) = delete;
+  PictureReader& operator=(const PictureReader&) = delete;
+
+  /// Opens a picture. Throws Error: unsupported (no picture, or a model that reads none), corrupt, truncated, io; the
+  /// reader can be used on.
+  void add(const std::string& path);
+  /// What is in those added since the last call, in their order.
+  [[nodiscard]] std::vector<Reading> flush();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace ckpt::eval

@@ -76,4 +76,7 @@ CKPT_API ByteSourcePtr slice(ByteSourcePtr whole, std::uint64_t offset, std::uin
 /// Throws Error: limit_exceeded, and what reading throws. Compares the recorded CRC-32 where there is one (corrupt).
 CKPT_API std::vector<std::byte> read_all(const ByteSource& source, std::uint64_t limit);
 
+/// SHA-256 of all its bytes, as 64 hexadecimal digits. Compares the recorded CRC-32 where there is one (corrupt).
+CKPT_API std::string sha256_of(const ByteSource& source);
+
 }  // namespace ckpt

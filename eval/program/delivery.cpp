@@ -1,0 +1,83 @@
+#include "program/delivery.h"
+
+#include <cstring>
+#include <vector>
+
+#include "ckpt/assemble.h"
+#include "ckpt/formats.h"
+#include "console/messages.h"
+#include "console/render.h"
+#include "report/files.h"
+#include "report/report.h"
+#include "report/statements.h"
+
+namespace ckpt::eval {
+namespace {
+
+template <class Number>
+ByteSourcePtr bytes_of(const std::vector<Number>& numbers, const std::string& name) {
+  std::vector<std::byte> bytes(numbers.size() * sizeof(Number));
+  if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return memory_source(std::move(bytes), name);
+}
+
+/// npz: logits [samples, positions, classes], or [samples, classes] where there is one position; labels and predictions
+/// likewise.
+void write_outputs(const Result& result, const std::string& file) {
+  const auto samples = static_cast<std::int64_t>(result.counts.samples);
+  const Signature& signature = result.signature;
+  std::vector<std::int64_t> each{samples};
+  if (signature.positions > 1) each.push_back(signature.positions);
+  std::vector<std::int64_t> outputs = each;
+  outputs.push_back(signature.classes);
+  SaveOptions options;
+  options.format = "npz";
+  save(assemble(
+           {{.name = "logits", .dtype = DType::float32, .shape = outputs, .bytes = bytes_of(result.outputs, "logits")},
+            {.name = "labels",
+             .dtype = DType::int32,
+             .shape = each,
+             .bytes = bytes_of(result.predictions.labels, "labels")},
+            {.name = "predictions",
+             .dtype = DType::int32,
+             .shape = each,
+             .bytes = bytes_of(result.predictions.predicted, "predictions")}}),
+       file, options);
+}
+
+}  // namespace
+
+int deliver(const Result& result, const Verdict& verdict, const OutputSettings& settings) {
+  const auto put = [](const std::optional<std::string>& file, const auto& text) {
+    if (!file) return;
+    // What goes to standard output goes there with all else that does.
+    if (*file == "-")
+      tools::print(text());
+    else
+      write_text(*file, text());
+  };
+  put(settings.json, [&] { return json_text(result, verdict); });
+  put(settings.junit, [&] { return junit_text(result, verdict); });
+  put(settings.markdown, [&] { return markdown_text(result, verdict); });
+  put(settings.report, [&] { return html_text(result, verdict); });
+  put(settings.predictions, [&] { return csv_text(result); });
+  if (settings.outputs) write_outputs(result, *settings.outputs);
+
+  if (!settings.takes_standard_output()) {
+    tools::print(table_text(result, verdict, tools::Colours()));
+  } else {
+    for (const Verdict::Check& check : verdict.checks)
+      if (!check.passed) tools::print_warning(check.sentence);
+  }
+  return verdict.passed() ? tools::exit_done : tools::exit_no;
+}
+
+void deliver_failure(const std::string& model, const Error& error, const OutputSettings& settings) {
+  if (!settings.junit) return;
+  if (*settings.junit == "-")
+    tools::print(junit_text(model, error));
+  else
+    write_text(*settings.junit, junit_text(model, error));
+}
+
+}  // namespace ckpt::eval

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "ckpt/eval.h"
+#include "program/settings.h"
+#include "report/verdict.h"
+
+namespace ckpt::eval {
+
+/// Hands a result on in every form that was asked for, the table among them where standard output is free, and returns
+/// the exit status: 1 where the verdict is no. Throws Error (io) where a file cannot be written.
+int deliver(const Result& result, const Verdict& verdict, const OutputSettings& settings);
+
+/// The JUnit report of a run that came to no result, where one was asked for.
+void deliver_failure(const std::string& model, const Error& error, const OutputSettings& settings);
+
+}  // namespace ckpt::eval

@@ -1,0 +1,67 @@
+#include <memory>
+
+#include "console/command.h"
+#include "console/messages.h"
+#include "program/delivery.h"
+#include "report/fraction.h"
+#include "report/partial.h"
+
+namespace ckpt::eval {
+namespace {
+
+struct MergeSettings {
+  std::vector<std::string> files;
+  OutputSettings output;
+  BarSettings bars;
+};
+
+Bars bars_of(const BarSettings& given) {
+  Bars bars;
+  if (given.min_accuracy) bars.min_accuracy = parse_fraction(*given.min_accuracy, "--min-accuracy");
+  if (given.max_drop) bars.max_drop = parse_fraction(*given.max_drop, "--max-drop");
+  if (!given.baseline) return bars;
+  const BaselineKind kind = baseline_kind(*given.baseline);
+  if (kind == BaselineKind::model)
+    throw tools::usage_error("eval-merge runs no model, and " + *given.baseline + " is one",
+                             "--baseline takes an earlier --json or --predictions here");
+  bars.baseline = read_baseline(*given.baseline, kind);
+  return bars;
+}
+
+int run(const MergeSettings& settings) {
+  if (settings.files.empty())
+    throw tools::usage_error("eval-merge takes the parts, and none were given",
+                             "ckpt eval-merge part0.json part1.json");
+  settings.output.check();
+  settings.bars.check();
+  if (settings.output.outputs)
+    throw tools::usage_error("parts hold no outputs of the model", "ckpt eval MODEL --outputs outputs.npz");
+  std::vector<Part> parts;
+  for (const std::string& file : settings.files) parts.push_back(read_part(file));
+  const Result result = merge(std::move(parts));
+  return deliver(result, judge(result, bars_of(settings.bars)), settings.output);
+}
+
+tools::Runner define(tools::Arguments& arguments) {
+  const auto settings = std::make_shared<MergeSettings>();
+  arguments.files(settings->files);
+  settings->output.define(arguments);
+  settings->bars.define(arguments);
+  return [settings](bool) { return run(*settings); };
+}
+
+}  // namespace
+
+extern const tools::Command merge_command;
+const tools::Command merge_command{
+    "eval-merge",
+    "PART... [options]",
+    "join the partial results of ckpt eval --shard",
+    "Joins what ckpt eval --shard i/N printed, in any order, into the result of the whole test set. Parts that\n"
+    "overlap, leave samples out, or are of different models or data are refused.\n",
+    "ckpt eval-merge part0.json part1.json --min-accuracy 97%",
+    "ckpt eval-merge part*.json --json=result.json --junit=result.xml",
+    define,
+};
+
+}  // namespace ckpt::eval

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ckpt/eval.h"
+#include "console/arguments.h"
+
+/// What the options of ckpt eval and ckpt eval-merge were set to.
+namespace ckpt::eval {
+
+/// Where a result goes.
+struct OutputSettings {
+  /// Files, "-" for standard output; none: not asked for.
+  std::optional<std::string> json, junit, markdown, report, predictions, outputs;
+
+  void define(tools::Arguments& arguments);
+  /// Throws Error (invalid_argument) where more than one of them goes to standard output.
+  void check() const;
+  /// Whether standard output is taken, and the table must not be printed there.
+  [[nodiscard]] bool takes_standard_output() const;
+};
+
+/// What a result must reach, as given.
+struct BarSettings {
+  std::optional<std::string> min_accuracy, baseline, max_drop;
+
+  void define(tools::Arguments& arguments);
+  void check() const;
+};
+
+struct Settings {
+  std::vector<std::string> files;
+  std::optional<std::string> arch, root, data, split, activation, normalize, device, batch_size, shard;
+  bool strict = false, tf32 = false, bf16 = false, predict = false;
+  OutputSettings output;
+  BarSettings bars;
+
+  void define(tools::Arguments& arguments);
+  /// Throws Error (invalid_argument) for values that no option takes and options that exclude each other.
+  [[nodiscard]] Options options() const;
+};
+
+}  // namespace ckpt::eval

@@ -1,0 +1,67 @@
+#include "setup.h"
+
+#include <utility>
+
+#include "metrics/process.h"
+
+namespace ckpt::eval {
+
+Setup::Setup(const Options& options, Observer observer, std::optional<std::uint64_t> local_rank)
+    : options_(options),
+      observer_(std::move(observer)),
+      local_rank_(local_rank),
+      request_(parse_device(options.device)),
+      machine_(processor_text()) {
+  if (request_.kind != DeviceRequest::Kind::cpu) {
+    looking_ = std::async(std::launch::async, [] {
+      Accelerators found{this_machine(), {}};
+      if (!found.machine.gpus.empty()) found.cuda = load_cuda();
+      return found;
+    });
+  }
+  loaded_ = load_for_evaluation(options_, [this] {
+    const Accelerators* found = accelerators();
+    return found != nullptr && found->cuda.gpus > 0;
+  });
+}
+
+const Setup::Accelerators* Setup::accelerators() {
+  if (looking_.valid()) found_ = looking_.get();
+  return found_ ? &*found_ : nullptr;
+}
+
+DeviceChoice Setup::choose_device() {
+  const Accelerators* found = accelerators();
+  if (found == nullptr) return {};
+  Program program;
+  if (local_rank_) program.local_rank = static_cast<int>(*local_rank_);
+  program.lacks_cuda = found->cuda.missing;
+  return choose(request_, found->machine, program);
+}
+
+std::unique_ptr<Engine> Setup::start(bool predictions, bool outputs) {
+  const DeviceChoice choice = choose_device();
+  for (const std::string& reason : choice.notes) note(reason);
+  EngineOptions wanted;
+  wanted.batch_size = options_.batch_size;
+  wanted.predictions = predictions;
+  wanted.outputs = outputs;
+  switch (choice.kind) {
+    case DeviceChoice::Kind::cuda:
+      wanted.precision = options_.bf16 ? Precision::bf16 : options_.tf32 ? Precision::tf32 : Precision::fp32;
+      device_ = "cuda:";
+      for (const int gpu : choice.gpus) {
+        device_ += (device_.back() == ':' ? "" : ",") + std::to_string(gpu);
+        machine_ += "; " + found_->machine.gpus.at(static_cast<std::size_t>(gpu)).name;
+      }
+      return cuda_engine(model(), choice.gpus, wanted);
+    case DeviceChoice::Kind::mps:
+      device_ = "mps";
+      return device_engine(model(), {at::Device(at::kMPS)}, wanted);
+    case DeviceChoice::Kind::cpu:
+      break;
+  }
+  return cpu_engine(model(), wanted);
+}
+
+}  // namespace ckpt::eval
