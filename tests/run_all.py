@@ -86,12 +86,12 @@ def script(*command):
     return suite
 
 
-def unit(options):
-    """GoogleTest's binary: counted from the report that it writes at its end."""
-    report = options.build / "unit-tests.json"
+def googletest(options, program):
+    """A binary of GoogleTest: counted from the report that it writes at its end."""
+    report = options.build / f"{program}.json"
     report.unlink(missing_ok=True)
     quiet = re.compile(r"^\[( RUN|       OK|-----|=====)|^$|^Running main|^\[  PASSED|^Note: Google")
-    status, lines = run([options.build / "bin/ckpt_unit_tests", f"--gtest_output=json:{report}"], options.timeout,
+    status, lines = run([options.build / "bin" / program, f"--gtest_output=json:{report}"], options.timeout,
                         lambda line: not quiet.match(line))
     if status not in (0, 1) or not report.exists():
         begun = [line for line in lines if line.startswith("[ RUN")]
@@ -100,6 +100,16 @@ def unit(options):
     failed = sum("failures" in test for test in tests)
     skipped = sum(test["result"] in ("SKIPPED", "SUPPRESSED") and "failures" not in test for test in tests)
     return judge(status, [f"{len(tests) - failed - skipped} passed, {failed} failed, {skipped} skipped"])
+
+
+def unit(options):
+    return googletest(options, "ckpt_unit_tests")
+
+
+def eval_unit(options):
+    if not (options.build / "bin/ckpt_eval_tests").exists():
+        return Result(skipped=1, remark="only for a build with libtorch")
+    return googletest(options, "ckpt_eval_tests")
 
 
 def with_torch(options, *command):
@@ -156,6 +166,7 @@ def suites(options):
     unlimited = [] if options.plain else ["--memory", "0"]  # sanitizers reserve terabytes of address space
     return {
         "unit": unit,
+        "eval-unit": eval_unit,
         "cli": script(*plain, "tests/cli/run.py", "--ckpt", options.ckpt),
         "bad": script(*plain, "tests/bad/run.py", "--ckpt", options.ckpt, "--build", options.build, *unlimited),
         "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),

@@ -7,6 +7,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "runner/device_steps.h"
@@ -49,14 +50,15 @@ class DeviceWorker final : public Worker {
   }
 
   // Libraries are loaded and initialised, kernels found, memory taken: all by a batch that counts for nothing.
-  void warm_up(std::uint64_t batch_size) override {
+  void warm_up(std::uint64_t wanted) override {
     const Signature& signature = layout_.signature();
+    const std::uint64_t count = std::min(wanted, batch_size(signature, {}, true).most);
     if (device_.is_cpu() || signature.input.empty()) return;
     auto nothing = std::make_shared<Samples>();
-    nothing->count = batch_size;
-    nothing->inputs.resize(batch_size * input_elements(signature));
-    nothing->labels.resize(batch_size * static_cast<std::size_t>(signature.positions), -1);
-    const Batch batch{std::move(nothing), 0, batch_size};
+    nothing->count = count;
+    nothing->inputs.resize(count * input_elements(signature));
+    nothing->labels.resize(count * static_cast<std::size_t>(signature.positions), -1);
+    const Batch batch{std::move(nothing), 0, count};
     const auto [inputs, labels] = staging_.send(batch);
     const at::Tensor outputs =
         layout_.checked(network_->logits(steps_->lay_out(inputs, layout_.sizes(batch))), batch.count);
@@ -66,6 +68,7 @@ class DeviceWorker final : public Worker {
   }
 
   void run(const Batch& batch) override {
+    if (held_numbers_ > held_most) read_back();
     const auto [inputs, labels] = staging_.send(batch);
     const at::Tensor outputs =
         layout_.checked(network_->logits(steps_->lay_out(inputs, layout_.sizes(batch))), batch.count);
@@ -77,7 +80,6 @@ class DeviceWorker final : public Worker {
     if (options_.outputs || !held.said.predicted.defined()) held.outputs = outputs;
     held_.push_back(std::move(held));
     held_numbers_ += outputs.numel() + labels.numel();
-    if (held_numbers_ > held_most) read_back();
   }
 
   std::optional<std::uint64_t> relieve() override {
@@ -117,19 +119,20 @@ class DeviceWorker final : public Worker {
       held.said = {download(held.said.predicted), download(held.said.confidence), download(held.said.truth)};
     }
     synchronize();
-    for (Held& held : held_) {
+    for (; !held_.empty(); held_.pop_back()) {
+      const Held& held = held_.back();
+      Part part = held.part;
       if (held.said.predicted.defined()) {
-        held.part.predicted = values_of<std::int32_t>(held.said.predicted);
-        held.part.confidence = values_of<float>(held.said.confidence);
-        held.part.truth = values_of<float>(held.said.truth);
-        if (held.outputs.defined()) held.part.outputs = values_of<float>(held.outputs);
+        part.predicted = values_of<std::int32_t>(held.said.predicted);
+        part.confidence = values_of<float>(held.said.confidence);
+        part.truth = values_of<float>(held.said.truth);
+        if (held.outputs.defined()) part.outputs = values_of<float>(held.outputs);
       } else {
         const auto* outputs = held.outputs.const_data_ptr<float>();
-        read_outputs(held.part, outputs, layout_, options_.predictions, options_.outputs);
+        read_outputs(part, outputs, layout_, options_.predictions, options_.outputs);
       }
-      parts_.push_back(std::move(held.part));
+      parts_.push_back(std::move(part));
     }
-    held_.clear();
     held_numbers_ = 0;
   }
 
