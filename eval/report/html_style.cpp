@@ -32,7 +32,7 @@ li.fail{font-weight:600}li.warn::before{content:"!";color:var(--bad);left:6px!im
 svg{display:block;width:100%;height:auto;max-width:660px;margin:0 auto}
 svg text{font-family:inherit;fill:var(--soft)}
 svg .right{fill:var(--good)}svg .wrong{fill:var(--bad)}svg .cell{fill:var(--ink)}svg .grid{fill:var(--track);opacity:.35}
-.bars{display:grid;grid-template-columns:repeat(auto-fill,minmax(210px,1fr));gap:3px 22px}
+.bars{display:grid;grid-template-columns:repeat(auto-fill,minmax(180px,1fr));gap:3px 22px}
 .bar{display:grid;grid-template-columns:minmax(20px,auto) 1fr 68px;gap:8px;align-items:center;font-size:13px;
 font-variant-numeric:tabular-nums}
 .bar span:last-child{text-align:right}
