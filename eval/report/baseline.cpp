@@ -21,7 +21,8 @@ Baseline parse_json(const std::string& text) {
   if (!parsed.is_object())
     throw Error(ErrorCode::corrupt, "is no JSON object").expected("what ckpt eval --json printed");
   if (parsed.contains("partial"))
-    throw Error(ErrorCode::unsupported, "is a partial result").hint("join the parts first: ckpt eval-merge PART… --json");
+    throw Error(ErrorCode::unsupported, "is a partial result")
+        .hint("join the parts first: ckpt eval-merge PART… --json");
   Baseline out;
   const Json accuracy = parsed.value("accuracy", Json());
   out.accuracy = accuracy.is_number() ? accuracy.get<double>() : std::numeric_limits<double>::quiet_NaN();

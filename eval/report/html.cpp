@@ -27,8 +27,9 @@ std::string scale_text(const Result& result) {
   const Interval interval = wilson(result.counts.correct, result.counts.samples);
   const double accuracy = result.counts.samples == 0 ? 0 : result.counts.accuracy();
   std::array<char, 160> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "<i style=\"width:%.3f%%\"></i><b style=\"left:%.3f%%;width:%.3f%%\"></b>",
-                accuracy * 100, interval.low * 100, (interval.high - interval.low) * 100);
+  std::snprintf(buffer.data(), buffer.size(),
+                "<i style=\"width:%.3f%%\"></i><b style=\"left:%.3f%%;width:%.3f%%\"></b>", accuracy * 100,
+                interval.low * 100, (interval.high - interval.low) * 100);
   return std::string("<div class=\"scale\">") + buffer.data() + "</div>";
 }
 

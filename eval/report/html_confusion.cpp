@@ -43,11 +43,11 @@ std::string cell_text(const Result& result, std::size_t label, std::size_t read,
                     "\" fill-opacity=\"" + decimal(depth) + "\"/>";
   const bool room = static_cast<std::size_t>(result.signature.classes) <= few_classes;
   if (room)
-    out += text_at(x + side / 2, y + side / 2,
-                   std::string("class=\"cell\"") + (depth > 0.55 ? " style=\"fill:var(--card)\"" : "") +
-                       " font-size=\"" + (number.size() > 5 ? "11" : "13") +
-                       "\" text-anchor=\"middle\" dominant-baseline=\"central\"",
-                   number);
+    out +=
+        text_at(x + side / 2, y + side / 2,
+                std::string("class=\"cell\"") + (depth > 0.55 ? " style=\"fill:var(--card)\"" : "") + " font-size=\"" +
+                    (number.size() > 5 ? "11" : "13") + "\" text-anchor=\"middle\" dominant-baseline=\"central\"",
+                number);
   return out + "</g>";
 }
 
@@ -63,9 +63,9 @@ std::string html_confusion(const Result& result) {
   const std::string size = " font-size=\"" + decimal(std::clamp(side * 0.6, 6.0, 13.0)) + "\"";
   std::string out = "<svg viewBox=\"0 0 644 644\" role=\"img\" aria-label=\"confusion matrix\">";
   out += text_at(left + inner / 2, 13, "font-size=\"12\" text-anchor=\"middle\"", "read as");
-  out += text_at(13, top + inner / 2,
-                 "font-size=\"12\" text-anchor=\"middle\" transform=\"rotate(-90 13 " + decimal(top + inner / 2) + ")\"",
-                 "label");
+  out += text_at(
+      13, top + inner / 2,
+      "font-size=\"12\" text-anchor=\"middle\" transform=\"rotate(-90 13 " + decimal(top + inner / 2) + ")\"", "label");
   out += "<rect class=\"grid\" x=\"40\" y=\"40\" width=\"600\" height=\"600\" rx=\"4\"/>";
   for (std::size_t at = 0; at < classes; ++at) {
     const double middle = side * (static_cast<double>(at) + 0.5);
@@ -88,10 +88,9 @@ std::string html_confused(const Result& result) {
   for (std::size_t at = 0; at < confusion.size(); ++at)
     if (confusion[at] > 0 && at / classes != at % classes) order.push_back(at);
   const std::size_t count = std::min<std::size_t>(order.size(), 10);
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                    [&](std::size_t a, std::size_t b) {
-                      return confusion[a] != confusion[b] ? confusion[a] > confusion[b] : a < b;
-                    });
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+      [&](std::size_t a, std::size_t b) { return confusion[a] != confusion[b] ? confusion[a] > confusion[b] : a < b; });
   std::string out;
   for (std::size_t i = 0; i < count; ++i)
     out += "<tr><td><b class=\"label\">" + name_of(result, order[i] / classes) + "</b> read as <b class=\"read\">" +

@@ -33,8 +33,8 @@ std::string figure_text(const Result& result, const Picture& picture) {
   else
     out += "<img alt=\"sample " + std::to_string(picture.index) + ", " + label + "\" src=\"" + png_uri(picture) + "\">";
   out += "<figcaption><b class=\"label\">" + label + "</b> read as <b class=\"" + (label == read ? "label" : "read") +
-         "\">" + read + "</b><br><span class=\"soft\">sample " + tools::count_text(picture.index) + ", truth " + truth_text(picture.truth) +
-         "</span></figcaption></figure>";
+         "\">" + read + "</b><br><span class=\"soft\">sample " + tools::count_text(picture.index) + ", truth " +
+         truth_text(picture.truth) + "</span></figcaption></figure>";
   return out;
 }
 

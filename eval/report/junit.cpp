@@ -21,8 +21,8 @@ std::string suite_text(const std::string& model, const std::vector<Case>& cases,
   std::array<char, 32> time{};
   std::snprintf(time.data(), time.size(), "%.3f", seconds);
   const std::string name = escape_markup(model);
-  const std::string counts = " tests=\"" + std::to_string(cases.size()) + "\" failures=\"" +
-                             std::to_string(failures) + "\" errors=\"0\" skipped=\"0\" time=\"" + time.data() + "\"";
+  const std::string counts = " tests=\"" + std::to_string(cases.size()) + "\" failures=\"" + std::to_string(failures) +
+                             "\" errors=\"0\" skipped=\"0\" time=\"" + time.data() + "\"";
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + counts +
                     ">\n  <testsuite name=\"ckpt eval " + name + "\"" + counts + ">\n";
   if (!properties.empty()) {

@@ -27,8 +27,8 @@ void append_row(std::string& out, const Row& row) {
 
 std::string markdown_text(const Result& result, const Verdict& verdict) {
   const Row accuracy = accuracy_row(result);
-  std::string out = std::string("### ") + (verdict.passed() ? "✅ " : "❌ ") + plain(result.model) + ": " +
-                    accuracy.value + "\n\n";
+  std::string out =
+      std::string("### ") + (verdict.passed() ? "✅ " : "❌ ") + plain(result.model) + ": " + accuracy.value + "\n\n";
   for (const Verdict::Check& check : verdict.checks)
     out += std::string("- ") + (check.passed ? "✅ " : "❌ ") + plain(check.sentence) + "\n";
   for (const std::string& warning : result.warnings) out += "- ⚠️ " + plain(warning) + "\n";

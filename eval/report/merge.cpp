@@ -47,8 +47,8 @@ std::string missing_hint(const std::vector<Part>& parts, std::uint64_t first) {
   const Result& any = parts.front().result;
   const std::uint64_t count = any.shard->count;
   const std::string command = "ckpt eval " + tools::shell_word(any.model) + " --data " + tools::shell_word(any.data);
-  const bool alike = std::all_of(parts.begin(), parts.end(),
-                                 [&](const Part& part) { return part.result.shard->count == count; });
+  const bool alike =
+      std::all_of(parts.begin(), parts.end(), [&](const Part& part) { return part.result.shard->count == count; });
   if (!alike) return "make the part that is missing: " + command + " --shard i/N";
   // The last shard that begins there: those before it are empty.
   __extension__ using Wide = unsigned __int128;
@@ -68,8 +68,9 @@ void check_tiling(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     if (part.result.counts.samples == 0) continue;
     if (part.first < done)
-      throw tools::usage_error(names_text(*last, part) + " both hold " + range_text(part.first, std::min(done, end_of(part))),
-                               "name each part once, and no part that another one covers");
+      throw tools::usage_error(
+          names_text(*last, part) + " both hold " + range_text(part.first, std::min(done, end_of(part))),
+          "name each part once, and no part that another one covers");
     if (part.first > done) throw missing(done, part.first);
     done = end_of(part);
     last = &part;

@@ -66,8 +66,9 @@ std::string partial_text(const Result& result) {
   out["model"] = text(result.model);
   out["digest"] = text(result.digest);
   out["arch"] = text(result.arch);
-  out["signature"] = {{"input", signature.input},         {"mean", signature.mean},       {"std", signature.std},
-                      {"positions", signature.positions}, {"classes", signature.classes}, {"alphabet", signature.alphabet}};
+  out["signature"] = {{"input", signature.input},     {"mean", signature.mean},
+                      {"std", signature.std},         {"positions", signature.positions},
+                      {"classes", signature.classes}, {"alphabet", signature.alphabet}};
   out["data"] = text(result.data);
   out["data_digest"] = result.data_digest;
   out["data_samples"] = result.data_samples;

@@ -67,8 +67,8 @@ Signature read_signature(const Fields& fields) {
   out.std = fields.number("std");
   const std::uint64_t positions = fields.count("positions", most), classes = fields.count("classes", most);
   if (positions == 0 || classes == 0 || classes > most / classes || positions > most / (classes * classes))
-    throw Error(ErrorCode::limit_exceeded, "has " + tools::count_text(positions) + " positions of " +
-                                               tools::count_text(classes) + " classes")
+    throw Error(ErrorCode::limit_exceeded,
+                "has " + tools::count_text(positions) + " positions of " + tools::count_text(classes) + " classes")
         .expected("at least one, and no more than " + tools::count_text(most) + " cells of confusion");
   out.positions = static_cast<std::int64_t>(positions);
   out.classes = static_cast<std::int64_t>(classes);
@@ -99,7 +99,8 @@ void read_confusion(const Fields& fields, const Signature& signature, Counts& co
     if (count < counts.correct) throw contradiction("more samples are correct than its confusion says");
 }
 
-std::vector<std::int32_t> read_classes(const Fields& fields, const char* key, std::uint64_t size, std::int64_t classes) {
+std::vector<std::int32_t> read_classes(const Fields& fields, const char* key, std::uint64_t size,
+                                       std::int64_t classes) {
   const Json& list = fields.array(key);
   if (list.size() != size) throw contradiction(std::string(key) + " has " + tools::count_text(list.size(), "entry"));
   std::vector<std::int32_t> out;
@@ -119,8 +120,9 @@ std::vector<float> read_floats(const Fields& fields, const char* key, std::uint6
   std::vector<float> out;
   out.reserve(list.size());
   for (const Json& one : list) {
-    const double value = one.is_null() ? std::numeric_limits<double>::quiet_NaN()
-                         : one.is_number() ? one.get<double>() : -1;
+    const double value = one.is_null()     ? std::numeric_limits<double>::quiet_NaN()
+                         : one.is_number() ? one.get<double>()
+                                           : -1;
     if (value < 0 || value > 2) throw Fields::wrong(std::string("an entry of ") + key, "a probability or null");
     out.push_back(static_cast<float>(value));
   }

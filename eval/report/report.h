@@ -7,8 +7,8 @@
 #include "console/render.h"
 #include "report/verdict.h"
 
-/// A result in every form that it is handed on in. Each ends in a line feed. What comes from files is escaped as the form
-/// demands, control characters and invisible ones included.
+/// A result in every form that it is handed on in. Each ends in a line feed. What comes from files is escaped as the
+/// form demands, control characters and invisible ones included.
 namespace ckpt::eval {
 
 /// For a terminal: what was run, one table, warnings, what the verdict says.

@@ -97,7 +97,8 @@ std::vector<Statement> parse_csv(const std::string& text, const std::string& fil
     if (line.ends_with('\r')) line.remove_suffix(1);
     Statement statement;
     if (number == 1 ? line != heading : !parse_line(line, statement))
-      throw Error(ErrorCode::corrupt, "line " + tools::count_text(number) + " is \"" + std::string(line.substr(0, 60)) + "\"")
+      throw Error(ErrorCode::corrupt,
+                  "line " + tools::count_text(number) + " is \"" + std::string(line.substr(0, 60)) + "\"")
           .expected(number == 1 ? std::string(heading) : "an index, a label, a prediction and a confidence")
           .in(file);
     if (number > 1) out.push_back(std::move(statement));
@@ -110,8 +111,8 @@ Discordant discordant(const std::vector<Statement>& old, const std::vector<State
   for (std::size_t at = 0; at < std::min(old.size(), now.size()); ++at) {
     const Statement &a = old[at], &b = now[at];
     if (a.index != b.index)
-      throw Error(ErrorCode::invalid_argument, "has sample " + tools::count_text(a.index) + " where this run has sample " +
-                                                   tools::count_text(b.index))
+      throw Error(ErrorCode::invalid_argument, "has sample " + tools::count_text(a.index) +
+                                                   " where this run has sample " + tools::count_text(b.index))
           .hint("a paired test needs the same samples in both: the same --data, --split and --shard");
     if (a.label != b.label)
       throw Error(ErrorCode::invalid_argument, "labels sample " + tools::count_text(a.index) + " \"" + a.label +
@@ -122,8 +123,8 @@ Discordant discordant(const std::vector<Statement>& old, const std::vector<State
     if (after && !before) ++out.gained;
   }
   if (old.size() != now.size())
-    throw Error(ErrorCode::invalid_argument, "has " + tools::count_text(old.size(), "sample") + ", and this run " +
-                                                 tools::count_text(now.size()))
+    throw Error(ErrorCode::invalid_argument,
+                "has " + tools::count_text(old.size(), "sample") + ", and this run " + tools::count_text(now.size()))
         .hint("a paired test needs the same samples in both: the same --data, --split and --shard");
   return out;
 }

@@ -9,8 +9,8 @@ namespace {
 std::string what_ran(const Result& result) {
   std::string out = tools::printable(result.model) + ": " + result.arch + " on " + tools::printable(result.data);
   if (result.counts.samples != result.data_samples)
-    out += ", " + tools::count_text(result.counts.samples) + " of its " +
-           tools::count_text(result.data_samples, "sample");
+    out +=
+        ", " + tools::count_text(result.counts.samples) + " of its " + tools::count_text(result.data_samples, "sample");
   return out;
 }
 

@@ -88,8 +88,7 @@ Verdict judge(const Result& result, const Bars& bars) {
   out.checks.push_back(finite_check(result));
   if (auto check = bar_check(result, bars.min_accuracy)) out.checks.push_back(std::move(*check));
   if (!bars.baseline) {
-    if (bars.max_drop)
-      throw tools::usage_error("--max-drop says nothing without a baseline", "add --baseline OLD");
+    if (bars.max_drop) throw tools::usage_error("--max-drop says nothing without a baseline", "add --baseline OLD");
     return out;
   }
   const Baseline& old = *bars.baseline;

@@ -40,7 +40,10 @@ std::string time_text(double seconds) {
 }  // namespace
 
 Progress::Progress(std::string doing, bool quiet, Clock clock)
-    : doing_(std::move(doing)), clock_(std::move(clock)), on_(!quiet && terminal_erases()), begin_(clock_()),
+    : doing_(std::move(doing)),
+      clock_(std::move(clock)),
+      on_(!quiet && terminal_erases()),
+      begin_(clock_()),
       last_(begin_ + milliseconds(900)) {}
 
 void Progress::update(std::uint64_t done, std::uint64_t all) {

@@ -9,8 +9,8 @@
 
 #include "ckpt/eval_export.h"
 
-/// Evaluation of a checkpoint on a test set: libckpt_eval, the part of ckpt that needs libtorch at run time. This header
-/// needs none of it.
+/// Evaluation of a checkpoint on a test set: libckpt_eval, the part of ckpt that needs libtorch at run time. This
+/// header needs none of it.
 ///
 ///     ckpt::eval::Options options;
 ///     options.model = "model.pt.gz";
@@ -84,9 +84,9 @@ struct Options {
   std::optional<std::string> root;  ///< where the state dict lies; none: where DESIGN looks for it
   bool strict = false;              ///< as PyTorch loads: no remapped tags, no stripped prefix
 
-  std::optional<std::string> data;  ///< file or folder; none: it is looked for
-  std::string split = "testing";    ///< of batches: "training", "validating"
-  std::string activation = "relu";  ///< of mlp: "relu", "tanh", "sigmoid", "gelu", "none"
+  std::optional<std::string> data;                     ///< file or folder; none: it is looked for
+  std::string split = "testing";                       ///< of batches: "training", "validating"
+  std::string activation = "relu";                     ///< of mlp: "relu", "tanh", "sigmoid", "gelu", "none"
   std::optional<std::pair<double, double>> normalize;  ///< of mlp: mean and standard deviation
 
   std::string device = "auto";

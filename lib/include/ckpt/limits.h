@@ -58,7 +58,8 @@ inline constexpr std::uint64_t zip_small_member = 64 * mib;
 /// Bytes of a list of digests (what `ckpt digest` prints).
 inline constexpr std::uint64_t digest_list_bytes = 64 * mib;
 
-/// Bytes of what an earlier evaluation wrote: JSON, predictions, a partial result. Parsed, it takes up to 30 times that.
+/// Bytes of what an earlier evaluation wrote: JSON, predictions, a partial result. Parsed, it takes up to 30 times
+/// that.
 inline constexpr std::uint64_t evaluation_bytes = 64 * mib;
 /// How deep its JSON may be nested (what is written is so 4 deep), and how many cells its confusion may have.
 inline constexpr int evaluation_depth = 16;

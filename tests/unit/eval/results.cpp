@@ -19,7 +19,8 @@ void count(Result& out) {
     ++out.counts.samples;
     bool right = true;
     for (std::size_t i = 0; i < positions; ++i) {
-      const auto label = static_cast<std::size_t>(all.labels[at + i]), read = static_cast<std::size_t>(all.predicted[at + i]);
+      const auto label = static_cast<std::size_t>(all.labels[at + i]),
+                 read = static_cast<std::size_t>(all.predicted[at + i]);
       ++out.counts.confusion[(i * classes + label) * classes + read];
       right = right && label == read;
     }

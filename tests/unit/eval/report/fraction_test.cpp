@@ -25,7 +25,8 @@ TEST(Fraction, of_97_is_refused_with_what_may_be_meant) {
 }
 
 TEST(Fraction, refuses_what_is_none) {
-  for (const char* const text : {"", "%", "nan", "inf", "-0.1", "+1", "1e-1", "0x1", "0.9.7", "97 %", ".", "101%", "1000", "0,97"})
+  for (const char* const text :
+       {"", "%", "nan", "inf", "-0.1", "+1", "1e-1", "0x1", "0.9.7", "97 %", ".", "101%", "1000", "0,97"})
     EXPECT_TRUE(io_testing::error_of([&] { static_cast<void>(parse_fraction(text, "--max-drop")); })) << text;
 }
 

@@ -90,7 +90,8 @@ page = Page()
 page.feed(text)
 page.close()
 assert not page.open, page.open
-print(page.counts.get("img", 0), *sorted(set(page.sizes)), "rect", page.counts.get("rect", 0), "figure", page.counts.get("figure", 0))
+print(page.counts.get("img", 0), *sorted(set(page.sizes)), "rect", page.counts.get("rect", 0),
+      "figure", page.counts.get("figure", 0))
 )";
 
 TEST(JUnit, is_read_by_pythons_parser) {

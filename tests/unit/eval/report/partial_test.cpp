@@ -104,8 +104,10 @@ TEST(Partial, of_hostile_json_is_refused) {
   broken("\"data_digest\":\"", "\"data_digest\":\"g");
   broken("\"warnings\":[]", "\"warnings\":[1]");
   broken("\"alphabet\":\"\"", "\"alphabet\":{}");
-  expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":1,\"classes\":100000"), ErrorCode::limit_exceeded);
-  expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":16777216,\"classes\":4096"), ErrorCode::limit_exceeded);
+  expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":1,\"classes\":100000"),
+         ErrorCode::limit_exceeded);
+  expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":16777216,\"classes\":4096"),
+         ErrorCode::limit_exceeded);
   expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":0,\"classes\":10"), ErrorCode::limit_exceeded);
 }
 
@@ -174,9 +176,13 @@ TEST(Merge, names_samples_that_are_missing_and_the_command_that_makes_them) {
 
 TEST(Merge, names_the_files_of_samples_that_are_in_two) {
   const Result whole = digits();
-  EXPECT_EQ(what([&] { static_cast<void>(merge({part(whole, 0, 2), part(whole, 1, 2), part(whole, 1, 2)})); }),
+  EXPECT_EQ(what([&] {
+              static_cast<void>(merge({part(whole, 0, 2), part(whole, 1, 2), part(whole, 1, 2)}));
+            }),
             "part1.json and part1.json both hold samples 500 to 999");
-  EXPECT_EQ(what([&] { static_cast<void>(merge({part(whole, 0, 2), part(whole, 1, 3), part(whole, 2, 3)})); }),
+  EXPECT_EQ(what([&] {
+              static_cast<void>(merge({part(whole, 0, 2), part(whole, 1, 3), part(whole, 2, 3)}));
+            }),
             "part0.json and part1.json both hold samples 333 to 499");
 }
 

@@ -108,17 +108,18 @@ TEST(JsonText, has_the_keys_of_the_manual_in_their_order) {
   bars.baseline = {BaselineKind::predictions, "old.csv", 0.75, "", {}};
   result.digest = "short";
   result.data_digest = "digests";
-  EXPECT_EQ(json_text(result, judge(result, bars)),
-            R"({"model":"captcha.pt","digest":"short","data":"captchas","data_digest":"digests","version":"0.1.0","arch":"captcha-resnet","device":"cpu",)"
-            R"("samples":10,"correct":5,"accuracy":0.5,"interval":[0.236593090512564,0.763406909487436],"per_class":[{"class":"a",)"
-            R"("samples":8,"correct":7,"accuracy":0.875},{"class":"b",)"
-            R"("samples":10,"correct":8,"accuracy":0.8}],)"
-            R"("per_position":[{"position":1,)"
-            R"("samples":10,"correct":6,"accuracy":0.6},{"position":2,)"
-            R"("samples":10,"correct":9,"accuracy":0.9}],)"
-            R"("seconds":{"start":0.05,"read":0.125,"upload":0.0,"run":0.25},"samples_per_second":40.0,"warnings":[],)"
-            R"("not_finite":1,"memory":{"host":120000000,"gpu":0},"ranks":1,"shard":{"index":1,"count":20},"data_samples":200,)"
-            R"("baseline":{"file":"old.csv","kind":"predictions","accuracy":0.75,"drop":0.25,"lost":null,"gained":null,"p":null},"verdict":{"passed":false,"failures":["1 of 10 samples have NaN or infinity among their outputs"]}}
+  EXPECT_EQ(
+      json_text(result, judge(result, bars)),
+      R"({"model":"captcha.pt","digest":"short","data":"captchas","data_digest":"digests","version":"0.1.0","arch":"captcha-resnet","device":"cpu",)"
+      R"("samples":10,"correct":5,"accuracy":0.5,"interval":[0.236593090512564,0.763406909487436],"per_class":[{"class":"a",)"
+      R"("samples":8,"correct":7,"accuracy":0.875},{"class":"b",)"
+      R"("samples":10,"correct":8,"accuracy":0.8}],)"
+      R"("per_position":[{"position":1,)"
+      R"("samples":10,"correct":6,"accuracy":0.6},{"position":2,)"
+      R"("samples":10,"correct":9,"accuracy":0.9}],)"
+      R"("seconds":{"start":0.05,"read":0.125,"upload":0.0,"run":0.25},"samples_per_second":40.0,"warnings":[],)"
+      R"("not_finite":1,"memory":{"host":120000000,"gpu":0},"ranks":1,"shard":{"index":1,"count":20},"data_samples":200,)"
+      R"("baseline":{"file":"old.csv","kind":"predictions","accuracy":0.75,"drop":0.25,"lost":null,"gained":null,"p":null},"verdict":{"passed":false,"failures":["1 of 10 samples have NaN or infinity among their outputs"]}}
 )");
 }
 
@@ -162,7 +163,8 @@ TEST(JUnitText, has_a_case_a_check) {
 }
 
 TEST(JUnitText, of_a_model_that_does_not_load) {
-  const auto error = Error(ErrorCode::unsupported, "Missing key(s) in state_dict: \"fc.weight\"").in("m.pt").hint("ckpt inspect m.pt");
+  const auto error =
+      Error(ErrorCode::unsupported, "Missing key(s) in state_dict: \"fc.weight\"").in("m.pt").hint("ckpt inspect m.pt");
   EXPECT_EQ(junit_text("m.pt", error),
             R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites tests="1" failures="1" errors="0" skipped="0" time="0.000">
@@ -177,7 +179,8 @@ TEST(JUnitText, of_a_model_that_does_not_load) {
 
 TEST(JUnitText, escapes_and_drops_what_xml_cannot_say) {
   const std::string text = junit_text(hostile(), judge(hostile(), {}));
-  EXPECT_NE(text.find("&lt;/script&gt;&lt;b a=&#39;&quot;&amp;&gt;|`*_[31m\\u202e"), std::string::npos) << text.substr(0, 300);
+  EXPECT_NE(text.find("&lt;/script&gt;&lt;b a=&#39;&quot;&amp;&gt;|`*_[31m\\u202e"), std::string::npos)
+      << text.substr(0, 300);
 }
 
 TEST(MarkdownText, of_classes) {

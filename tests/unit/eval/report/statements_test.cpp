@@ -15,7 +15,8 @@ using io_testing::error_of;
 Result three() {
   Result out;
   out.signature = {{2}, 0, 1, 2, 3, "a,\""};
-  out.predictions = {7, {0, 1, 2, 0, 1, 1}, {0, 1, 2, 2, -1, -1}, {0.5F, 0.1F, std::numeric_limits<float>::quiet_NaN()}, {}};
+  out.predictions = {
+      7, {0, 1, 2, 0, 1, 1}, {0, 1, 2, 2, -1, -1}, {0.5F, 0.1F, std::numeric_limits<float>::quiet_NaN()}, {}};
   return out;
 }
 
@@ -44,7 +45,8 @@ TEST(Csv, reads_lines_that_end_as_on_windows) {
 
 TEST(Csv, names_the_line_that_it_does_not_understand) {
   const std::string head = "index,label,prediction,confidence\n0,1,1,0.5\n";
-  for (const char* const line : {"x,1,1,0.5", "1,1,1", "1,1,1,0.5,9", "99999999999999999999,1,1,1", "1,\"1,1,1", "-1,1,1,1", "", "1,\"1\"1,1,1"}) {
+  for (const char* const line : {"x,1,1,0.5", "1,1,1", "1,1,1,0.5,9", "99999999999999999999,1,1,1", "1,\"1,1,1",
+                                 "-1,1,1,1", "", "1,\"1\"1,1,1"}) {
     const auto error = error_of([&] { static_cast<void>(parse_csv(head + line + "\n", "old.csv")); });
     ASSERT_TRUE(error) << line;
     EXPECT_EQ(error->code(), ErrorCode::corrupt);

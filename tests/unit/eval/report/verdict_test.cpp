@@ -64,15 +64,17 @@ TEST(Verdict, compares_sample_by_sample_where_it_can) {
   ASSERT_TRUE(verdict.baseline && verdict.baseline->pairs);
   EXPECT_EQ(verdict.baseline->pairs->lost, 10U);
   EXPECT_EQ(verdict.baseline->pairs->gained, 0U);
-  EXPECT_EQ(failure(verdict), "accuracy 97.00 % is 1.00 % below that of fnn.pt.gz, 98.00 % (10 samples lost, 0 gained, "
-                              "McNemar p = 0.0020); at most 0.00 % was allowed");
+  EXPECT_EQ(failure(verdict),
+            "accuracy 97.00 % is 1.00 % below that of fnn.pt.gz, 98.00 % (10 samples lost, 0 gained, "
+            "McNemar p = 0.0020); at most 0.00 % was allowed");
 }
 
 TEST(Verdict, asks_whether_a_drop_is_significant_where_none_is_named) {
   EXPECT_EQ(failure(judge(digits(975), against(digits(980), {}))), "");  // p = 0.0625
-  EXPECT_EQ(failure(judge(digits(974), against(digits(980), {}))),
-            "accuracy 97.40 % is 0.60 % below that of fnn.pt.gz, 98.00 % (6 samples lost, 0 gained, McNemar p = 0.0312); "
-            "the difference is significant");
+  EXPECT_EQ(
+      failure(judge(digits(974), against(digits(980), {}))),
+      "accuracy 97.40 % is 0.60 % below that of fnn.pt.gz, 98.00 % (6 samples lost, 0 gained, McNemar p = 0.0312); "
+      "the difference is significant");
   EXPECT_EQ(failure(judge(digits(999), against(digits(980), {}))), "");  // significant, and better
 }
 
