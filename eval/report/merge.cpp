@@ -101,7 +101,7 @@ void add_measures(Result& out, const Result& part) {
 }
 
 template <class Number>
-void append(std::vector<Number>& out, std::vector<Number>&& more) {
+void append(std::vector<Number>& out, const std::vector<Number>& more) {
   out.insert(out.end(), more.begin(), more.end());
 }
 
@@ -122,16 +122,16 @@ Result merge(std::vector<Part> parts) {
   if (!predicted) out.predictions = {};
   DataDigest digest = DataDigest::from_text(out.data_digest);
   for (std::size_t at = 1; at < parts.size(); ++at) {
-    Result& part = parts[at].result;
+    const Result& part = parts[at].result;
     out.counts += part.counts;
     digest += DataDigest::from_text(part.data_digest);
     out.ranks += part.ranks;
     add_measures(out, part);
     if (!predicted) continue;
-    append(out.predictions.labels, std::move(part.predictions.labels));
-    append(out.predictions.predicted, std::move(part.predictions.predicted));
-    append(out.predictions.confidence, std::move(part.predictions.confidence));
-    append(out.predictions.truth, std::move(part.predictions.truth));
+    append(out.predictions.labels, part.predictions.labels);
+    append(out.predictions.predicted, part.predictions.predicted);
+    append(out.predictions.confidence, part.predictions.confidence);
+    append(out.predictions.truth, part.predictions.truth);
   }
   out.data_digest = digest.text();
   return out;
