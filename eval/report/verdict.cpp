@@ -20,8 +20,9 @@ constexpr double rounding = 1e-12;
 constexpr double significant = 0.05;
 
 std::string p_text(double p) {
+  if (p < 0.0001) return "p < 0.0001";
   std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), p < 0.0001 ? "p < 0.0001" : "p = %.4f", p);
+  std::snprintf(buffer.data(), buffer.size(), "p = %.4f", p);
   return buffer.data();
 }
 
@@ -97,12 +98,14 @@ Verdict judge(const Result& result, const Bars& bars) {
   comparison.file = old.file;
   comparison.accuracy = old.accuracy;
   comparison.drop = old.accuracy - result.counts.accuracy();
-  if (!old.statements.empty() && !result.predictions.labels.empty()) try {
+  if (!old.statements.empty() && !result.predictions.labels.empty()) {
+    try {
       comparison.pairs = discordant(old.statements, statements(result));
-      comparison.p = mcnemar(*comparison.pairs);
     } catch (Error& error) {
       throw error.in(old.file);
     }
+    comparison.p = mcnemar(*comparison.pairs);
+  }
   if (!comparison.p && !bars.max_drop)
     throw tools::usage_error("--baseline " + tools::shell_word(old.file) + " has no predictions to compare with",
                              "say how much lower the accuracy may be: --max-drop 0.5%");
