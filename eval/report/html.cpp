@@ -66,11 +66,12 @@ std::string html_text(const Result& result, const Verdict& verdict) {
          accuracy.value + "</p></header>\n<section>" + scale_text(result) + "<p class=\"soft\">" +
          escape_markup(accuracy.detail) + "</p>" + checks_text(result, verdict) + "</section>\n<div class=\"two\">";
   const std::string confusion = html_confusion(result);
-  const std::string bars =
-      section(result.signature.positions > 1 ? "Accuracy of positions" : "Accuracy of classes", html_bars(result));
-  out += confusion.empty() ? bars : section("Confusion", confusion);
+  const std::string classes = section("Accuracy of classes", html_class_bars(result));
+  const bool few = result.signature.classes <= 12;  // so few that they stand beside the matrix
+  out += section("Confusion", confusion);
   out += "<div class=\"stack\">" + section("Confused most often", html_confused(result)) +
-         (confusion.empty() ? "" : bars) + "</div></div>\n";
+         section("Accuracy of positions", html_position_bars(result)) + (few ? classes : "") + "</div></div>\n" +
+         (few ? "" : classes);
   if (!result.worst.empty()) out += section("Worst samples", html_worst(result));
   return out + section("The run", details_text(result)) + "</main></body></html>\n";
 }

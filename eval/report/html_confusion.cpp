@@ -33,7 +33,7 @@ std::string name_of(const Result& result, std::size_t index) {
 std::string cell_text(const Result& result, std::size_t label, std::size_t read, std::uint64_t count, double share,
                       double side, double left, double top) {
   // Errors are rare: a square root shows one in a thousand, which a plain share would not.
-  const double depth = 0.12 + 0.88 * std::sqrt(share);
+  const double depth = 0.2 + 0.8 * std::sqrt(share);
   const double x = left + side * static_cast<double>(read), y = top + side * static_cast<double>(label);
   const std::string number = tools::count_text(count);
   std::string out = std::string("<g><title>") + name_of(result, label) + " read as " + name_of(result, read) + ": " +

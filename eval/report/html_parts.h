@@ -18,8 +18,11 @@ namespace ckpt::eval {
 /// What is confused most often, at most ten pairs; empty where nothing is.
 [[nodiscard]] std::string html_confused(const Result& result);
 
-/// A bar a class, and a position where there are several.
-[[nodiscard]] std::string html_bars(const Result& result);
+/// A bar a position; empty where there is but one.
+[[nodiscard]] std::string html_position_bars(const Result& result);
+
+/// A bar a class; of more than 100, the lowest 20 as a table.
+[[nodiscard]] std::string html_class_bars(const Result& result);
 
 /// Result::worst as pictures.
 [[nodiscard]] std::string html_worst(const Result& result);

@@ -20,6 +20,10 @@ std::string bar_text(const std::string& name, const Tally& tally) {
          (tally.samples == 0 ? "-" : percent_text(tally.accuracy())) + "</span></div>";
 }
 
+std::string truth_text(float truth) {
+  return truth < 0.0001F ? "below 0.01 %" : percent_text(static_cast<double>(truth));
+}
+
 std::string figure_text(const Result& result, const Picture& picture) {
   const std::string label = escape_markup(result.signature.text(picture.label.data()));
   const std::string read = escape_markup(result.signature.text(picture.read.data()));
@@ -30,25 +34,27 @@ std::string figure_text(const Result& result, const Picture& picture) {
     out += "<img alt=\"sample " + std::to_string(picture.index) + ", " + label + "\" src=\"" + png_uri(picture) + "\">";
   out += "<figcaption><b class=\"label\">" + label + "</b> read as <b class=\"" + (label == read ? "label" : "read") +
          "\">" + read + "</b><br><span class=\"soft\">sample " + tools::count_text(picture.index) + ", truth " +
-         percent_text(static_cast<double>(picture.truth)) + "</span></figcaption></figure>";
+         truth_text(picture.truth) + "</span></figcaption></figure>";
   return out;
 }
 
 }  // namespace
 
-std::string html_bars(const Result& result) {
+std::string html_position_bars(const Result& result) {
+  if (result.signature.positions < 2) return {};
+  std::string out = "<div class=\"bars\">";
+  std::size_t number = 0;
+  for (const Tally& tally : per_position(result.signature, result.counts))
+    out += bar_text("position " + std::to_string(++number), tally);
+  return out + "</div>";
+}
+
+std::string html_class_bars(const Result& result) {
   std::string out;
-  if (result.signature.positions > 1) {
-    out += "<div class=\"bars\">";
-    std::size_t number = 0;
-    for (const Tally& tally : per_position(result.signature, result.counts))
-      out += bar_text("position " + std::to_string(++number), tally);
-    out += "</div><h2 style=\"margin-top:18px\">Accuracy of classes</h2>";
-  }
   const std::vector<Tally> tallies = per_class(result.signature, result.counts);
   if (tallies.size() > most_bars) {
     out += "<table>";
-    for (const Row& row : part_rows(result, 20))
+    for (const Row& row : class_rows(result, 20))
       out += "<tr><th>" + escape_markup(row.name) + "</th><td class=\"number\">" + row.value + "</td><td>" +
              row.detail + "</td></tr>";
     return out + "</table>";

@@ -8,7 +8,8 @@ std::string_view html_style() {
 @media(prefers-color-scheme:dark){:root{--page:#12151b;--card:#1a1f27;--ink:#e6e9ef;--soft:#98a2b3;--line:#2c333f;
 --good:#6aa2f7;--bad:#ff7a54;--ok:#4cc38a;--track:#2a313c}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+body{margin:0;background:var(--page);color:var(--ink);
+font:15px/1.5 system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main{max-width:1080px;margin:0 auto;padding:28px 20px 48px}
 header{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:flex-end;justify-content:space-between}
 h1{margin:0;font-size:22px;line-height:1.3;overflow-wrap:anywhere}
@@ -31,8 +32,9 @@ li.fail{font-weight:600}li.warn::before{content:"!";color:var(--bad);left:6px!im
 .scale b{position:absolute;top:-3px;bottom:-3px;border-radius:3px;background:var(--ink);opacity:.35;min-width:3px}
 svg{display:block;width:100%;height:auto;max-width:660px;margin:0 auto}
 svg text{font-family:inherit;fill:var(--soft)}
-svg .right{fill:var(--good)}svg .wrong{fill:var(--bad)}svg .cell{fill:var(--ink)}svg .grid{fill:var(--track);opacity:.35}
-.bars{display:grid;grid-template-columns:repeat(auto-fill,minmax(210px,1fr));gap:3px 22px}
+svg .right{fill:var(--good)}svg .wrong{fill:var(--bad)}svg .cell{fill:var(--ink)}
+svg .grid{fill:var(--track);opacity:.35}
+.bars{display:grid;grid-template-columns:repeat(auto-fill,minmax(180px,1fr));gap:3px 22px}
 .bar{display:grid;grid-template-columns:minmax(20px,auto) 1fr 68px;gap:8px;align-items:center;font-size:13px;
 font-variant-numeric:tabular-nums}
 .bar span:last-child{text-align:right}

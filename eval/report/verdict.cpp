@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "ckpt/error.h"
 #include "console/messages.h"
@@ -19,8 +20,9 @@ constexpr double rounding = 1e-12;
 constexpr double significant = 0.05;
 
 std::string p_text(double p) {
+  if (p < 0.0001) return "p < 0.0001";
   std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), p < 0.0001 ? "p < 0.0001" : "p = %.4f", p);
+  std::snprintf(buffer.data(), buffer.size(), "p = %.4f", p);
   return buffer.data();
 }
 
@@ -31,15 +33,16 @@ Verdict::Check finite_check(const Result& result) {
           tally_text({bad, result.counts.samples}) + " samples have NaN or infinity among their outputs", false};
 }
 
-Verdict::Check bar_check(const Result& result, std::optional<double> bar) {
+/// None where no bar was set and there is an accuracy.
+std::optional<Verdict::Check> bar_check(const Result& result, std::optional<double> bar) {
   const double accuracy = result.counts.accuracy();
   const std::string name = "accuracy reaches the bar";
-  if (std::isnan(accuracy)) return {name, "the accuracy is unknown: there are no samples", false};
+  if (std::isnan(accuracy)) return Verdict::Check{name, "the accuracy is unknown: there are no samples", false};
+  if (!bar) return std::nullopt;
   const std::string is =
       "accuracy " + percent_text(accuracy) + " (" + tally_text({result.counts.correct, result.counts.samples}) + ")";
-  if (!bar) return {name, is + ", and no bar was set", true};
   const bool passed = accuracy >= *bar;
-  return {name, is + (passed ? " reaches " : " is below ") + percent_text(*bar), passed};
+  return Verdict::Check{name, is + (passed ? " reaches " : " is below ") + percent_text(*bar), passed};
 }
 
 /// The test sample by sample, in brackets.
@@ -83,7 +86,8 @@ bool Verdict::passed() const {
 
 Verdict judge(const Result& result, const Bars& bars) {
   Verdict out;
-  out.checks = {finite_check(result), bar_check(result, bars.min_accuracy)};
+  out.checks.push_back(finite_check(result));
+  if (auto check = bar_check(result, bars.min_accuracy)) out.checks.push_back(std::move(*check));
   if (!bars.baseline) {
     if (bars.max_drop) throw tools::usage_error("--max-drop says nothing without a baseline", "add --baseline OLD");
     return out;
@@ -94,12 +98,14 @@ Verdict judge(const Result& result, const Bars& bars) {
   comparison.file = old.file;
   comparison.accuracy = old.accuracy;
   comparison.drop = old.accuracy - result.counts.accuracy();
-  if (!old.statements.empty() && !result.predictions.labels.empty()) try {
+  if (!old.statements.empty() && !result.predictions.labels.empty()) {
+    try {
       comparison.pairs = discordant(old.statements, statements(result));
-      comparison.p = mcnemar(*comparison.pairs);
     } catch (Error& error) {
       throw error.in(old.file);
     }
+    comparison.p = mcnemar(*comparison.pairs);
+  }
   if (!comparison.p && !bars.max_drop)
     throw tools::usage_error("--baseline " + tools::shell_word(old.file) + " has no predictions to compare with",
                              "say how much lower the accuracy may be: --max-drop 0.5%");

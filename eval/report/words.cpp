@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "console/render.h"
 #include "metrics/interval.h"
@@ -17,6 +18,10 @@ std::string decimal(double number, int digits) {
   std::array<char, 64> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, number);
   return buffer.data();
+}
+
+Row tally_row(std::string name, const Tally& tally) {
+  return {std::move(name), tally.samples == 0 ? "-" : percent_text(tally.accuracy()), tally_text(tally)};
 }
 
 double whole_time(const Seconds& seconds) { return seconds.start + seconds.read + seconds.upload + seconds.run; }
@@ -73,13 +78,11 @@ std::vector<Row> machine_rows(const Result& result) {
   return out;
 }
 
-std::vector<Row> part_rows(const Result& result, std::size_t most) {
-  const bool positions = result.signature.positions > 1;
-  const std::vector<Tally> tallies =
-      positions ? per_position(result.signature, result.counts) : per_class(result.signature, result.counts);
+std::vector<Row> class_rows(const Result& result, std::size_t most) {
+  const std::vector<Tally> tallies = per_class(result.signature, result.counts);
   std::vector<std::size_t> order(tallies.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const bool some = !positions && tallies.size() > most;
+  const bool some = tallies.size() > most;
   if (some) {
     // A class that the data does not have is no low one.
     const auto key = [&](std::size_t at) { return tallies[at].samples == 0 ? 2 : tallies[at].accuracy(); };
@@ -88,10 +91,16 @@ std::vector<Row> part_rows(const Result& result, std::size_t most) {
   }
   std::vector<Row> out;
   for (const std::size_t at : order)
-    out.push_back({positions ? "position " + std::to_string(at + 1)
-                             : "class " + result.signature.class_name(static_cast<std::int64_t>(at)),
-                   tallies[at].samples == 0 ? "-" : percent_text(tallies[at].accuracy()), tally_text(tallies[at])});
+    out.push_back(tally_row("class " + result.signature.class_name(static_cast<std::int64_t>(at)), tallies[at]));
   if (some) out.push_back({"other classes", "", tools::count_text(tallies.size() - most) + ", none of them lower"});
+  return out;
+}
+
+std::vector<Row> part_rows(const Result& result, std::size_t most) {
+  if (result.signature.positions < 2) return class_rows(result, most);
+  std::vector<Row> out;
+  for (const Tally& tally : per_position(result.signature, result.counts))
+    out.push_back(tally_row("position " + std::to_string(out.size() + 1), tally));
   return out;
 }
 

@@ -26,7 +26,9 @@ struct Row {
 [[nodiscard]] Row accuracy_row(const Result& result);
 /// Speed, time by phase, memory, device.
 [[nodiscard]] std::vector<Row> machine_rows(const Result& result);
-/// A row a position where there are several, else a row a class; of many classes, the `most` of the lowest accuracy.
+/// A row a class; of many, the `most` of the lowest accuracy.
+[[nodiscard]] std::vector<Row> class_rows(const Result& result, std::size_t most);
+/// A row a position where there are several, else class_rows().
 [[nodiscard]] std::vector<Row> part_rows(const Result& result, std::size_t most);
 
 }  // namespace ckpt::eval
