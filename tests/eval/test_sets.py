@@ -28,7 +28,7 @@ class Sets:
     """Asks for a test set, and compares."""
 
     def __init__(self, suite, ckpt, folder):
-        self.suite, self.folder = suite, folder
+        self.suite, self.ckpt, self.folder = suite, ckpt, folder
         self.dump = harness.Ckpt(Path(ckpt.path).with_name("ckpt_dump_data"))
         self.random = torch.Generator().manual_seed(1)
         self.count = 0
@@ -184,6 +184,19 @@ def folders(t):
     t.suite.check("a gap", not isinstance(gap, tuple) and "no file validating_set.4.pt" in gap.err, gap)
 
 
+def numpy_archives(t):
+    if b"npz" not in t.ckpt("formats").out:
+        t.suite.skip("npz", "ckpt formats does not list it")
+        return
+    inputs, labels = t.bytes(20, 28, 28), t.classes(20, 10)
+    for save in (numpy.savez, numpy.savez_compressed):
+        for names in (("images", "labels"), ("x_test", "y_test"), ("x", "y")):
+            save(path := t.path(".npz"), **dict(zip(names, (inputs.numpy(), labels[:, 0].numpy()))))
+            t.same(f"{save.__name__}, {names[0]}", path, inputs.reshape(20, 784), labels, 10)
+    numpy.savez(path := t.path(".npz"), images=numpy.asfortranarray(inputs.numpy()), labels=labels.numpy().astype(">i4"))
+    t.same("columns first, big-endian", path, inputs.reshape(20, 784), labels, 10)
+
+
 def shared_sets(t):
     mnist = SHARED / "corpus/datasets/mnist"
     if not mnist.exists():
@@ -201,7 +214,7 @@ def shared_sets(t):
         t.same(name, path, inputs, hot.reshape(-1, 4, 36).argmax(2), 36)
 
 
-GROUPS = [containers, input_dtypes, half_precision_whole, targets, layouts, views, folders, shared_sets]
+GROUPS = [containers, input_dtypes, half_precision_whole, targets, layouts, views, folders, numpy_archives, shared_sets]
 
 
 def main():
