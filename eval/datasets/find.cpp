@@ -142,7 +142,8 @@ FoundData named_data(const std::string& path, const DataRequest& request) {
   if (auto found = data_in({path, request, true})) return *found;
   throw Error(ErrorCode::invalid_argument, "a folder without a test set for --split " + request.split)
       .in(path)
-      .expected("t10k-images-idx3-ubyte (also in MNIST/raw), " + request.split + "_set.0.pt, one .npz, or pictures *.png")
+      .expected("t10k-images-idx3-ubyte (also in MNIST/raw), " + request.split +
+                "_set.0.pt, one .npz, or pictures *.png")
       .hint("name a file: ckpt eval " + request.model + " --data PATH");
 }
 

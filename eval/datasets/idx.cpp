@@ -140,7 +140,9 @@ std::vector<std::byte> IdxFile::read(std::uint64_t first, std::uint64_t count, b
     }
     std::array<std::byte, 1> more{};
     if (last && bytes_->read_at(at + count, more) != 0) {
-      throw Error(ErrorCode::corrupt, "the file goes on").expected("its end after " + shape_text(shape_)).at(at + count);
+      throw Error(ErrorCode::corrupt, "the file goes on")
+          .expected("its end after " + shape_text(shape_))
+          .at(at + count);
     }
     return elements;
   } catch (Error& error) {

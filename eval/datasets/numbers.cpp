@@ -61,8 +61,9 @@ void to_floats(DType dtype, std::span<const std::byte> numbers, std::span<T> out
     case DType::float16:
       return convert<std::uint16_t>(numbers, out, from_float16);
     case DType::bfloat16:
-      return convert<std::uint16_t>(
-          numbers, out, [](std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); });
+      return convert<std::uint16_t>(numbers, out, [](std::uint16_t bits) {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+      });
     default:
       return convert<float>(numbers, out, as_it_is);
   }

@@ -14,8 +14,8 @@ bool is_float(DType dtype);
 /// Integers, signed or not, and bool: what to_integers() takes.
 bool is_integer(DType dtype);
 
-/// Little-endian numbers of a floating dtype as float, rounded to the nearest as torch's .float() does, or double. Their
-/// number is out.size().
+/// Little-endian numbers of a floating dtype as float, rounded to the nearest as torch's .float() does, or double.
+/// Their number is out.size().
 template <class T>
 void to_floats(DType dtype, std::span<const std::byte> numbers, std::span<T> out);
 

@@ -9,8 +9,7 @@ namespace ckpt::eval {
 
 std::unique_ptr<Dataset> open_dataset(const DataRequest& request) {
   if (request.split != "testing" && request.split != "training" && request.split != "validating") {
-    throw Error(ErrorCode::invalid_argument, "--split " + request.split)
-        .expected("testing, training or validating");
+    throw Error(ErrorCode::invalid_argument, "--split " + request.split).expected("testing, training or validating");
   }
   const FoundData found = find_data(request);
   switch (found.kind) {

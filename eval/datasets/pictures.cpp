@@ -125,7 +125,9 @@ void each_picture(const std::string& word, std::istream& lines, const std::funct
   if (!std::filesystem::is_directory(word, ignored)) return use(word);
   const auto pictures = find_pictures(word);
   if (pictures.empty())
-    throw Error(ErrorCode::invalid_argument, "a folder without pictures").in(word).expected("files *.png in it or below");
+    throw Error(ErrorCode::invalid_argument, "a folder without pictures")
+        .in(word)
+        .expected("files *.png in it or below");
   std::for_each(pictures.begin(), pictures.end(), use);
 }
 

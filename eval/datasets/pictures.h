@@ -10,9 +10,9 @@
 
 namespace ckpt::eval {
 
-/// Pictures as a test set, each labelled by its name (datasets/labels.h), in the order given. `path`: what messages call
-/// it. They are read when their samples are. bind() throws Error (unsupported) where a name has no label of as many
-/// characters as the model reads, or one that it does not know.
+/// Pictures as a test set, each labelled by its name (datasets/labels.h), in the order given. `path`: what messages
+/// call it. They are read when their samples are. bind() throws Error (unsupported) where a name has no label of as
+/// many characters as the model reads, or one that it does not know.
 std::unique_ptr<Dataset> open_pictures(const std::string& path, const std::vector<std::string>& files);
 
 /// One picture made to a model's measure: {C, W, H} for a model that reads text, else grey rows; without a label (-1).

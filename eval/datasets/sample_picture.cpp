@@ -14,7 +14,8 @@ std::vector<std::uint8_t> drawn(const Samples& samples, std::uint64_t index) {
   const std::byte* const sample = samples.inputs.data() + static_cast<std::size_t>(index) * size;
   std::vector<std::uint8_t> bytes(size / dtype_size(samples.dtype));
   if (samples.dtype == DType::uint8) {
-    std::transform(sample, sample + size, bytes.begin(), [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+    std::transform(sample, sample + size, bytes.begin(),
+                   [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
     return bytes;
   }
   std::vector<float> numbers(bytes.size());

@@ -33,7 +33,8 @@ class Fit {
 
  private:
   std::uint64_t elements_ = 0;
-  /// Of what comes out: sizes of its three dimensions, and how far a step along each goes in what came. Empty: as it is.
+  /// Of what comes out: sizes of its three dimensions, and how far a step along each goes in what came. Empty: as it
+  /// is.
   std::vector<std::size_t> sizes_, steps_;
 };
 

@@ -24,7 +24,8 @@ TargetKind target_kind(DType dtype, const Shape& shape, const Signature& signatu
 void check_label(std::int64_t label, std::uint64_t sample, const Signature& signature);
 
 /// All classes, [rows, positions]. `shape`: of one row; `first`: the index of the first row's sample, for messages.
-/// Throws Error: what target_kind(), check_label() and reading throw, limit_exceeded, corrupt (NaN in a one-hot target).
+/// Throws Error: what target_kind(), check_label() and reading throw, limit_exceeded, corrupt (NaN in a one-hot
+/// target).
 std::vector<std::int32_t> read_targets(const TensorReader& reader, DType dtype, const Shape& shape,
                                        const Signature& signature, std::uint64_t first);
 

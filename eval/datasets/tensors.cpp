@@ -51,8 +51,8 @@ class TensorDataset final : public Dataset {
     samples.first = first = std::min(first, size());
     if (first == size()) return samples;
     // The last file that begins at or before it: files may be empty.
-    const auto file = static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), first) -
-                                               starts_.begin() - 1);
+    const auto file =
+        static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), first) - starts_.begin() - 1);
     open(file);
     const std::uint64_t start = starts_[file];
     samples.count = count = std::min(count, starts_[file + 1] - first);
