@@ -106,6 +106,7 @@ std::vector<std::int32_t> read_targets(const TensorReader& reader, DType dtype, 
   }
   const std::uint64_t step = std::max<std::uint64_t>(1, limits::mib / std::max<std::uint64_t>(1, reader.row_bytes()));
   std::vector<std::int32_t> labels;
+  labels.reserve(static_cast<std::size_t>(reader.rows() * static_cast<std::uint64_t>(signature.positions)));
   std::vector<std::byte> bytes;
   for (std::uint64_t at = 0; at < reader.rows(); at += step) {
     const std::uint64_t count = std::min(step, reader.rows() - at);

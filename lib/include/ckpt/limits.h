@@ -93,6 +93,6 @@ inline constexpr std::uint64_t picture_bytes = 64 * mib;
 
 /// Numbers of one sample of a test set (a picture, a clip), and labels of one of its files, which are held in memory.
 inline constexpr std::uint64_t sample_elements = 256 * mib;
-inline constexpr std::uint64_t dataset_labels = 64 * mib;
+inline constexpr std::uint64_t dataset_labels = 16 * mib;
 
 }  // namespace ckpt::limits

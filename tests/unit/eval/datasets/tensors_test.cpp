@@ -171,7 +171,7 @@ TEST_F(SharedData, CaptchaBatches) {
   const auto named = opened(path("reference/captcha_testing_set.0.pt"), captchas());
   EXPECT_EQ(named->size(), 200U);
   EXPECT_EQ(captchas().text(named->read(0, 1).labels.data()), "q66z");
-  EXPECT_EQ(opened(path("reference"), captchas())->size(), 100U);
+  EXPECT_EQ(opened(path("reference/testing_set.0.pt"), captchas())->size(), 100U);
 }
 
 TEST_F(SharedData, CaptchaPictures) {
