@@ -46,6 +46,12 @@ std::optional<StorageType> storage_type(std::string_view module, std::string_vie
   return StorageType{*dtype, true};
 }
 
+std::optional<std::string> storage_class(DType dtype) {
+  for (const auto& [prefix, held] : classes)
+    if (held == dtype) return std::string(prefix) + "Storage";
+  return std::nullopt;
+}
+
 std::optional<DType> tensor_type(std::string_view module, std::string_view name) {
   return is_torch_module(module) ? by_class(name, "Tensor") : std::nullopt;
 }

@@ -21,4 +21,13 @@ CodePoint decode_utf8(std::string_view text, std::size_t at) {
   return {value, size, true};
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = decode_utf8(text, at);
+    if (!point.valid) return false;
+    at += point.size;
+  }
+  return true;
+}
+
 }  // namespace ckpt

@@ -16,4 +16,7 @@ struct CodePoint {
 /// The code point at `text[at]`; strict: no overlong forms, no surrogates, nothing past U+10FFFF.
 CKPT_API CodePoint decode_utf8(std::string_view text, std::size_t at);
 
+/// Whether all of it is UTF-8, as strict.
+CKPT_API bool is_utf8(std::string_view text);
+
 }  // namespace ckpt

@@ -1,0 +1,138 @@
+#include "ckpt/assemble.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/utf8.h"
+#include "io/bytes.h"
+#include "io/keyed_hash.h"
+#include "io/swapped_source.h"
+#include "torch_common/storage_ids.h"
+#include "torch_common/storage_types.h"
+#include "torch_common/tensors.h"
+
+namespace ckpt {
+namespace {
+
+Error bad_tensor(const TensorSource& tensor, std::string what) {
+  return Error(ErrorCode::invalid_argument, std::move(what)).within("tensor '" + tensor.name + "'");
+}
+
+/// Strides that overflow belong to shapes that decode_tensors() refuses.
+std::vector<std::int64_t> stride_of(const TensorSource& tensor) {
+  if (!tensor.stride.empty()) return tensor.stride;
+  std::vector<std::int64_t> stride(tensor.shape.size(), 1);
+  for (std::size_t i = stride.size(); i-- > 1;)
+    stride[i - 1] = checked_mul(stride[i], std::max<std::int64_t>(tensor.shape[i], 1)).value_or(-1);
+  return stride;
+}
+
+/// Writes the calls that torch.save would have written, for decode_tensors() to read.
+class Assembler {
+ public:
+  ValueId add(TensorSource tensor) {
+    const auto name = torch::storage_class(tensor.dtype);
+    if (!name && tensor.byte_order == ByteOrder::big) {
+      // An untyped storage does not say in which units its bytes change places.
+      tensor.bytes = swapped(std::move(tensor.bytes), dtype_swap_size(tensor.dtype));
+      tensor.byte_order = ByteOrder::little;
+    }
+    const std::uint64_t nbytes = tensor.bytes->size();
+    const std::uint64_t unit = name ? dtype_size(tensor.dtype) : 1;
+    if (nbytes % unit != 0)
+      throw bad_tensor(tensor, std::to_string(nbytes) + " bytes of " + std::string(dtype_name(tensor.dtype)))
+          .expected("whole elements");
+    const ValueId type = name ? global("torch", *name) : global("torch.storage", "UntypedStorage");
+    const ValueId id = values().make_tuple(std::vector<ValueId>{
+        text("storage"), type, values().make_str(std::to_string(sources_.size())), text(tensor.location),
+        values().make_integer(static_cast<std::int64_t>(nbytes / unit))});
+    std::vector<ValueId> arguments{values().make_persistent(id), values().make_integer(0), integers(tensor.shape),
+                                   integers(stride_of(tensor)), values().make_boolean(false), no_hooks()};
+    if (!name) arguments.push_back(global("torch", dtype_name(tensor.dtype)));
+    const ValueId call[] = {global("torch._utils", name ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
+                            values().make_tuple(arguments)};
+    sources_.push_back(std::move(tensor));
+    return values().make_object(CallKind::reduce, call);
+  }
+
+  ValueId key(const std::string& name) { return values().make_str(name); }
+
+  ValueId dict(const std::vector<ValueId>& pairs) {
+    const ValueId id = values().make_container(ValueKind::dict);
+    if (!pairs.empty()) values().add_effect(id, EffectKind::set_items, pairs);
+    return id;
+  }
+
+  Checkpoint finish(ValueId root) {
+    checkpoint_.root = root;
+    checkpoint_.format = "torch";
+    checkpoint_.pickled = false;
+    torch::collect_storages(checkpoint_);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      checkpoint_.storages[i].bytes = std::move(sources_[i].bytes);
+      checkpoint_.storages[i].byte_order = sources_[i].byte_order;
+    }
+    torch::decode_tensors(checkpoint_);
+    return std::move(checkpoint_);
+  }
+
+ private:
+  ValueGraph& values() { return checkpoint_.values; }
+
+  /// Each made once, as pickle's memo has it.
+  ValueId global(std::string_view module, std::string_view name) {
+    const auto [found, fresh] = globals_.try_emplace({std::string(module), std::string(name)}, no_value);
+    if (fresh) found->second = values().make_global(module, name);
+    return found->second;
+  }
+  ValueId text(const std::string& text) {
+    const auto [found, fresh] = texts_.try_emplace(text, no_value);
+    if (fresh) found->second = values().make_str(text);
+    return found->second;
+  }
+  ValueId integers(const std::vector<std::int64_t>& numbers) {
+    std::vector<ValueId> items;
+    items.reserve(numbers.size());
+    for (const std::int64_t number : numbers) items.push_back(values().make_integer(number));
+    return values().make_tuple(items);
+  }
+  ValueId no_hooks() {
+    const ValueId call[] = {global("collections", "OrderedDict"), values().make_tuple({})};
+    return values().make_object(CallKind::reduce, call);
+  }
+
+  Checkpoint checkpoint_;
+  std::vector<TensorSource> sources_;
+  std::map<std::pair<std::string, std::string>, ValueId> globals_;
+  std::map<std::string, ValueId> texts_;
+};
+
+}  // namespace
+
+Checkpoint assemble(std::vector<TensorSource> tensors) {
+  std::unordered_set<std::string_view, KeyedHash> names;
+  for (const TensorSource& tensor : tensors) {
+    if (!is_utf8(tensor.name)) throw bad_tensor(tensor, "its name is not UTF-8");
+    if (!names.insert(tensor.name).second) throw bad_tensor(tensor, "its name comes twice");
+  }
+  names.clear();
+  Assembler assembler;
+  std::vector<ValueId> pairs;
+  for (TensorSource& tensor : tensors) {
+    pairs.push_back(assembler.key(tensor.name));
+    pairs.push_back(assembler.add(std::move(tensor)));
+  }
+  return assembler.finish(assembler.dict(pairs));
+}
+
+Checkpoint assemble_one(TensorSource tensor) {
+  Assembler assembler;
+  return assembler.finish(assembler.add(std::move(tensor)));
+}
+
+}  // namespace ckpt
