@@ -75,6 +75,7 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   SaveReport report{.format = std::string(format.name),
                     .gzip = wants_gzip(checkpoint, path, options),
                     .bytes = 0,
+                    .pickled = format.pickled,
                     .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
   std::unique_ptr<ByteSink> sink;
   FileSink* file = nullptr;

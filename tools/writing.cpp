@@ -63,7 +63,8 @@ ReadBack read_back_option(const WritingOptions& options, const std::string& comm
 
 std::string loader_of(const std::string& name) {
   const std::vector<FormatInfo> all = formats();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const FormatInfo& format) { return format.name == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const FormatInfo& format) { return format.name == name; });
   return found == all.end() ? "a reader" : found->loader;
 }
 
@@ -173,7 +174,7 @@ void write_output(const Checkpoint& checkpoint, const Job& job, const std::vecto
   const std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
   const SaveReport report = save_as_planned(checkpoint, job);
   finish_input(checkpoint, job.in);
-  tell_of_globals(checkpoint, job, quiet);
+  if (report.pickled) tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
   for (const std::string& what : report.left_out) print_note(shown_output(job) + ": " + report.format + ": " + what);
   std::string line = printable(shown_output(job)) + (job.save.dry_run ? ": would be written: " : ": ") + report.format +

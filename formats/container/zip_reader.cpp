@@ -88,8 +88,7 @@ void check_inflated(const std::vector<ZipMember>& members, std::uint64_t cap) {
 
 }  // namespace
 
-ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, const SeenHeaders* seen,
-                          NameCase names) {
+ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, const SeenHeaders* seen, NameCase names) {
   try {
     ZipReader reader;
     const zip::End end = zip::find_end(*source, std::min(limits::zip_directory_bytes, context.pickle_cap));

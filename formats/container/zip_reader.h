@@ -30,9 +30,10 @@ using SeenHeaders = std::unordered_map<std::uint64_t, std::vector<std::byte>>;
 enum class NameCase { folded, exact };
 
 /// The directory of a ZIP archive (APPNOTE 6.3.10; ZIP64). Opening refuses what readers disagree about: duplicate names
-/// (also but for case, unless NameCase is exact), a local header that contradicts the directory (name, method, flags, sizes or CRC where it
-/// has them), encryption, members that overlap or reach past their archive, absolute or parent paths, links, several
-/// disks. Bytes after the archive are allowed (torch allows them) and counted; bytes before it are refused.
+/// (also but for case, unless NameCase is exact), a local header that contradicts the directory (name, method, flags,
+/// sizes or CRC where it has them), encryption, members that overlap or reach past their archive, absolute or parent
+/// paths, links, several disks. Bytes after the archive are allowed (torch allows them) and counted; bytes before it
+/// are refused.
 class ZipReader {
  public:
   /// Throws Error: corrupt, truncated, unsupported, limit_exceeded, io. With findings in `context`, faults of single

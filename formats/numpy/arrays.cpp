@@ -32,8 +32,7 @@ OutArray array_of(const Checkpoint& checkpoint, const NamedTensor& named) {
   const std::string drop = "--drop NAME leaves it out; --format torch can say it";
   if (info.layout != Layout::strided)
     refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)), drop);
-  if (descr_of(info.dtype).empty())
-    refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)), drop);
+  if (descr_of(info.dtype).empty()) refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)), drop);
   auto dense = dense_tensor(checkpoint, named.name, *named.tensor);
   if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements", drop);
   const bool fortran = !is_contiguous(dense->placed) && is_contiguous(reversed(dense->placed));

@@ -26,9 +26,10 @@ struct Line {
 
 Line find_line(const ByteSource& source) {
   std::array<std::byte, before_length + 4> start{};
-  source.read_exactly(0, std::span(start).first(before_length + 2));
-  if (as_text(start).substr(0, magic.size()) != magic)
+  const std::size_t got = source.read_at(0, std::span(start).first(magic.size()));
+  if (!magic.starts_with(as_text(std::span(start).first(got))))
     throw Error(ErrorCode::corrupt, "no numpy array: the magic is missing").expected("\\x93NUMPY").at(0);
+  source.read_exactly(0, std::span(start).first(before_length + 2));
   const auto major = static_cast<unsigned>(start[6]), minor = static_cast<unsigned>(start[7]);
   if (major < 1 || major > 3 || minor != 0)
     throw Error(ErrorCode::unsupported,

@@ -27,7 +27,8 @@ struct Header {
 /// Throws Error: corrupt, truncated, unsupported (a dtype that no tensor has, a later version), limit_exceeded.
 Header read_header(const ByteSource& source);
 
-/// The header that numpy.save writes, byte for byte; its size is a multiple of 64. `dtype` is one that descr_of() knows.
+/// The header that numpy.save writes, byte for byte; its size is a multiple of 64. `dtype` is one that descr_of()
+/// knows.
 std::string make_header(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape);
 
 /// In elements, of an array in C's order or in Fortran's.

@@ -115,10 +115,9 @@ void refuse_other_values(const Checkpoint& checkpoint) {
   std::string names;
   for (const std::string& path : survey.others)
     names += names.empty() ? (path.empty() ? "the object itself" : "'" + path + "'") : ", '" + path + "'";
-  throw Error(ErrorCode::unsupported,
-              names + (survey.more_others ? " and more are no tensors"
-                       : survey.others.size() == 1 ? " is no tensor"
-                                                   : " are no tensors"))
+  throw Error(ErrorCode::unsupported, names + (survey.more_others          ? " and more are no tensors"
+                                               : survey.others.size() == 1 ? " is no tensor"
+                                                                           : " are no tensors"))
       .expected("tensors alone, as numpy's files hold arrays")
       .in(checkpoint.file)
       .hint("ckpt convert IN OUT --weights-only takes the state dict alone; --drop NAME leaves a part out");

@@ -78,8 +78,8 @@ std::string member_name(const Checkpoint& checkpoint, const std::string& name) {
 
 }  // namespace
 
-// Every member counts, so that the directory is asked, but where torch's pickle comes first, as it nearly always does: in
-// gzip the directory is far away.
+// Every member counts, so that the directory is asked, but where torch's pickle comes first, as it nearly always does:
+// in gzip the directory is far away.
 bool probe_npz(const ByteSource& source) {
   try {
     if (!is_zip(source)) return false;
@@ -132,7 +132,8 @@ WriteReceipt write_npz(const Checkpoint& checkpoint, ByteSink& sink, const Write
     throw Error(ErrorCode::unsupported, arrays.empty() ? "no tensor" : "a tensor without a name")
         .expected("tensors by name, as npz files hold")
         .in(checkpoint.file)
-        .hint(arrays.empty() ? "ckpt inspect shows what the file holds" : "--format npy holds one array without a name");
+        .hint(arrays.empty() ? "ckpt inspect shows what the file holds"
+                             : "--format npy holds one array without a name");
   const std::vector<Storage> storages = watched_storages(checkpoint);
   ZipWriter zip(sink);
   WriteReceipt receipt;

@@ -48,11 +48,11 @@ class Assembler {
       throw bad_tensor(tensor, std::to_string(nbytes) + " bytes of " + std::string(dtype_name(tensor.dtype)))
           .expected("whole elements");
     const ValueId type = name ? global("torch", *name) : global("torch.storage", "UntypedStorage");
-    const ValueId id = values().make_tuple(std::vector<ValueId>{
-        text("storage"), type, values().make_str(std::to_string(sources_.size())), text(tensor.location),
-        values().make_integer(static_cast<std::int64_t>(nbytes / unit))});
-    std::vector<ValueId> arguments{values().make_persistent(id), values().make_integer(0), integers(tensor.shape),
-                                   integers(stride_of(tensor)), values().make_boolean(false), no_hooks()};
+    const ValueId id = values().make_tuple(
+        std::vector<ValueId>{text("storage"), type, values().make_str(std::to_string(sources_.size())),
+                             text(tensor.location), values().make_integer(static_cast<std::int64_t>(nbytes / unit))});
+    std::vector<ValueId> arguments{values().make_persistent(id), values().make_integer(0),     integers(tensor.shape),
+                                   integers(stride_of(tensor)),  values().make_boolean(false), no_hooks()};
     if (!name) arguments.push_back(global("torch", dtype_name(tensor.dtype)));
     const ValueId call[] = {global("torch._utils", name ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
                             values().make_tuple(arguments)};

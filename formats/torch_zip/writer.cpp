@@ -72,9 +72,8 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
         const WrittenStorage& written = *found->second;
         const Storage& storage = written.storage;
         const bool swap = !keeps_order && storage.byte_order == ByteOrder::big;
-        receipt[written.key] =
-            zip.add(details->root + "/data/" + written.key,
-                    swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes);
+        receipt[written.key] = zip.add(details->root + "/data/" + written.key,
+                                       swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes);
         break;
       }
       case Member::Kind::record:

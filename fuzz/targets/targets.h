@@ -33,7 +33,7 @@ struct Target {
 
 inline constexpr Target targets[] = {
     {"pickle", fuzz_pickle}, {"torch_zip", fuzz_torch_zip}, {"torch_legacy", fuzz_torch_legacy}, {"gzip", fuzz_gzip},
-    {"zip", fuzz_zip},       {"roundtrip", fuzz_roundtrip}, {"program", fuzz_program},       {"numpy", fuzz_numpy},
+    {"zip", fuzz_zip},       {"roundtrip", fuzz_roundtrip}, {"program", fuzz_program},           {"numpy", fuzz_numpy},
 };
 
 /// Null where there is none of that name.

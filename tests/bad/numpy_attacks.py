@@ -87,9 +87,9 @@ def archives():
     claims = [Part("w.npy", array, deflate=True, size=1 << 31)]
     yield Attack("numpy-bomb-claimed.npz", archive(claims), refused("claims to grow"))
     encrypted = archive([Part("w.npy", array, flags=1)])
-    yield Attack("numpy-encrypted.npz", encrypted, unsupported("is encrypted"))
+    yield Attack("numpy-encrypted.npz", encrypted, refused("is encrypted"))
     many = archive([Part(f"w{i}.npy", npy(descr="|u1", shape="()", data=struct.pack("B", i % 256)), deflate=True) for i in range(5000)])
-    yield Attack("numpy-5000-deflated.npz", many, fine("5000 tensors, 5,000 parameters"))
+    yield Attack("numpy-5000-deflated.npz", many, fine("5,000 tensors, 5,000 parameters"))
 
 
 def attacks():

@@ -31,8 +31,10 @@ TEST(Assemble, MakesADictOfTensorsInTheirOrder) {
 
 TEST(Assemble, MakesWhatTheTorchWriterWritesAndReadsBack) {
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::uint16, DType::float8_e5m2, DType::boolean}) {
-    const Checkpoint made = assemble(
-        {{.name = "w", .dtype = dtype, .shape = {3}, .bytes = memory_source(io_testing::random_bytes(3 * dtype_size(dtype)), "w")}});
+    const Checkpoint made = assemble({{.name = "w",
+                                       .dtype = dtype,
+                                       .shape = {3},
+                                       .bytes = memory_source(io_testing::random_bytes(3 * dtype_size(dtype)), "w")}});
     const Checkpoint back = torch_testing::read_bytes(torch_testing::written(made));
     EXPECT_EQ(back.tensors.at(0).info.dtype, dtype);
     EXPECT_EQ(digest(back).total, digest(made).total) << dtype_name(dtype);

@@ -61,9 +61,9 @@ TEST(NumpyHeader, OfALaterVersionIsRefused) {
 
 TEST(NumpyHeader, KnowsEveryDTypeThatTorchHas) {
   const std::pair<std::string_view, DType> known[] = {
-      {"b1", DType::boolean}, {"u1", DType::uint8},   {"u2", DType::uint16},    {"u4", DType::uint32},
-      {"u8", DType::uint64},  {"i1", DType::int8},    {"i2", DType::int16},     {"i4", DType::int32},
-      {"i8", DType::int64},   {"f2", DType::float16}, {"f4", DType::float32},   {"f8", DType::float64},
+      {"b1", DType::boolean},   {"u1", DType::uint8},      {"u2", DType::uint16},  {"u4", DType::uint32},
+      {"u8", DType::uint64},    {"i1", DType::int8},       {"i2", DType::int16},   {"i4", DType::int32},
+      {"i8", DType::int64},     {"f2", DType::float16},    {"f4", DType::float32}, {"f8", DType::float64},
       {"c8", DType::complex64}, {"c16", DType::complex128}};
   for (const auto& [code, dtype] : known) {
     for (const std::string order : {"<", "=", "|", ""}) {
@@ -78,8 +78,8 @@ TEST(NumpyHeader, KnowsEveryDTypeThatTorchHas) {
 
 TEST(NumpyHeader, NamesWhatNoTensorHolds) {
   const std::pair<std::string_view, std::string_view> foreign[] = {
-      {"|O", "Python objects"}, {"<U5", "Unicode text"},  {"|S3", "byte strings"}, {"<M8[ns]", "dates"},
-      {"<m8[s]", "spans"},      {"|V2", "bfloat16"},      {"<f16", "long doubles"}, {"<c32", "long doubles"}};
+      {"|O", "Python objects"}, {"<U5", "Unicode text"}, {"|S3", "byte strings"},  {"<M8[ns]", "dates"},
+      {"<m8[s]", "spans"},      {"|V2", "bfloat16"},     {"<f16", "long doubles"}, {"<c32", "long doubles"}};
   for (const auto& [descr, says] : foreign) {
     const Error error = refusal(npy(line(descr, "(1,)")));
     EXPECT_EQ(error.code(), ErrorCode::unsupported) << descr;
@@ -164,7 +164,8 @@ TEST(NumpyHeader, IsWrittenAsNumpyWritesIt) {
   EXPECT_EQ(header.size(), 128U);
   EXPECT_EQ(header.substr(10, 60), "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } ");
   EXPECT_EQ(header.back(), '\n');
-  EXPECT_NE(make_header(DType::boolean, false, {}).find("'|b1', 'fortran_order': False, 'shape': ()"), std::string::npos);
+  EXPECT_NE(make_header(DType::boolean, false, {}).find("'|b1', 'fortran_order': False, 'shape': ()"),
+            std::string::npos);
   EXPECT_NE(make_header(DType::uint8, false, {7}).find("'shape': (7,)"), std::string::npos);
 }
 

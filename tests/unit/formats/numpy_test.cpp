@@ -129,8 +129,11 @@ TEST(Npz, HoldsTensorsByNameInTheFilesOrder) {
 }
 
 TEST(Npz, MayBeDeflated) {
-  const ZipPart part{.name = "w.npy", .data = zip_testing::deflate_stored(array), .method = 8,
-                     .inflated_size = array.size(), .inflated_crc = crc32(0, as_bytes(array))};
+  const ZipPart part{.name = "w.npy",
+                     .data = zip_testing::deflate_stored(array),
+                     .method = 8,
+                     .inflated_size = array.size(),
+                     .inflated_crc = crc32(0, as_bytes(array))};
   EXPECT_EQ(values(read_bytes(zip({part})), 0), (std::vector<float>{0, 1, 2, 3, 4, 5}));
 }
 
@@ -244,10 +247,10 @@ TEST(Npz, HoldsNoTensorWithoutAName) {
 }
 
 TEST(Npz, RefusesValuesThatAreNoTensorsByName) {
-  const Checkpoint trainer = torch_testing::checkpoint_of(
-      py::dict({{py::str("model"), py::dict({{py::str("w"), torch_testing::weight()}})},
-                {py::str("epoch"), py::integer(3)},
-                {py::str("lr"), py::list({py::none()})}}));
+  const Checkpoint trainer =
+      torch_testing::checkpoint_of(py::dict({{py::str("model"), py::dict({{py::str("w"), torch_testing::weight()}})},
+                                             {py::str("epoch"), py::integer(3)},
+                                             {py::str("lr"), py::list({py::none()})}}));
   EXPECT_EQ(unsupported(trainer, "npz"),
             "test.pt: 'epoch', 'lr.0' are no tensors, expected tensors alone, as numpy's files hold arrays");
   EXPECT_TRUE(has(unsupported(torch_testing::checkpoint_of(py::integer(3)), "npz"), "the object itself is no tensor"));
@@ -277,17 +280,19 @@ TEST(Npz, TellsWhatItCannotSay) {
   const auto weight = torch_testing::weight();
   EXPECT_EQ(left_out(py::dict({{py::str("w"), weight}})), "");
   EXPECT_TRUE(has(left_out(py::dict({{py::str("m"), py::dict({{py::str("w"), weight}})}})), "nested"));
-  EXPECT_TRUE(has(left_out(py::dict({{py::str("a"), weight}, {py::str("b"), weight}})), "share storage, such as 'a' and 'b'"));
+  EXPECT_TRUE(
+      has(left_out(py::dict({{py::str("a"), weight}, {py::str("b"), weight}})), "share storage, such as 'a' and 'b'"));
   const auto on_gpu = torch_testing::tensor(torch_testing::storage({.location = "cuda:0"}), {4}, {1});
   EXPECT_TRUE(has(left_out(py::dict({{py::str("w"), on_gpu}})), "devices"));
-  const auto parameter = py::call(py::global("torch._utils", "_rebuild_parameter"),
-                                  {weight, py::boolean(true), py::ordered_dict({})});
+  const auto parameter =
+      py::call(py::global("torch._utils", "_rebuild_parameter"), {weight, py::boolean(true), py::ordered_dict({})});
   EXPECT_TRUE(has(left_out(py::dict({{py::str("w"), parameter}})), "Parameter"));
 }
 
 TEST(Npz, BecomesADictThatTorchLoadsLittleEndianWhateverItWas) {
-  const Checkpoint read = read_bytes(zip({{.name = "b.npy", .data = npy(line(">i2", "(2,)"), std::string("\1\2\3\4", 4))},
-                                          {.name = "l.npy", .data = npy(line("<i2", "(2,)"), std::string("\2\1\4\3", 4))}}));
+  const Checkpoint read =
+      read_bytes(zip({{.name = "b.npy", .data = npy(line(">i2", "(2,)"), std::string("\1\2\3\4", 4))},
+                      {.name = "l.npy", .data = npy(line("<i2", "(2,)"), std::string("\2\1\4\3", 4))}}));
   const Checkpoint back = read_bytes(written_as(read, "torch"));
   EXPECT_EQ(back.values.kind(back.root), ValueKind::dict);
   for (const Storage& storage : back.storages) EXPECT_EQ(storage.byte_order, ByteOrder::little);

@@ -69,9 +69,7 @@ TEST(Save, WritesTheFormatThatIsNamed) {
   EXPECT_EQ(save(small(), folder / "same.pt").format, "torch");
 }
 
-Checkpoint named_weight() {
-  return torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::weight()}}));
-}
+Checkpoint named_weight() { return torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::weight()}})); }
 
 TEST(Save, WritesTheFormatOfTheSuffix) {
   const TemporaryFolder folder;
