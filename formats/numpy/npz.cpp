@@ -38,9 +38,10 @@ TensorSource read_array(const ZipReader& zip, const ZipMember& member) {
     if (!is_utf8(name)) throw Error(ErrorCode::unsupported, "a name that is not UTF-8").expected("one that is");
     // From a source of its own: an inflating one would keep its buffers, and there may be tens of thousands.
     const Header header = read_header(*zip.read(member));
-    if (member.size < header.size || member.size - header.size != header.data_bytes)
-      throw Error(member.size < header.size + header.data_bytes ? ErrorCode::truncated : ErrorCode::corrupt,
-                  "the array has " + std::to_string(member.size - header.size) + " bytes")
+    const std::uint64_t held = member.size - header.size;  // the header has been read
+    if (held != header.data_bytes)
+      throw Error(held < header.data_bytes ? ErrorCode::truncated : ErrorCode::corrupt,
+                  "the array has " + std::to_string(held) + " bytes")
           .expected(std::to_string(header.data_bytes) + ", as its shape and dtype say")
           .at(header.size);
     return tensor_of(name, header, bytes);

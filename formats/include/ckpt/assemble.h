@@ -23,14 +23,14 @@ struct TensorSource {
   DType dtype{};
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> stride;  ///< in elements; empty: contiguous
-  ByteSourcePtr bytes;               ///< of all elements; read when they are wanted
+  ByteSourcePtr bytes;               ///< of all elements, never null; read when they are wanted
   ByteOrder byte_order = ByteOrder::little;
   std::string location = "cpu";
 };
 
 /// What torch.save would have been given: a dict of tensors by name, in this order. Its format is "torch", until a
-/// reader says otherwise. Throws Error: invalid_argument (a name twice, or that is not UTF-8; bytes of another size
-/// than the shape's), corrupt (a geometry that does not fit the bytes), limit_exceeded (ckpt/limits.h).
+/// reader says otherwise. Throws Error: invalid_argument (a name twice, or that is not UTF-8; bytes that are no
+/// whole elements), corrupt (a shape or stride that does not fit the bytes), limit_exceeded (ckpt/limits.h).
 CKPT_API Checkpoint assemble(std::vector<TensorSource> tensors);
 
 /// A tensor alone, whose name is not asked.
