@@ -36,7 +36,6 @@ constexpr Signature signatures[] = {
     {0, "GGUF"sv, "a GGUF file", "a GGUF reader, such as Python's package gguf"},
     {0, "tjgg"sv, "a ggml file", "the program that wrote it"},
     {0, "lmgg"sv, "a ggml file", "the program that wrote it"},
-    {0, "\x93NUMPY"sv, "a numpy array file", "in Python: numpy.load(path)"},
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside"},
     {0, "\x80\x02"sv, "a pickle, but none that torch.save wrote",
      "in Python, if you trust it: torch.save(pickle.load(file), path)"},

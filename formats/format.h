@@ -42,13 +42,17 @@ struct Format {
   std::string_view name;
   std::string_view description;
   std::span<const std::string_view> suffixes;
+  std::string_view loader;
   bool has_checksums = false;
+  bool pickled = true;  ///< what it writes holds the object's pickle, and the globals that it calls for
   /// Whether the content is this format's. Throws only Error (io), where the content cannot be read.
   bool (*probe)(const ByteSource& source);
   /// Null for a format that is recognised only to be named.
   Checkpoint (*read)(const ByteSourcePtr& source, const ReadContext& context);
   /// Null for a format that is only read.
   WriteReceipt (*write)(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+  /// What the format cannot say and write() leaves out, as SaveReport::left_out. Null: it can say everything.
+  std::vector<std::string> (*losses)(const Checkpoint& checkpoint) = nullptr;
 };
 
 /// Every format, in the order in which they are asked.

@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "format.h"
+#include "numpy/numpy.h"
 #include "torch_legacy/torch_legacy.h"
 #include "torch_zip/torch_zip.h"
 
@@ -9,6 +10,8 @@ namespace ckpt {
 
 std::span<const Format* const> format_table() {
   static constexpr const Format* table[] = {
+      &numpy::npy_format,
+      &numpy::npz_format,  // before torch's, which takes every other zip for its own, to say what is wrong with it
       &torch::zip_format,
       &torch::legacy_format,
   };
@@ -28,6 +31,7 @@ std::vector<FormatInfo> formats() {
     infos.push_back({std::string(format->name),
                      std::string(format->description),
                      {format->suffixes.begin(), format->suffixes.end()},
+                     std::string(format->loader),
                      format->read != nullptr,
                      format->write != nullptr});
   return infos;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "ckpt/error.h"
@@ -36,6 +37,21 @@ WriteReceipt write_with(const Format& format, const Checkpoint& checkpoint, Byte
 
 bool ends_in_gz(std::string_view name) { return name.ends_with(".gz"); }
 
+/// OUT's suffix decides where no option does: that of another format than the checkpoint's own, and not of its own
+/// too. A file that is replaced stays what it was.
+std::string format_name(const Checkpoint& checkpoint, std::string_view path, const SaveOptions& options) {
+  if (!options.format.empty() || path == checkpoint.file) return options.format;
+  if (ends_in_gz(path)) path.remove_suffix(std::string_view(".gz").size());
+  std::string suggested;
+  for (const Format* format : format_table()) {
+    const bool fits = std::any_of(format->suffixes.begin(), format->suffixes.end(),
+                                  [&](std::string_view suffix) { return path.ends_with(suffix); });
+    if (fits && format->name == checkpoint.format) return {};
+    if (fits && suggested.empty()) suggested = format->name;
+  }
+  return suggested;
+}
+
 /// Whether OUT is to be compressed: an option says so, else OUT's suffix (or that it lost IN's), else it stays as it
 /// was.
 bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
@@ -53,8 +69,14 @@ void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& opt
 }
 
 SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
-  const Format& format = format_to_write(checkpoint, options);
-  SaveReport report{.format = std::string(format.name), .gzip = wants_gzip(checkpoint, path, options), .bytes = 0};
+  WriteOptions chosen = options;
+  chosen.format = format_name(checkpoint, path, options);
+  const Format& format = format_to_write(checkpoint, chosen);
+  SaveReport report{.format = std::string(format.name),
+                    .gzip = wants_gzip(checkpoint, path, options),
+                    .bytes = 0,
+                    .pickled = format.pickled,
+                    .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
   std::unique_ptr<ByteSink> sink;
   FileSink* file = nullptr;
   if (options.dry_run) {

@@ -238,6 +238,30 @@ def gzips():
     yield "long", gzip.compress(bytes(700_000) + text, mtime=0)
 
 
+def npy(descr, shape, data=b"", fortran=False, version=1):
+    line = repr({"descr": descr, "fortran_order": fortran, "shape": shape}).encode() + b" \n"
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(line)) + line + data
+
+
+def arrays():
+    """numpy's files: each dtype and version, and zips of them."""
+    items = struct.pack("<4f", 0, 1, 2, 3)
+    codes = ["|b1", "|u1", "<u2", ">u4", "<u8", "|i1", ">i2", "<i4", ">i8", "<f2", ">f4", "<f8", ">c8", "<c16", "=f4", "f8"]
+    singles = [(f"{code[-2:]}-{i}", npy(code, (16 // int(code.strip("<>|=")[1:]),), items)) for i, code in enumerate(codes)]
+    singles += [(f"version{v}", npy("<f4", (2, 2), items, version=v)) for v in (1, 2, 3)]
+    singles += [("fortran", npy("<f4", (2, 2), items, fortran=True)), ("scalar", npy("<f8", (), items[:8]))]
+    singles += [("empty", npy("<f4", (0, 3))), ("objects", npy("|O", (1,), b"\x80\x04N.")), ("two", npy("|u1", (1,), b"a") * 2)]
+    singles += [("records", npy([("x", "<f4"), ("y", "<i4")], (1,), items[:8])), ("cut", npy("<f4", (4,), items[:15]))]
+    yield from singles
+    for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        target = io.BytesIO()
+        with zipfile.ZipFile(target, "w", compression) as z:
+            for name, data in singles[:4] + [singles[19]]:
+                z.writestr(f"{name}.npy", data)
+            z.writestr("notes.txt", b"hello")
+        yield f"zip{compression}", target.getvalue()
+
+
 def packed(files):
     """Some of them in gzip, in one member or two."""
     for name, data in files:
@@ -290,12 +314,14 @@ def pngs():
 def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
+    all_arrays = list(arrays())
     archives = all_zips + list(odd_zips())
-    files = archives + all_legacies + list(packed(all_zips[:6] + all_legacies[:6]))
+    files = archives + all_legacies + all_arrays + list(packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]))
     return {
         "pickle": all_pickles,
         "torch_zip": archives,
         "torch_legacy": all_legacies,
+        "numpy": all_arrays,
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,
         "png": list(pngs()),

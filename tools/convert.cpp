@@ -135,7 +135,8 @@ Runner define(Arguments& arguments) {
   define_selection_options(arguments, options->selection);
   arguments.value("--to", "DEVICE", options->to, "the device of every storage: cpu, cuda:1, mps, ...");
   arguments.values("--map", "SRC=DST", options->map, "one device's storages to another; '*=DST' takes every other");
-  arguments.value("--format", "NAME", options->format, "torch or torch-legacy (ckpt formats); else as the input");
+  arguments.value("--format", "NAME", options->format,
+                  "torch, torch-legacy, npz, npy; else as OUT's suffix says, or as the input");
   arguments.value("--protocol", "N", options->protocol, "pickle protocol, 0 to 5; else as the input");
   arguments.optional_value("--strip-prefix", "P", module, options->strip_prefix, "take module. (or P) from the keys");
   arguments.optional_value("--add-prefix", "P", module, options->add_prefix,

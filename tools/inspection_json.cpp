@@ -79,7 +79,7 @@ void print_inspection_json(const Inspection& inspection) {
   for (const GlobalUse& global : checkpoint.globals) tail["globals"].push_back(global_json(global));
   tail["warnings"] = Json::array();
   for (const std::string& warning : inspection.warnings) tail["warnings"].push_back(valid_utf8(warning));
-  tail["metadata"] = {{"protocol", checkpoint.protocol}};
+  tail["metadata"] = {{"protocol", checkpoint.pickled ? Json(checkpoint.protocol) : Json(nullptr)}};
   const std::string end = visible_json(tail.dump());
   print(std::string_view(end).substr(1));
   print("\n");

@@ -14,8 +14,8 @@ constexpr std::size_t shown_storages = 5;
 std::string heading(const Inspection& inspection, const Colours& colours) {
   const Checkpoint& checkpoint = *inspection.checkpoint;
   return colours.bold(inspection.file == "-" ? "standard input" : printable(inspection.file)) + ": " +
-         checkpoint.format + (checkpoint.gzip ? ", gzip, " : ", ") + size_text(inspection.file_bytes) +
-         " on disk, pickle protocol " + std::to_string(checkpoint.protocol) + "\n";
+         checkpoint.format + (checkpoint.gzip ? ", gzip, " : ", ") + size_text(inspection.file_bytes) + " on disk" +
+         (checkpoint.pickled ? ", pickle protocol " + std::to_string(checkpoint.protocol) : "") + "\n";
 }
 
 std::string dtype_text(const TensorInfo& info) {

@@ -61,11 +61,18 @@ ReadBack read_back_option(const WritingOptions& options, const std::string& comm
   return ReadBack::full;
 }
 
+std::string loader_of(const std::string& name) {
+  const std::vector<FormatInfo> all = formats();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const FormatInfo& format) { return format.name == name; });
+  return found == all.end() ? "a reader" : found->loader;
+}
+
 // Python opens what torch.save wrote, but not what lies in gzip, by its path alone: the one surprise worth a line.
 std::string compression_summary(const SaveReport& report, const Job& job) {
   if (!report.gzip) return "not compressed (--gzip compresses)";
-  return "gzip level " + std::to_string(job.save.gzip_level.value_or(gzip_default_level)) +
-         " (torch.load needs gzip.open for it; --no-gzip writes a bare file)";
+  return "gzip level " + std::to_string(job.save.gzip_level.value_or(gzip_default_level)) + " (" +
+         loader_of(report.format) + " needs gzip.open for it; --no-gzip writes a bare file)";
 }
 
 std::string shown_output(const Job& job) { return job.out == "-" ? "standard output" : job.out; }
@@ -167,8 +174,9 @@ void write_output(const Checkpoint& checkpoint, const Job& job, const std::vecto
   const std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
   const SaveReport report = save_as_planned(checkpoint, job);
   finish_input(checkpoint, job.in);
-  tell_of_globals(checkpoint, job, quiet);
+  if (report.pickled) tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
+  for (const std::string& what : report.left_out) print_note(shown_output(job) + ": " + report.format + ": " + what);
   std::string line = printable(shown_output(job)) + (job.save.dry_run ? ": would be written: " : ": ") + report.format +
                      ", " + count_text(tensors, "tensor") + ", " + size_text(report.bytes) + ", " +
                      compression_summary(report, job);

@@ -88,7 +88,7 @@ void check_inflated(const std::vector<ZipMember>& members, std::uint64_t cap) {
 
 }  // namespace
 
-ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, const SeenHeaders* seen) {
+ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, const SeenHeaders* seen, NameCase names) {
   try {
     ZipReader reader;
     const zip::End end = zip::find_end(*source, std::min(limits::zip_directory_bytes, context.pickle_cap));
@@ -110,6 +110,7 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, cons
     reader.names_.each_clash(name_of, [&](std::size_t a, std::size_t b) {
       passes(context, *source, members[b].name, [&] {
         const bool same = members[a].name == members[b].name;
+        if (!same && names == NameCase::exact) return;
         throw zip::corrupt("two members named " + zip::quoted(members[b].name) +
                                (same ? "" : " and " + zip::quoted(members[a].name) + ", equal but for case"),
                            members[b].header_offset);
@@ -157,6 +158,24 @@ bool is_zip(const ByteSource& source) {
     if (error.code() == ErrorCode::io) throw;
     return false;
   }
+}
+
+std::string first_member_name(const ByteSource& source) {
+  std::array<std::byte, zip::local_size> header{};
+  if (source.read_at(0, header) != header.size()) return {};
+  if (load_le<std::uint32_t>(header.data()) != zip::local_signature) return {};
+  std::vector<std::byte> name(load_le<std::uint16_t>(header.data() + 26));
+  name.resize(source.read_at(header.size(), name));
+  return std::string(as_text(name));
+}
+
+std::vector<std::string> archive_warnings(const ZipReader& zip) {
+  std::vector<std::string> warnings;
+  if (!zip.has_checksums())
+    warnings.emplace_back("the archive has no checksums (every CRC is 0), so damaged bytes would not be noticed");
+  if (zip.trailing_bytes() > 0)
+    warnings.push_back(std::to_string(zip.trailing_bytes()) + " bytes follow the archive and are left out");
+  return warnings;
 }
 
 }  // namespace ckpt

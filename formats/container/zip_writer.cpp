@@ -104,25 +104,30 @@ void ZipWriter::end(std::uint32_t crc32) {
   sink_.write(descriptor);
 }
 
-std::uint32_t ZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
-  begin(name, bytes.size());
-  sink_.write(bytes);
-  const std::uint32_t crc = crc32(0, bytes);
+std::uint32_t ZipWriter::add(std::string_view name, std::uint64_t size, const Produce& produce) {
+  begin(name, size);
+  const std::uint64_t from = sink_.offset();
+  const std::uint32_t crc = produce([&](std::span<const std::byte> piece) { sink_.write(piece); });
+  if (sink_.offset() - from != size)
+    throw Error(ErrorCode::truncated, "the bytes end after " + std::to_string(sink_.offset() - from))
+        .expected(std::to_string(size));
   end(crc);
   return crc;
 }
 
+std::uint32_t ZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
+  return add(name, bytes.size(), [&](const Consume& consume) {
+    consume(bytes);
+    return crc32(0, bytes);
+  });
+}
+
 std::uint32_t ZipWriter::add(std::string_view name, const ByteSource& bytes) {
-  const std::uint64_t size = bytes.size();
-  begin(name, size);
-  const std::uint64_t from = sink_.offset();
-  const std::uint32_t crc = stream_all(bytes, [&](std::span<const std::byte> chunk) { sink_.write(chunk); });
-  if (sink_.offset() - from != size)
-    throw Error(ErrorCode::truncated, "the bytes end after " + std::to_string(sink_.offset() - from))
-        .expected(std::to_string(size))
-        .in(bytes.name());
-  end(crc);
-  return crc;
+  try {
+    return add(name, bytes.size(), [&](const Consume& consume) { return stream_all(bytes, consume); });
+  } catch (Error& error) {
+    throw error.is_output() ? error : error.in(bytes.name());
+  }
 }
 
 void ZipWriter::finish() { write_directory(); }

@@ -65,6 +65,7 @@ class Assembler {
   Checkpoint finish(ValueId root) {
     checkpoint_.root = root;
     checkpoint_.format = "torch";
+    checkpoint_.pickled = false;
     torch::collect_storages(checkpoint_);
     for (std::size_t i = 0; i < storages_.size(); ++i) {
       checkpoint_.storages[i].bytes = std::move(storages_[i].bytes);

@@ -2,12 +2,13 @@
 
 namespace ckpt::torch {
 
-static constexpr std::string_view suffixes[] = {".pt", ".pth", ".th"};
+static constexpr std::string_view suffixes[] = {".pt", ".pth", ".ckpt", ".bin", ".th"};
 
 const Format legacy_format{
     .name = "torch-legacy",
     .description = "PyTorch checkpoint, a run of pickles (torch.save until 1.5)",
     .suffixes = suffixes,
+    .loader = "torch.load",
     .has_checksums = false,
     .probe = probe_legacy,
     .read = read_legacy,

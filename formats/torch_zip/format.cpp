@@ -2,12 +2,13 @@
 
 namespace ckpt::torch {
 
-static constexpr std::string_view suffixes[] = {".pt", ".pth", ".ckpt", ".bin"};
+static constexpr std::string_view suffixes[] = {".pt", ".pth", ".ckpt", ".bin", ".th"};
 
 const Format zip_format{
     .name = "torch",
     .description = "PyTorch checkpoint, a zip archive (torch.save since 1.6)",
     .suffixes = suffixes,
+    .loader = "torch.load",
     .has_checksums = true,
     .probe = probe_zip,
     .read = read_zip,

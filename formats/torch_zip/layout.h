@@ -42,7 +42,4 @@ ByteOrder parse_byte_order(const std::string& text, std::uint64_t offset, const 
 /// None for what cannot be an alignment.
 std::optional<std::uint32_t> parse_alignment(const std::string& text);
 
-/// What a user should know about an archive that reads all the same.
-std::vector<std::string> archive_warnings(const ZipReader& zip);
-
 }  // namespace ckpt::torch

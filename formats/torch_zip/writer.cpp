@@ -4,6 +4,7 @@
 #include "container/zip_writer.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "io/swapped_source.h"
 #include "pickle/emitter.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/storage_ids.h"
@@ -15,9 +16,9 @@ namespace {
 
 using Member = ZipDetails::Member;
 
-/// What torch 2.11 writes around a pickle and its storages, for checkpoints that come from elsewhere.
+/// What torch 2.11 writes around a pickle and its storages, for checkpoints that come from elsewhere: little-endian.
 /// The serialization id is torch's hash of the members; any 40 digits serve, and these are always the same.
-std::shared_ptr<const ZipDetails> default_details(const std::vector<WrittenStorage>& storages, ByteOrder order) {
+std::shared_ptr<const ZipDetails> default_details(const std::vector<WrittenStorage>& storages) {
   const auto record = [](const std::string& name, std::string_view text) {
     const auto bytes = as_bytes(text);
     return Member{Member::Kind::record, name, memory_source({bytes.begin(), bytes.end()}, name)};
@@ -27,7 +28,7 @@ std::shared_ptr<const ZipDetails> default_details(const std::vector<WrittenStora
   details->members = {{Member::Kind::pickle, "data.pkl", nullptr},
                       record(".format_version", "1"),
                       record(".storage_alignment", "64"),
-                      record("byteorder", order == ByteOrder::big ? "big" : "little")};
+                      record("byteorder", "little")};
   for (const WrittenStorage& storage : storages)
     details->members.push_back({Member::Kind::storage, storage.source_key, nullptr});
   details->members.push_back(record("version", "3\n"));
@@ -37,9 +38,8 @@ std::shared_ptr<const ZipDetails> default_details(const std::vector<WrittenStora
 
 /// The source's own arrangement where it is a torch zip; else a new one.
 std::shared_ptr<const ZipDetails> arrange(const Checkpoint& checkpoint, const std::vector<WrittenStorage>& storages) {
-  const ByteOrder order = storages.empty() ? ByteOrder::little : storages.front().storage.byte_order;
   auto own = std::dynamic_pointer_cast<const ZipDetails>(checkpoint.details);
-  return own != nullptr ? own : default_details(storages, order);
+  return own != nullptr ? own : default_details(storages);
 }
 
 }  // namespace
@@ -57,6 +57,8 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
   std::unordered_map<std::string_view, const WrittenStorage*, KeyedHash> by_key;
   for (const WrittenStorage& written : storages) by_key[written.source_key] = &written;
   const auto details = arrange(checkpoint, storages);
+  // Of a torch zip all storages have one byte order, and its record says which.
+  const bool keeps_order = details == checkpoint.details;
   ZipWriter zip(sink, details->alignment);
   WriteReceipt receipt;
   for (std::size_t i = 0; const auto member = details->member(i); ++i) {
@@ -68,7 +70,10 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
         const auto found = by_key.find(member->name);
         if (found == by_key.end()) break;  // an edit has left it out
         const WrittenStorage& written = *found->second;
-        receipt[written.key] = zip.add(details->root + "/data/" + written.key, *written.storage.bytes);
+        const Storage& storage = written.storage;
+        const bool swap = !keeps_order && storage.byte_order == ByteOrder::big;
+        receipt[written.key] = zip.add(details->root + "/data/" + written.key,
+                                       swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes);
         break;
       }
       case Member::Kind::record:

@@ -3,6 +3,7 @@
 #include <isa-l.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -37,6 +38,11 @@ std::string hexadecimal(std::uint32_t value) {
 std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
   if (bytes.empty()) return crc;
   return crc32_gzip_refl(crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
+// CRC-32 is linear: that of head and rest is that of the head, moved past the rest, plus that of the rest.
+std::uint32_t crc32_of_rest(std::uint32_t whole, std::uint32_t head, std::uint64_t rest) {
+  return whole ^ static_cast<std::uint32_t>(crc32_combine(head, 0, static_cast<z_off_t>(rest)));
 }
 
 struct Sha256::State {

@@ -15,6 +15,9 @@ namespace ckpt {
 /// CRC-32 as zip and gzip use it, continued from `crc` (0 to begin).
 CKPT_API std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes);
 
+/// The CRC-32 of the last `rest` bytes of what has the CRC-32 `whole` and begins with what has `head`.
+CKPT_API std::uint32_t crc32_of_rest(std::uint32_t whole, std::uint32_t head, std::uint64_t rest);
+
 /// Eight lower-case hexadecimal digits.
 CKPT_API std::string hexadecimal(std::uint32_t value);
 

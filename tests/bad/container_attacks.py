@@ -54,7 +54,6 @@ def attacks():
             b"\x80\2cos\nsystem\nU\x04truet\x85R.",
             "this is a pickle, but none that torch.save wrote",
         ),
-        ("numpy", b"\x93NUMPY\1\0" + bytes(120), "this is a numpy array file"),
         ("hdf5", b"\x89HDF\r\n\x1a\n" + bytes(100), "this is an HDF5 file"),
         ("safetensors", (2).to_bytes(8, "little") + b"{}", "this is a safetensors file"),
         ("safetensors-of-2-gib", (1 << 31).to_bytes(8, "little") + b"{}", "this is a safetensors file"),

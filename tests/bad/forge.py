@@ -229,3 +229,18 @@ def legacy(code=None, keys=None, data=None, head=None):
     keys = pickle.dumps(held, 2) if keys is None else keys
     data = b"".join(struct.pack("<q", 4) + FLOATS for _ in held) if data is None else data
     return b"".join(head) + code + keys + data
+
+
+# numpy's files.
+
+
+def npy(line=None, data=FLOATS, version=1, length=None, descr="<f4", shape="(4,)", fortran="False"):
+    """`line`: the whole header; `length`: what is said of its size instead of the truth."""
+    line = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n" if line is None else line
+    line = encoded(line)
+    length = struct.pack("<H" if version == 1 else "<I", len(line) if length is None else length)
+    return b"\x93NUMPY" + bytes([version, 0]) + length + line + data
+
+
+def npz(*arrays, **shape):
+    return archive([Part(f"w{i}.npy", array) for i, array in enumerate(arrays)], **shape)

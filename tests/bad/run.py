@@ -24,6 +24,7 @@ import container_attacks  # noqa: E402
 import gzip_attacks  # noqa: E402
 import import_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
+import numpy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
 import sweep_files  # noqa: E402
 import tensor_attacks  # noqa: E402
@@ -36,6 +37,7 @@ SUBJECTS = (
     legacy_attacks,
     gzip_attacks,
     tensor_attacks,
+    numpy_attacks,
     container_attacks,
 )
 TIMEOUT = 20

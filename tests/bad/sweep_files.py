@@ -14,6 +14,7 @@ from forge import (
     legacy,
     many,
     mapping,
+    npy,
     number,
     program,
     storage,
@@ -65,6 +66,9 @@ def make_all(folder):
         "zip-no-crc": archive([Part(p.name, p.data, crc=0) for p in torch_parts(CODE)]),
         "zip-comment": archive(torch_parts(CODE), comment=b"comment", after=b"after"),
         "legacy-views": legacy_views(),
+        "npy": npy(descr=">i2", shape="(2, 4)", fortran="True"),
+        "npz": archive([Part("a.npy", npy()), Part("b.npy", npy(descr="<c8", shape="(2,)", version=3)), Part("c.txt", b"c")]),
+        "npz-deflated": archive([Part("a.npy", npy(shape="(2, 2)"), deflate=True), Part("b.npy", npy(), deflate=True)]),
         "legacy-protocol-0": legacy(
             b"(dS'a'\nI01\nsV\\u0062\nL12L\nsS'c'\nF1.5\ns.",
             head=[pickle.dumps(p, 0) for p in (forge.MAGIC, 1001, forge.SYSTEM)],
@@ -91,6 +95,9 @@ def make_all(folder):
         "legacy-protocol-0",
         "legacy-trainer",
         "foonet-legacy",
+        "npy",
+        "npz",
+        "npz-deflated",
     ):
         files[f"{name}.pt.gz"] = gzip.compress(plain[name], mtime=0)
     for name in ("zip-old", "legacy-views"):

@@ -14,7 +14,7 @@ NAMED = {
     "safetensors": "safetensors",
     "gguf": "gguf",
     "ggml": None,
-    "npy-object": "npy",
+    "npy-object": "python objects",
     "json": None,
     "unknown": None,
     "gzip-bad": "gzip",

@@ -107,6 +107,32 @@ def trainer(device):
     }
 
 
+def npy(descr, shape, data, fortran=False):
+    """As numpy.save writes it."""
+    line = f"{{'descr': {descr!r}, 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY\x01\x00\x76\x00" + line.ljust(117) + b"\n" + data
+
+
+def save_npz(path, arrays, compression=zipfile.ZIP_STORED, extra=()):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in [*((f"{name}.npy", array) for name, array in arrays.items()), *extra]:
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, compression)
+
+
+def numpy_files(to):
+    floats = struct.pack("<6f", *range(6))
+    (to / "array.npy").write_bytes(npy("<f4", (2, 3), floats))
+    images = {"images": npy("|u1", (2, 2, 2), bytes(range(8))), "labels": npy(">i8", (2,), struct.pack(">2q", 7, 1))}
+    save_npz(to / "data.npz", images)
+    save_npz(to / "packed.npz", {"W": npy("<f4", (2, 3), floats, True), "w": npy("<f8", (), bytes(8))}, zipfile.ZIP_DEFLATED)
+    save_npz(to / "notes.npz", {"w": npy("<f4", (6,), floats)}, extra=[("README.txt", b"read me")])
+    objects = npy("|O", (1,), b"\x80\x02]N.")
+    save_npz(to / "objects.npz", {**images, "classes": objects})
+    (to / "cut.npy").write_bytes(npy("<f4", (2, 3), floats)[:-4])
+    broken = (to / "data.npz").read_bytes().replace(bytes(range(8)), bytes(range(1, 9)))
+    (to / "bad_crc.npz").write_bytes(broken)
+
+
 def pairs(to):
     """Checkpoints to be compared with each other, or with one of the ordinary ones."""
     import struct
@@ -213,9 +239,6 @@ def foreign(to):
     (to / "7z.pt").write_bytes(b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(56))
     (to / "rar.pt").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(56))
     (to / "plain.pkl").write_bytes(b"\x80\x02}q\x00X\x01\x00\x00\x00aq\x01K\x01s.")
-    (to / "array.npy").write_bytes(
-        b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(127) + b"\n" + bytes(8)
-    )
     header = b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
     (to / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     (to / "model.gguf").write_bytes(b"GGUF\x03\x00\x00\x00" + bytes(16))
@@ -233,6 +256,7 @@ def make_all(to):
     for path in HERE.glob("*.pt*"):
         shutil.copy(path, to / path.name)
     ordinary(to)
+    numpy_files(to)
     pairs(to)
     unsafe(to)
     broken(to)

@@ -22,6 +22,7 @@ def main():
         suite.skip("interop", f"no PyTorch here ({error}); pip install -r tests/requirements.txt")
         return suite.finish()
     torch.set_num_threads(1)
+    import arrays
     import checks
     import content
     import devices
@@ -58,6 +59,7 @@ def main():
         hand.streams,
         hand.python2_strings,
         hand.discarded_calls,
+        *arrays.GROUPS,
         *diffs.GROUPS,
         *loading.GROUPS,
         *pickles.GROUPS,

@@ -23,6 +23,7 @@ struct FormatInfo {
   std::string name;         ///< "torch"
   std::string description;  ///< one line
   std::vector<std::string> suffixes;
+  std::string loader;  ///< what opens it in Python: "torch.load"
   bool reads = false;
   bool writes = false;
 };
@@ -47,7 +48,7 @@ CKPT_API Checkpoint read(const ByteSourcePtr& source);
 CKPT_API Checkpoint load(const std::string& path);
 
 struct WriteOptions {
-  std::string format;           ///< empty: the checkpoint's own
+  std::string format;           ///< empty: the checkpoint's own; of save(), what OUT's suffix says, if anything
   std::optional<int> protocol;  ///< of pickles, 0 to 5; none: the checkpoint's own
   bool allow_unsafe = false;    ///< pass dangerous globals on
 };
@@ -75,6 +76,10 @@ struct SaveReport {
   std::string format;
   bool gzip = false;
   std::uint64_t bytes = 0;  ///< of the file written
+  bool pickled = true;      ///< its object stands in a pickle, with the globals of the checkpoint
+  /// What the checkpoint has and the format cannot say, each a sentence without a full stop. Values are never among it:
+  /// those that a format cannot hold are refused.
+  std::vector<std::string> left_out;
 };
 
 /// Writes a file whole or not at all ("-" is standard output, where a failure leaves the archive without its

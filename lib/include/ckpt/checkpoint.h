@@ -69,10 +69,11 @@ struct Checkpoint {
   /// Every name the pickle would import, once each, in order of appearance.
   std::vector<GlobalUse> globals;
 
-  std::string file;    ///< as the user named it
-  std::string format;  ///< "torch", "torch-legacy" …
-  bool gzip = false;   ///< the file was gzip-compressed
-  int protocol = 2;    ///< of the source's pickle
+  std::string file;     ///< as the user named it
+  std::string format;   ///< "torch", "torch-legacy" …
+  bool gzip = false;    ///< the file was gzip-compressed
+  bool pickled = true;  ///< the source's objects stand in a pickle
+  int protocol = 2;     ///< of that pickle; of one to be written, where there is none
   std::shared_ptr<const FormatDetails> details;
   ByteSourcePtr source;  ///< the file's bytes, inflated where it was compressed
   /// What a user should know, though the file reads: each a sentence without a full stop.

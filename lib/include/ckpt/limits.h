@@ -55,6 +55,9 @@ inline constexpr std::uint64_t zip_ratio = 1032;
 /// Bytes of a small member (version, byteorder, serialization_id …) that is held in memory.
 inline constexpr std::uint64_t zip_small_member = 64 * mib;
 
+/// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
+inline constexpr std::uint64_t numpy_header_bytes = mib;
+
 /// Bytes of a list of digests (what `ckpt digest` prints).
 inline constexpr std::uint64_t digest_list_bytes = 64 * mib;
 

@@ -7,6 +7,7 @@
 #include "container/zip_builder.h"
 #include "container/zip_end.h"
 #include "container/zip_reader.h"
+#include "formats/numpy_files.h"
 #include "formats/torch_files.h"
 #include "io/checksum.h"
 #include "opened.h"
@@ -142,6 +143,16 @@ TEST(Cap, copy_chunk) {
   });
   EXPECT_EQ(largest, limits::copy_chunk);
   EXPECT_EQ(pieces, 4U);
+}
+
+TEST(Cap, numpy_header_bytes) {
+  const auto of_size = [](std::uint64_t size) {
+    std::string line = numpy_testing::line("|u1", "()");
+    line.insert(line.size() - 1, size - line.size(), ' ');
+    return [line] { static_cast<void>(read(source_of(io_testing::bytes_of(numpy_testing::npy(line, "x", 2))))); };
+  };
+  expect_within(of_size(limits::numpy_header_bytes));
+  expect_past(of_size(limits::numpy_header_bytes + 1));
 }
 
 }  // namespace

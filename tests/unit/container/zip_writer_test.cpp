@@ -9,6 +9,7 @@
 #include "container/zip_reader.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "io/io_testing.h"
 #include "zip_builder.h"
 
 namespace ckpt {
@@ -170,6 +171,21 @@ TEST(ZipWriter, ComparesTheRecordedCrcOfWhatItCopies) {
     EXPECT_EQ(e.code(), ErrorCode::corrupt);
   }
   EXPECT_EQ(zip.add("b", *slice(source_of("hello"), 0, 5, "weights", 0x3610a686)), 0x3610a686U);
+}
+
+TEST(ZipWriter, RefusesAnotherNumberOfBytesThanItWasTold) {
+  MemorySink sink;
+  ZipWriter zip(sink);
+  const auto three = [](const ZipWriter::Consume& consume) {
+    consume(as_bytes("abc"));
+    return crc32(0, as_bytes("abc"));
+  };
+  EXPECT_EQ(zip.add("a", 3, three), crc32(0, as_bytes("abc")));
+  for (const std::uint64_t told : {2, 4}) {
+    const auto error = io_testing::error_of([&] { zip.add("b", told, three); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), ErrorCode::truncated);
+  }
 }
 
 TEST(ZipWriter, WritesAnEmptyArchive) {

@@ -69,14 +69,45 @@ TEST(Save, WritesTheFormatThatIsNamed) {
   EXPECT_EQ(save(small(), folder / "same.pt").format, "torch");
 }
 
+Checkpoint named_weight() { return torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::weight()}})); }
+
+TEST(Save, WritesTheFormatOfTheSuffix) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(save(named_weight(), folder / "out.npz").format, "npz");
+  EXPECT_EQ(save(named_weight(), folder / "out.npz.gz").format, "npz");
+  EXPECT_EQ(load(folder / "out.npz.gz").format, "npz");
+  EXPECT_EQ(save(load(folder / "out.npz"), folder / "back.pt").format, "torch");
+  EXPECT_EQ(save(load(folder / "out.npz"), folder / "same").format, "npz");
+  SaveOptions options;
+  options.format = "torch";
+  EXPECT_EQ(save(named_weight(), folder / "other.npz", options).format, "torch") << "an option says more than a suffix";
+}
+
+TEST(Save, KeepsAFormatWhoseSuffixItIsToo) {
+  const TemporaryFolder folder;
+  SaveOptions options;
+  options.format = "torch-legacy";
+  save(named_weight(), folder / "old.pt", options);
+  for (const char* suffix : {".pt", ".pth", ".ckpt", ".bin", ".th", ""})
+    EXPECT_EQ(save(load(folder / "old.pt"), folder / (std::string("out") + suffix)).format, "torch-legacy") << suffix;
+}
+
+TEST(Save, KeepsTheFormatOfAFileThatItReplaces) {
+  const TemporaryFolder folder;
+  SaveOptions options;
+  options.format = "torch";
+  save(named_weight(), folder / "misnamed.npz", options);
+  EXPECT_EQ(save(load(folder / "misnamed.npz"), folder / "misnamed.npz").format, "torch");
+}
+
 TEST(Save, RefusesAFormatThatNobodyKnows) {
   const TemporaryFolder folder;
   SaveOptions options;
-  options.format = "npz";
+  options.format = "onnx";
   const auto error = error_of([&] { save(small(), folder / "out.pt", options); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
-  EXPECT_EQ(std::string(error->what()), "no format is called 'npz', expected torch, torch-legacy");
+  EXPECT_EQ(std::string(error->what()), "no format is called 'onnx', expected npy, npz, torch, torch-legacy");
   EXPECT_TRUE(folder.entries().empty());
 }
 

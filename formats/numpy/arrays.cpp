@@ -1,0 +1,89 @@
+#include "numpy/arrays.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "io/bytes.h"
+#include "io/checksum.h"
+#include "numpy/losses.h"
+#include "ops/tensor_bytes.h"
+
+namespace ckpt::numpy {
+namespace {
+
+[[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& name, const std::string& what,
+                         std::string hint) {
+  throw Error(ErrorCode::unsupported, "tensor '" + name + "' " + what)
+      .expected("what numpy has an array for")
+      .in(checkpoint.file)
+      .hint(std::move(hint));
+}
+
+TensorInfo reversed(TensorInfo info) {
+  std::reverse(info.shape.begin(), info.shape.end());
+  std::reverse(info.stride.begin(), info.stride.end());
+  return info;
+}
+
+OutArray array_of(const Checkpoint& checkpoint, const NamedTensor& named) {
+  const TensorInfo& info = named.tensor->info;
+  const std::string drop = "--drop NAME leaves it out; --format torch can say it";
+  if (info.layout != Layout::strided)
+    refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)), drop);
+  if (descr_of(info.dtype).empty()) refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)), drop);
+  auto dense = dense_tensor(checkpoint, named.name, *named.tensor);
+  if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements", drop);
+  const bool fortran = !is_contiguous(dense->placed) && is_contiguous(reversed(dense->placed));
+  OutArray array{*std::move(dense), make_header(info.dtype, fortran, info.shape), 0, {}};
+  array.data_bytes = logical_bytes(array.tensor.placed);
+  array.placed = fortran ? reversed(array.tensor.placed) : array.tensor.placed;
+  return array;
+}
+
+}  // namespace
+
+TensorSource tensor_of(std::string name, const Header& header, const ByteSourcePtr& array) {
+  std::optional<std::uint32_t> crc;
+  if (const auto whole = array->recorded_crc32()) crc = crc32_of_rest(*whole, header.crc32, header.data_bytes);
+  return {.name = std::move(name),
+          .dtype = header.type.dtype,
+          .shape = header.shape,
+          .stride = strides_of(header),
+          .bytes = slice(array, header.size, header.data_bytes, array->name(), crc),
+          .byte_order = header.type.byte_order};
+}
+
+std::vector<OutArray> arrays_of(const Checkpoint& checkpoint) {
+  refuse_other_values(checkpoint);
+  std::vector<OutArray> arrays;
+  for (const NamedTensor& named : tensor_names(checkpoint)) arrays.push_back(array_of(checkpoint, named));
+  std::vector<const DenseTensor*> views;
+  views.reserve(arrays.size());
+  for (const OutArray& array : arrays) views.push_back(&array.tensor);
+  check_views_together(checkpoint, views);
+  return arrays;
+}
+
+std::uint32_t stream_array(const OutArray& array, const std::vector<Storage>& storages,
+                           const std::function<void(std::span<const std::byte>)>& consume) {
+  const auto header = as_bytes(array.header);
+  std::uint32_t crc = crc32(0, header);
+  consume(header);
+  try {
+    stream_tensor(storages[*array.tensor.tensor->storage], array.placed, [&](std::span<const std::byte> piece) {
+      crc = crc32(crc, piece);
+      consume(piece);
+    });
+  } catch (Error& error) {
+    throw error.is_output() ? error : error.within("tensor '" + array.tensor.name + "'");
+  }
+  return crc;
+}
+
+std::uint32_t elements_crc32(const OutArray& array, std::uint32_t whole) {
+  return crc32_of_rest(whole, crc32(0, as_bytes(array.header)), array.data_bytes);
+}
+
+}  // namespace ckpt::numpy

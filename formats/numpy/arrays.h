@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ckpt/assemble.h"
+#include "ckpt/checkpoint.h"
+#include "numpy/header.h"
+#include "ops/dense_tensor.h"
+
+/// Arrays to tensors and back.
+namespace ckpt::numpy {
+
+/// The tensor that an array of this header is, with elements that follow it in `array` (a file, a zip's member).
+TensorSource tensor_of(std::string name, const Header& header, const ByteSourcePtr& array);
+
+/// A tensor to write, as an array.
+struct OutArray {
+  DenseTensor tensor;
+  std::string header;
+  std::uint64_t data_bytes = 0;
+  TensorInfo placed;  ///< its elements in the order in which they are written
+};
+
+/// Every tensor under each of its names, in the file's order. Throws Error, naming the tensor: unsupported (what
+/// numpy has no array for), limit_exceeded; and what refuse_other_values() throws.
+std::vector<OutArray> arrays_of(const Checkpoint& checkpoint);
+
+/// Hands header and elements to `consume`, in pieces. Returns the CRC-32 of all of it. Throws Error, naming the
+/// tensor: what reading throws.
+std::uint32_t stream_array(const OutArray& array, const std::vector<Storage>& storages,
+                           const std::function<void(std::span<const std::byte>)>& consume);
+
+/// Of the elements alone, where header and elements together have `whole`.
+std::uint32_t elements_crc32(const OutArray& array, std::uint32_t whole);
+
+}  // namespace ckpt::numpy

@@ -1,0 +1,148 @@
+#include "numpy/losses.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/state_dict.h"
+#include "model/walk.h"
+#include "ops/value_view.h"
+
+namespace ckpt::numpy {
+namespace {
+
+constexpr std::size_t named_others = 3;
+
+/// What a checkpoint is made of beside tensors under names.
+struct Survey {
+  std::vector<std::string> others;  ///< paths of values that are no tensors, the first few
+  bool more_others = false;
+  bool nested = false, attributes = false;
+};
+
+bool has_attributes(const ValueGraph& values, ValueId id) {
+  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
+    if (values.effect(handle).kind == EffectKind::build) return true;
+  return false;
+}
+
+/// Looks at every value once, whatever number of paths lead to it.
+class Surveyor {
+ public:
+  explicit Surveyor(const Checkpoint& checkpoint)
+      : values_(checkpoint.values),
+        is_tensor_(checkpoint.values.size(), false),
+        seen_(checkpoint.values.size(), false),
+        root_(checkpoint.root),
+        budget_(checkpoint.file) {
+    for (const Tensor& tensor : checkpoint.tensors) is_tensor_[tensor.value] = true;
+  }
+
+  Survey run() {
+    add(root_, "");
+    while (!open_.empty()) {
+      auto [id, path] = std::move(open_.back());
+      open_.pop_back();
+      look(id, path);
+    }
+    return std::move(survey_);
+  }
+
+ private:
+  void add(ValueId id, std::string path) {
+    if (is_tensor_[id] || seen_[id]) return;
+    seen_[id] = true;
+    budget_.spend(path.size());
+    open_.emplace_back(id, std::move(path));
+  }
+
+  void look(ValueId id, const std::string& path) {
+    const bool mapping = is_mapping(values_, id);
+    const bool sequence = values_.kind(id) == ValueKind::list || values_.kind(id) == ValueKind::tuple;
+    survey_.attributes |= mapping && has_attributes(values_, id);
+    const NamedChildren children = mapping || sequence ? children_of(id, mapping) : NamedChildren();
+    if (children.size() == 0 && (id != root_ || !(mapping || sequence))) return note_other(path);
+    survey_.nested |= id != root_ || sequence;
+    for (std::size_t i = children.size(); i-- > 0;)
+      add(children.value(i), (path.empty() ? "" : path + ".") + std::string(children.part(i)));
+  }
+
+  /// Of a mapping its entries: its attributes are told of, and no values of their own.
+  NamedChildren children_of(ValueId id, bool mapping) {
+    if (!mapping) return named_children(values_, id, budget_);
+    NamedChildren children;
+    for (const MappingEntry& entry : mapping_entries(values_, id))
+      children.add(values_.is_string(entry.key) ? values_.text(entry.key) : "(key)", entry.value, budget_);
+    return children;
+  }
+
+  void note_other(const std::string& path) {
+    if (survey_.others.size() < named_others)
+      survey_.others.push_back(path);
+    else
+      survey_.more_others = true;
+  }
+
+  const ValueGraph& values_;
+  std::vector<bool> is_tensor_, seen_;
+  ValueId root_;
+  NameBudget budget_;
+  std::vector<std::pair<ValueId, std::string>> open_;
+  Survey survey_;
+};
+
+/// The first two names of tensors that share a storage.
+std::pair<std::string, std::string> shared_pair(const std::vector<NamedTensor>& names) {
+  std::map<std::uint32_t, const std::string*> first;
+  for (const NamedTensor& named : names) {
+    if (!named.tensor->storage) continue;
+    const auto [found, fresh] = first.try_emplace(*named.tensor->storage, &named.name);
+    if (!fresh) return {*found->second, named.name};
+  }
+  return {};
+}
+
+bool is_more_than_elements(const TensorFacts& facts) {
+  return facts.type != "torch.Tensor" || facts.requires_grad || !facts.children.empty();
+}
+
+}  // namespace
+
+void refuse_other_values(const Checkpoint& checkpoint) {
+  const Survey survey = Surveyor(checkpoint).run();
+  if (survey.others.empty()) return;
+  std::string names;
+  for (const std::string& path : survey.others)
+    names += names.empty() ? (path.empty() ? "the object itself" : "'" + path + "'") : ", '" + path + "'";
+  throw Error(ErrorCode::unsupported, names + (survey.more_others          ? " and more are no tensors"
+                                               : survey.others.size() == 1 ? " is no tensor"
+                                                                           : " are no tensors"))
+      .expected("tensors alone, as numpy's files hold arrays")
+      .in(checkpoint.file)
+      .hint("ckpt convert IN OUT --weights-only takes the state dict alone; --drop NAME leaves a part out");
+}
+
+std::vector<std::string> losses(const Checkpoint& checkpoint) {
+  const Survey survey = Surveyor(checkpoint).run();
+  const std::vector<NamedTensor> names = tensor_names(checkpoint);
+  std::vector<std::string> left_out;
+  if (survey.nested) left_out.emplace_back("what is nested becomes one list of names, joined by dots");
+  if (survey.attributes) left_out.emplace_back("attributes of dicts, such as a state dict's _metadata, are left out");
+  if (const auto [a, b] = shared_pair(names); a != b)
+    left_out.push_back("tensors that share storage, such as '" + a + "' and '" + b + "', are written one by one");
+  const auto on_device = [&](const NamedTensor& named) {
+    return !device_of(checkpoint, *named.tensor).starts_with("cpu");
+  };
+  if (std::any_of(names.begin(), names.end(), on_device))
+    left_out.emplace_back("devices are left out: arrays are on the CPU");
+  const ValueViews views(checkpoint);
+  const auto special = [&](const NamedTensor& named) {
+    return is_more_than_elements(tensor_facts(views, checkpoint, named.tensor->value));
+  };
+  if (std::any_of(names.begin(), names.end(), special))
+    left_out.emplace_back("what tensors are besides their elements (Parameter, requires_grad) is left out");
+  return left_out;
+}
+
+}  // namespace ckpt::numpy

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+
+namespace ckpt::numpy {
+
+/// What arrays by name cannot say of this checkpoint, as SaveReport::left_out: devices, that tensors share storage,
+/// what a tensor is beside its elements, attributes of mappings, nesting.
+std::vector<std::string> losses(const Checkpoint& checkpoint);
+
+/// Refuses a checkpoint that holds anything but tensors, in mappings, lists and tuples: nothing is dropped that nobody
+/// asked to be dropped. Throws Error: unsupported, naming what else there is; limit_exceeded.
+void refuse_other_values(const Checkpoint& checkpoint);
+
+}  // namespace ckpt::numpy

@@ -1,0 +1,80 @@
+#include <array>
+#include <memory>
+
+#include "ckpt/error.h"
+#include "io/bytes.h"
+#include "numpy/arrays.h"
+#include "numpy/numpy.h"
+#include "ops/watched_source.h"
+
+namespace ckpt::numpy {
+namespace {
+
+/// What stands behind the array, which a compressed source tells only at its end.
+class NpyDetails final : public FormatDetails {
+ public:
+  NpyDetails(ByteSourcePtr source, std::uint64_t end) : source_(std::move(source)), end_(end) {}
+
+  [[nodiscard]] std::vector<std::string> finish() const override {
+    const std::uint64_t size = source_->size();
+    if (size < end_)
+      throw Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(size))
+          .expected(std::to_string(end_) + " bytes")
+          .at(size)
+          .in(source_->name())
+          .hint("the copy or download stopped early: fetch the file again");
+    if (size == end_) return {};
+    return {std::to_string(size - end_) + " bytes follow the array and are left out"};
+  }
+
+ private:
+  ByteSourcePtr source_;
+  std::uint64_t end_;
+};
+
+}  // namespace
+
+bool probe_npy(const ByteSource& source) {
+  std::array<std::byte, magic.size()> start{};
+  try {
+    return source.read_at(0, start) == start.size() && as_text(start) == magic;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return false;
+  }
+}
+
+Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
+  const Header header = read_header(*source);
+  const std::uint64_t end = header.size + header.data_bytes;
+  auto details = std::make_shared<NpyDetails>(source, end);
+  // verify() reads to the end anyway; else a compressed source is not inflated for that alone.
+  const bool to_the_end = context.findings != nullptr || source->size_is_known();
+  std::vector<std::string> warnings;
+  if (to_the_end) warnings = details->finish();
+  Checkpoint checkpoint = assemble_one(tensor_of("", header, source));
+  checkpoint.file = source->name();
+  checkpoint.format = npy_format.name;
+  checkpoint.warnings = std::move(warnings);
+  if (!to_the_end) checkpoint.details = std::move(details);
+  context.check_bytes(*checkpoint.storages.front().bytes, "");
+  return checkpoint;
+}
+
+WriteReceipt write_npy(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
+  const std::vector<OutArray> arrays = arrays_of(checkpoint);
+  const bool alone = arrays.size() == 1 && arrays.front().tensor.tensor->value == checkpoint.root;
+  if (!alone)
+    throw Error(ErrorCode::unsupported,
+                "tensors under names, as '" + (arrays.empty() ? std::string() : arrays.front().tensor.name) + "'")
+        .expected("one tensor alone, as npy files hold")
+        .in(checkpoint.file)
+        .hint("--format npz holds arrays by name; --root NAME takes one of them");
+  const std::vector<Storage> storages = watched_storages(checkpoint);
+  const std::uint32_t crc =
+      stream_array(arrays.front(), storages, [&](std::span<const std::byte> piece) { sink.write(piece); });
+  finish_watching(storages);
+  return {{"0", elements_crc32(arrays.front(), crc)}};
+}
+
+}  // namespace ckpt::numpy

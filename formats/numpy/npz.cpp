@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "ckpt/utf8.h"
+#include "container/zip_directory.h"
+#include "container/zip_end.h"
+#include "container/zip_names.h"
+#include "container/zip_reader.h"
+#include "container/zip_writer.h"
+#include "numpy/arrays.h"
+#include "numpy/numpy.h"
+#include "ops/watched_source.h"
+
+namespace ckpt::numpy {
+namespace {
+
+constexpr std::string_view suffix = ".npy";
+constexpr std::string_view torch_pickle = "data.pkl";
+
+/// Members that are no arrays: only an npz made of this file has a place for them.
+class NpzDetails final : public FormatDetails {
+ public:
+  struct Member {
+    std::string name;
+    ByteSourcePtr bytes;
+  };
+  std::vector<Member> others;
+};
+
+TensorSource read_array(const ZipReader& zip, const ZipMember& member) {
+  const std::string name = member.name.substr(0, member.name.size() - suffix.size());
+  const ByteSourcePtr bytes = zip.read(member);
+  try {
+    if (!is_utf8(name)) throw Error(ErrorCode::unsupported, "a name that is not UTF-8").expected("one that is");
+    // From a source of its own: an inflating one would keep its buffers, and there may be tens of thousands.
+    const Header header = read_header(*zip.read(member));
+    const std::uint64_t held = member.size - header.size;  // the header has been read
+    if (held != header.data_bytes)
+      throw Error(held < header.data_bytes ? ErrorCode::truncated : ErrorCode::corrupt,
+                  "the array has " + std::to_string(held) + " bytes")
+          .expected(std::to_string(header.data_bytes) + ", as its shape and dtype say")
+          .at(header.size);
+    return tensor_of(name, header, bytes);
+  } catch (Error& error) {
+    throw error.in(bytes->name());
+  }
+}
+
+/// Of all members; none where the archive is cut short or damaged.
+std::optional<std::vector<std::string>> names_in(const ByteSource& source) {
+  try {
+    std::vector<std::string> names;
+    for (zip::DirectoryEntry& entry : zip::read_directory(source, zip::find_end(source, limits::zip_small_member)))
+      names.push_back(std::move(entry.member.name));
+    return names;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return std::nullopt;
+  }
+}
+
+/// A name as a member's. Readers refuse some, and so does ckpt.
+std::string member_name(const Checkpoint& checkpoint, const std::string& name) {
+  std::string member = name + std::string(suffix);
+  try {
+    zip::check_name(member);
+    if (!is_utf8(name)) throw Error(ErrorCode::unsupported, "a name that is not UTF-8");
+  } catch (const Error& error) {
+    throw Error(ErrorCode::unsupported, "tensor '" + name + "' cannot be a member of an archive: " + error.what())
+        .in(checkpoint.file)
+        .hint("--drop leaves it out");
+  }
+  return member;
+}
+
+}  // namespace
+
+// Every member counts, so that the directory is asked, but where torch's pickle comes first, as it nearly always does:
+// in gzip the directory is far away.
+bool probe_npz(const ByteSource& source) {
+  try {
+    if (!is_zip(source)) return false;
+    const std::string first = first_member_name(source);
+    if (first.ends_with(torch_pickle)) return false;
+    if (const auto names = names_in(source)) {
+      const auto any = [&](std::string_view end) {
+        return std::any_of(names->begin(), names->end(), [&](const std::string& name) { return name.ends_with(end); });
+      };
+      return any(suffix) && !any(torch_pickle);
+    }
+    return first.ends_with(suffix);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return false;
+  }
+}
+
+Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context) {
+  const ZipReader zip = ZipReader::open(source, context, nullptr, NameCase::exact);
+  auto details = std::make_shared<NpzDetails>();
+  std::vector<TensorSource> tensors;
+  std::vector<std::string> warnings = archive_warnings(zip);
+  for (const ZipMember& member : zip.members()) {
+    const std::string where = "member '" + member.name + "'";
+    context.check_bytes(*zip.read(member), where);
+    if (!member.name.ends_with(suffix)) {
+      details->others.push_back({member.name, zip.read(member)});
+      warnings.push_back(where + " is no array (.npy): it is kept in an npz, and left out of any other format");
+      continue;
+    }
+    try {
+      tensors.push_back(read_array(zip, member));
+    } catch (Error& error) {
+      if (error.code() == ErrorCode::unsupported) throw;
+      context.report(error, where);
+    }
+  }
+  Checkpoint checkpoint = assemble(std::move(tensors));
+  checkpoint.file = source->name();
+  checkpoint.format = npz_format.name;
+  checkpoint.warnings = std::move(warnings);
+  checkpoint.details = std::move(details);
+  return checkpoint;
+}
+
+WriteReceipt write_npz(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
+  const std::vector<OutArray> arrays = arrays_of(checkpoint);
+  if (arrays.empty() || arrays.front().tensor.tensor->value == checkpoint.root)
+    throw Error(ErrorCode::unsupported, arrays.empty() ? "no tensor" : "a tensor without a name")
+        .expected("tensors by name, as npz files hold")
+        .in(checkpoint.file)
+        .hint(arrays.empty() ? "ckpt inspect shows what the file holds"
+                             : "--format npy holds one array without a name");
+  const std::vector<Storage> storages = watched_storages(checkpoint);
+  ZipWriter zip(sink);
+  WriteReceipt receipt;
+  for (const OutArray& array : arrays) {
+    const std::string key = std::to_string(receipt.size());
+    const std::uint32_t crc =
+        zip.add(member_name(checkpoint, array.tensor.name), array.header.size() + array.data_bytes,
+                [&](const ZipWriter::Consume& consume) { return stream_array(array, storages, consume); });
+    receipt[key] = elements_crc32(array, crc);
+  }
+  finish_watching(storages);
+  if (const auto* const own = dynamic_cast<const NpzDetails*>(checkpoint.details.get()))
+    for (const NpzDetails::Member& member : own->others) zip.add(member.name, *member.bytes);
+  zip.finish();
+  return receipt;
+}
+
+}  // namespace ckpt::numpy

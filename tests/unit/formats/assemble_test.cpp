@@ -1,0 +1,70 @@
+#include "ckpt/assemble.h"
+
+#include <gtest/gtest.h>
+
+#include "ckpt/ops.h"
+#include "formats/torch_files.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::error_of;
+using torch_testing::floats;
+using Shape = std::vector<std::int64_t>;
+
+TensorSource source(const std::string& name, const Shape& shape, const std::vector<float>& numbers) {
+  return {.name = name, .dtype = DType::float32, .shape = shape, .bytes = memory_source(floats(numbers), name)};
+}
+
+ErrorCode refusal(std::vector<TensorSource> tensors) {
+  const auto error = error_of([&] { assemble(std::move(tensors)); });
+  EXPECT_TRUE(error);
+  return error ? error->code() : ErrorCode::io;
+}
+
+TEST(Assemble, MakesADictOfTensorsInTheirOrder) {
+  const Checkpoint made = assemble({source("z", {2}, {1, 2}), source("a", {1, 1}, {3})});
+  EXPECT_EQ(torch_testing::names(made), (std::vector<std::string>{"z", "a"}));
+  EXPECT_EQ(torch_testing::values(made, 0), (std::vector<float>{1, 2}));
+  EXPECT_EQ(device_of(made, made.tensors.front()), "cpu");
+}
+
+TEST(Assemble, MakesWhatTheTorchWriterWritesAndReadsBack) {
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::uint16, DType::float8_e5m2, DType::boolean}) {
+    const Checkpoint made = assemble({{.name = "w",
+                                       .dtype = dtype,
+                                       .shape = {3},
+                                       .bytes = memory_source(io_testing::random_bytes(3 * dtype_size(dtype)), "w")}});
+    const Checkpoint back = torch_testing::read_bytes(torch_testing::written(made));
+    EXPECT_EQ(back.tensors.at(0).info.dtype, dtype);
+    EXPECT_EQ(digest(back).total, digest(made).total) << dtype_name(dtype);
+  }
+}
+
+TEST(Assemble, MakesATensorAlone) {
+  const Checkpoint made = assemble_one(source("ignored", {2, 2}, {1, 2, 3, 4}));
+  EXPECT_EQ(torch_testing::names(made), std::vector<std::string>{""});
+  EXPECT_EQ(made.tensors.front().info.stride, (Shape{2, 1}));
+}
+
+TEST(Assemble, KeepsStridesAndLocations) {
+  TensorSource transposed = source("t", {2, 3}, {0, 1, 2, 3, 4, 5});
+  transposed.stride = {1, 2};
+  transposed.location = "cuda:1";
+  const Checkpoint made = assemble({transposed});
+  EXPECT_EQ(torch_testing::values(made, 0), (std::vector<float>{0, 2, 4, 1, 3, 5}));
+  EXPECT_EQ(made.storages.front().location, "cuda:1");
+}
+
+TEST(Assemble, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(refusal({source("w", {3}, {1, 2})}), ErrorCode::corrupt);
+  EXPECT_EQ(refusal({source("w", {1}, {1}), source("w", {1}, {1})}), ErrorCode::invalid_argument);
+  EXPECT_EQ(refusal({source("\xff", {1}, {1})}), ErrorCode::invalid_argument);
+  EXPECT_EQ(refusal({source("w", Shape(65, 1), {1})}), ErrorCode::limit_exceeded);
+  TensorSource torn = source("w", {0}, {});
+  torn.bytes = memory_source(io_testing::random_bytes(3), "w");
+  EXPECT_EQ(refusal({torn}), ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ckpt
