@@ -17,17 +17,16 @@ struct Folded {
   at::Tensor weight, bias;  // float64
 };
 
-/// The convolution NAME.0 and the batch normalisation NAME.1 behind it as one convolution with a bias.
-Folded fold(const Tensors& tensors, const std::string& name) {
-  const auto float64 = [&](const char* suffix) { return tensors.at(name + suffix).to(at::kDouble); };
+/// Takes the convolution NAME.0 and the batch normalisation NAME.1 behind it as one convolution with a bias.
+Folded take_folded(Tensors& tensors, const std::string& name) {
+  const auto take = [&](const char* suffix) {
+    at::Tensor float64 = tensors.at(name + suffix).to(at::kDouble);
+    tensors.erase(name + suffix);
+    return float64;
+  };
   constexpr double epsilon = 1e-5;  // torch.nn.BatchNorm2d's
-  const at::Tensor scale = float64(".1.weight") / at::sqrt(float64(".1.running_var") + at::Scalar(epsilon));
-  return {float64(".0.weight") * scale.view({-1, 1, 1, 1}), float64(".1.bias") - float64(".1.running_mean") * scale};
-}
-
-WinogradConvolution winograd(const Tensors& tensors, const std::string& name) {
-  const Folded folded = fold(tensors, name);
-  return {folded.weight, folded.bias};
+  const at::Tensor scale = take(".1.weight") / at::sqrt(take(".1.running_var") + at::Scalar(epsilon));
+  return {take(".0.weight") * scale.view({-1, 1, 1, 1}), take(".1.bias") - take(".1.running_mean") * scale};
 }
 
 }  // namespace
@@ -36,22 +35,27 @@ at::Tensor CaptchaResnetCpu::Direct::run(const at::Tensor& x) const {
   return at::conv2d(x, weight, bias, stride, weight.size(2) / 2);
 }
 
-CaptchaResnetCpu::CaptchaResnetCpu(const Tensors& tensors)
+CaptchaResnetCpu::CaptchaResnetCpu(Tensors tensors)
     : fc_weight_(tensors.at("fc_model.weight")), fc_bias_(tensors.at("fc_model.bias")) {
   const c10::InferenceMode inference;
   const auto direct = [&](const std::string& name, std::int64_t stride) {
-    const Folded folded = fold(tensors, name);
-    return Direct{folded.weight.to(at::kFloat).contiguous(at::MemoryFormat::ChannelsLast), folded.bias.to(at::kFloat),
-                  stride};
+    const Folded folded = take_folded(tensors, name);
+    const at::Tensor weight = folded.weight.to(at::kFloat).contiguous(at::MemoryFormat::ChannelsLast);
+    return Direct{weight, folded.bias.to(at::kFloat), stride};
+  };
+  const auto winograd = [&](const std::string& name) {
+    const Folded folded = take_folded(tensors, name);
+    return WinogradConvolution(folded.weight, folded.bias);
   };
   conv1_ = direct("conv1", 1);
   for (const std::string layer : {"layer1", "layer2", "layer3", "layer4"}) {
+    const std::string first = layer + ".0.", second = layer + ".1.";
     if (layer == "layer1")
-      blocks_.push_back({winograd(tensors, layer + ".0.conv1"), winograd(tensors, layer + ".0.conv2")});
+      blocks_.push_back({winograd(first + "conv1"), winograd(first + "conv2")});
     else
-      blocks_.push_back({Narrowing{direct(layer + ".0.conv1", 2), direct(layer + ".0.identity", 2)},
-                         winograd(tensors, layer + ".0.conv2")});
-    blocks_.push_back({winograd(tensors, layer + ".1.conv1"), winograd(tensors, layer + ".1.conv2")});
+      blocks_.push_back(
+          {Narrowing{direct(first + "conv1", 2), direct(first + "identity", 2)}, winograd(first + "conv2")});
+    blocks_.push_back({winograd(second + "conv1"), winograd(second + "conv2")});
   }
 }
 

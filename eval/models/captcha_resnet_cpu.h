@@ -14,15 +14,15 @@ namespace ckpt::eval {
 /// The captcha ResNet on a CPU: batch normalisation folded into the convolutions (in float64), pixels before channels
 /// in memory, the convolutions of stride 1 by Winograd (8 of 10 multiplications), the others by ATen.
 ///
-///     const CaptchaResnetCpu network(tensors);
+///     const CaptchaResnetCpu network(std::move(tensors));
 ///     const at::Tensor logits = network.logits(pictures);   // (N, 144)
 ///
 /// Best with one caller a core, each with at::set_num_threads(1) and batches of 20 to 50.
 class CaptchaResnetCpu {
  public:
-  /// `tensors` by their names in the state dict, float32, of the shapes that the network has. None is kept but
-  /// `fc_model`'s: what is made of them takes 170 MB.
-  explicit CaptchaResnetCpu(const std::map<std::string, at::Tensor>& tensors);
+  /// `tensors` by their names in the state dict, float32, of the shapes that the network has. What is made of them
+  /// takes 160 MB, so each is let go of as soon as it is folded.
+  explicit CaptchaResnetCpu(std::map<std::string, at::Tensor> tensors);
 
   /// `inputs` are (N, 3, 56, 24), float32, contiguous or channels_last. Thread-safe.
   [[nodiscard]] at::Tensor logits(const at::Tensor& inputs) const;

@@ -10,14 +10,15 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace ckpt::eval {
 namespace {
 
 constexpr std::int64_t elements = 36;
 
-// So many tiles are transformed, multiplied and transformed back before the next ones: few enough that they stay in a
-// core's cache, enough that the products are worth the weights that they read.
+// At most so many tiles are transformed, multiplied and transformed back before the next ones: few enough that they
+// stay in a core's cache, enough that the products are worth the weights that they read.
 constexpr std::int64_t tiles_at_once = 56;
 
 /// Where the tiles of a batch of pictures lie, numbered through all of them.
@@ -40,9 +41,11 @@ WinogradConvolution::WinogradConvolution(const at::Tensor& weight, const at::Ten
                                          const WinogradTransforms& transforms)
     : transforms_(transforms), bias_(bias.to(at::kFloat).contiguous()) {
   const std::int64_t outputs = weight.size(0), inputs = weight.size(1), slice = 64;
-  const double one_dimension[] = {1.0 / 4,  0,         0,        -1.0 / 6, -1.0 / 6, -1.0 / 6,
-                                  -1.0 / 6, 1.0 / 6,   -1.0 / 6, 1.0 / 24, 1.0 / 12, 1.0 / 6,
-                                  1.0 / 24, -1.0 / 12, 1.0 / 6,  0,        0,        1};
+  const double near = std::sqrt(0.5), far = std::sqrt(2.0);
+  const double one_dimension[] = {
+      1,        0,       0,       -2.0 / 3, -2.0 / 3 * near, -1.0 / 3, -2.0 / 3, 2.0 / 3 * near,
+      -1.0 / 3, 1.0 / 6, far / 6, 1.0 / 3,  1.0 / 6,         -far / 6, 1.0 / 3,  0,
+      0,        1};
   const at::Tensor six_by_three = at::tensor(at::ArrayRef<double>(one_dimension), at::kDouble).view({6, 3});
   const at::Tensor transform = at::kron(six_by_three, six_by_three);
   weight_ = at::empty({elements, inputs, outputs}, at::kFloat);
@@ -55,8 +58,10 @@ WinogradConvolution::WinogradConvolution(const at::Tensor& weight, const at::Ten
 
 at::Tensor WinogradConvolution::relu(const at::Tensor& x, const at::Tensor& added) const {
   const Tiles where{x.size(2), x.size(3)};
-  const std::int64_t tiles = x.size(0) * where.rows * where.columns, block = std::min(tiles, tiles_at_once);
   const std::int64_t inputs = weight_.size(1), outputs = weight_.size(2);
+  const std::int64_t tiles = x.size(0) * where.rows * where.columns;
+  const std::int64_t blocks = (tiles + tiles_at_once - 1) / tiles_at_once;
+  const std::int64_t block = blocks > 0 ? (tiles + blocks - 1) / blocks : 0;  // as even as can be
 
   at::Tensor result =
       at::empty({x.size(0), outputs, x.size(2), x.size(3)}, x.options(), at::MemoryFormat::ChannelsLast);
@@ -65,8 +70,10 @@ at::Tensor WinogradConvolution::relu(const at::Tensor& x, const at::Tensor& adde
   const at::Tensor zeros = at::zeros({std::max(inputs, outputs)}, x.options());  // for pixels outside the picture
   at::Tensor nowhere = at::empty({outputs}, x.options());
 
-  const float* const from = x.const_data_ptr<float>();
-  const float* const addend = added.defined() ? added.const_data_ptr<float>() : nullptr;
+  const at::Tensor x_pixels = x.contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor added_pixels = added.defined() ? added.contiguous(at::MemoryFormat::ChannelsLast) : added;
+  const float* const from = x_pixels.const_data_ptr<float>();
+  const float* const addend = added.defined() ? added_pixels.const_data_ptr<float>() : nullptr;
   const float* const nothing = zeros.const_data_ptr<float>();
   float* const to = result.mutable_data_ptr<float>();
   for (std::int64_t begin = 0; begin < tiles; begin += block) {
