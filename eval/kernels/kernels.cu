@@ -5,7 +5,7 @@
 namespace {
 
 using ckpt::eval::Certainty;
-using ckpt::eval::Verdict;
+using ckpt::eval::Judgement;
 
 constexpr int threads = 256;
 
@@ -30,7 +30,7 @@ __global__ void lay_out(ckpt_cuda_layout job) {
 __global__ void count(ckpt_cuda_count job) {
   const std::int64_t sample = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const ckpt::eval::Scale scale{job.positions, job.classes};
-  Verdict verdict{true, false};
+  Judgement verdict{true, false};
   if (sample < job.samples) {
     const float* outputs = job.outputs + sample * job.positions * job.classes;
     const std::int32_t* labels = job.labels + sample * job.positions;

@@ -56,7 +56,7 @@ class CpuWorker final : public Worker {
     const auto* values = outputs.const_data_ptr<float>();
     const bool predictions = part_->options.predictions, keep = part_->options.outputs;
     if (predictions || keep) {
-      Part part = part_of(batch, predictions);
+      BatchReading part = part_of(batch, predictions);
       read_outputs(part, values, layout, predictions, keep);
       parts_.push_back(std::move(part));
     }
@@ -75,7 +75,7 @@ class CpuWorker final : public Worker {
     return free_host_memory();
   }
 
-  Tally finish() override { return {.counts = std::move(counts_), .parts = std::move(parts_)}; }
+  WorkerOutcome finish() override { return {.counts = std::move(counts_), .parts = std::move(parts_)}; }
 
  private:
   at::Tensor inputs(const Batch& batch) {
@@ -95,7 +95,7 @@ class CpuWorker final : public Worker {
   std::shared_ptr<CpuPart> part_;
   at::Tensor scratch_;
   Counts counts_;
-  std::vector<Part> parts_;
+  std::vector<BatchReading> parts_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr std::int64_t held_most = 64 << 20;
 
 /// What the device has to say of one batch, still there.
 struct Held {
-  Part part;
+  BatchReading part;
   at::Tensor outputs;  // undefined where neither asked for nor needed
   DeviceSteps::Said said;
 };
@@ -87,11 +87,11 @@ class DeviceWorker final : public Worker {
     return free_memory(device_);
   }
 
-  Tally finish() override {
+  WorkerOutcome finish() override {
     const at::Tensor counters = download(counters_);
     read_back();  // waits for the counters, too
     const auto* values = counters.const_data_ptr<std::int64_t>();
-    Tally tally{.parts = std::move(parts_), .gpu_peak = peak_memory(device_), .notes = std::move(notes_)};
+    WorkerOutcome tally{.parts = std::move(parts_), .gpu_peak = peak_memory(device_), .notes = std::move(notes_)};
     tally.upload_seconds = staging_.seconds() - warm_up_seconds_;
     tally.counts = {.samples = counted_,
                     .correct = static_cast<std::uint64_t>(values[0]),
@@ -121,7 +121,7 @@ class DeviceWorker final : public Worker {
     synchronize();
     for (; !held_.empty(); held_.pop_back()) {
       const Held& held = held_.back();
-      Part part = held.part;
+      BatchReading part = held.part;
       if (held.said.predicted.defined()) {
         part.predicted = values_of<std::int32_t>(held.said.predicted);
         part.confidence = values_of<float>(held.said.confidence);
@@ -148,7 +148,7 @@ class DeviceWorker final : public Worker {
   std::uint64_t counted_ = 0;
   std::vector<Held> held_;
   std::int64_t held_numbers_ = 0;
-  std::vector<Part> parts_;
+  std::vector<BatchReading> parts_;
   std::vector<std::string> notes_;
   double warm_up_seconds_ = 0;
 };

@@ -50,15 +50,15 @@ struct Scale {
   std::int64_t positions, classes;
 };
 
-struct Verdict {
+struct Judgement {
   bool finite, correct;
 };
 
 /// Reads one sample: `outputs` has positions * classes numbers, `labels` and `predicted` one a position (`predicted`
 /// may be null), `confusion` is Counts::confusion. A label that is no class is never read right, and never counted
 /// there.
-CKPT_HOST_DEVICE inline Verdict judge(const float* outputs, const std::int32_t* labels, Scale scale,
-                                      std::uint64_t* confusion, std::int32_t* predicted) {
+CKPT_HOST_DEVICE inline Judgement judge(const float* outputs, const std::int32_t* labels, Scale scale,
+                                        std::uint64_t* confusion, std::int32_t* predicted) {
   bool finite = true;
   for (std::int64_t at = 0; at < scale.positions * scale.classes; ++at) finite = finite && is_finite(outputs[at]);
   bool correct = finite;

@@ -78,7 +78,7 @@ void Pool::work(std::size_t index) {
       run(*worker, plan, *batch, most);
     }
     const Busy busy(busy_);
-    Tally tally = worker->finish();
+    WorkerOutcome tally = worker->finish();
     const std::lock_guard lock(mutex_);
     tallies_.push_back(std::move(tally));
   } catch (...) {
@@ -169,9 +169,9 @@ Outcome Pool::joined() {
   Outcome outcome;
   outcome.counts.confusion.resize(
       static_cast<std::size_t>(signature_.positions * signature_.classes * signature_.classes));
-  std::vector<Part> parts;
+  std::vector<BatchReading> parts;
   outcome.notes = std::move(notes_);
-  for (Tally& tally : tallies_) {
+  for (WorkerOutcome& tally : tallies_) {
     outcome.counts += tally.counts;
     outcome.upload_seconds = std::max(outcome.upload_seconds, tally.upload_seconds);
     outcome.gpu_peak = std::max(outcome.gpu_peak, tally.gpu_peak);
@@ -183,9 +183,9 @@ Outcome Pool::joined() {
     std::move(tally.parts.begin(), tally.parts.end(), std::back_inserter(parts));
   }
   outcome.run_seconds = std::max(busy_.seconds() - outcome.upload_seconds, 0.0);
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.first < b.first; });
+  std::sort(parts.begin(), parts.end(), [](const BatchReading& a, const BatchReading& b) { return a.first < b.first; });
   if (!parts.empty()) outcome.predictions.first = parts.front().first;
-  for (const Part& part : parts) {
+  for (const BatchReading& part : parts) {
     append(outcome.predictions.labels, part.labels);
     append(outcome.predictions.predicted, part.predicted);
     append(outcome.predictions.confidence, part.confidence);

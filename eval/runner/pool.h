@@ -60,7 +60,7 @@ class Pool final : public Engine {
   std::mutex mutex_;  // guards the three below
   std::exception_ptr error_;
   std::vector<std::string> notes_;
-  std::vector<Tally> tallies_;
+  std::vector<WorkerOutcome> tallies_;
   std::vector<std::thread> threads_;
 };
 

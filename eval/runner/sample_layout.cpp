@@ -75,13 +75,14 @@ void lay_out(const Batch& batch, const SampleLayout& layout, float* to) {
   }
 }
 
-Part part_of(const Batch& batch, bool predictions) {
-  Part part{.first = batch.first(), .count = batch.count};
+BatchReading part_of(const Batch& batch, bool predictions) {
+  BatchReading part{.first = batch.first(), .count = batch.count};
   if (predictions) part.labels.assign(batch.labels(), batch.labels() + batch.count * batch.positions());
   return part;
 }
 
-void read_outputs(Part& part, const float* outputs, const SampleLayout& layout, bool predictions, bool keep_outputs) {
+void read_outputs(BatchReading& part, const float* outputs, const SampleLayout& layout, bool predictions,
+                  bool keep_outputs) {
   const Scale scale = layout.scale();
   const std::int64_t wide = scale.positions * scale.classes;
   if (keep_outputs) part.outputs.assign(outputs, outputs + static_cast<std::int64_t>(part.count) * wide);

@@ -48,9 +48,10 @@ class SampleLayout {
 void lay_out(const Batch& batch, const SampleLayout& layout, float* to);
 
 /// Of a batch, what is known before it has run: which samples, and their labels.
-[[nodiscard]] Part part_of(const Batch& batch, bool predictions);
+[[nodiscard]] BatchReading part_of(const Batch& batch, bool predictions);
 
 /// Adds what outputs in host memory say, as far as asked for.
-void read_outputs(Part& part, const float* outputs, const SampleLayout& layout, bool predictions, bool keep_outputs);
+void read_outputs(BatchReading& part, const float* outputs, const SampleLayout& layout, bool predictions,
+                  bool keep_outputs);
 
 }  // namespace ckpt::eval

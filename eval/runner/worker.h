@@ -13,16 +13,16 @@
 namespace ckpt::eval {
 
 /// What was said of one batch, where it was asked for.
-struct Part {
+struct BatchReading {
   std::uint64_t first = 0, count = 0;
   std::vector<std::int32_t> labels, predicted;
   std::vector<float> confidence, truth, outputs;
 };
 
 /// All that one worker has to say.
-struct Tally {
+struct WorkerOutcome {
   Counts counts;
-  std::vector<Part> parts;
+  std::vector<BatchReading> parts;
   double upload_seconds = 0;
   std::uint64_t gpu_peak = 0;
   std::vector<std::string> notes;
@@ -42,7 +42,7 @@ class Worker {
   /// After an allocation was refused: gives back what is kept for later. Returns the bytes that are free now.
   virtual std::optional<std::uint64_t> relieve() = 0;
   /// Once, at the end.
-  [[nodiscard]] virtual Tally finish() = 0;
+  [[nodiscard]] virtual WorkerOutcome finish() = 0;
 
  protected:
   Worker() = default;

@@ -42,7 +42,7 @@ Outcome by_hand(const Signature& signature, std::uint64_t samples, std::uint64_t
       }
       const auto* labels = read.labels.data() + sample * static_cast<std::uint64_t>(scale.positions);
       std::vector<std::int32_t> predicted(static_cast<std::size_t>(scale.positions));
-      const Verdict verdict = judge(outputs.data(), labels, scale, outcome.counts.confusion.data(), predicted.data());
+      const Judgement verdict = judge(outputs.data(), labels, scale, outcome.counts.confusion.data(), predicted.data());
       outcome.counts.correct += verdict.correct;
       outcome.predictions.predicted.insert(outcome.predictions.predicted.end(), predicted.begin(), predicted.end());
       outcome.outputs.insert(outcome.outputs.end(), outputs.begin(), outputs.end());

@@ -83,7 +83,7 @@ TEST_P(GpuSteps, count_as_the_cpu_does) {
 
   std::vector<std::uint64_t> confusion(layout.bins());
   std::int64_t correct = 0;
-  Part part = part_of(batch, true);
+  BatchReading part = part_of(batch, true);
   read_outputs(part, outputs.const_data_ptr<float>(), layout, true, false);
   for (std::int64_t at = 0; at < count; ++at) {
     correct += judge(outputs[at].const_data_ptr<float>(), batch.labels() + at * scale.positions, scale,

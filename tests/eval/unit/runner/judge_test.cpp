@@ -39,7 +39,7 @@ TEST(Greatest, takes_negative_zero_for_zero) {
 }
 
 struct JudgeTest : testing::Test {
-  Verdict judge_pair(const std::array<float, 4>& outputs, const std::array<std::int32_t, 2>& labels) {
+  Judgement judge_pair(const std::array<float, 4>& outputs, const std::array<std::int32_t, 2>& labels) {
     return judge(outputs.data(), labels.data(), {2, 2}, confusion.data(), predicted.data());
   }
   std::array<std::uint64_t, 8> confusion{};
@@ -47,7 +47,7 @@ struct JudgeTest : testing::Test {
 };
 
 TEST_F(JudgeTest, is_correct_where_every_position_is) {
-  const Verdict verdict = judge_pair({0, 1, 1, 0}, {1, 0});
+  const Judgement verdict = judge_pair({0, 1, 1, 0}, {1, 0});
   EXPECT_TRUE(verdict.finite);
   EXPECT_TRUE(verdict.correct);
   EXPECT_EQ(predicted, (std::array<std::int32_t, 2>{1, 0}));
@@ -61,7 +61,7 @@ TEST_F(JudgeTest, is_wrong_where_one_position_is) {
 
 TEST_F(JudgeTest, counts_outputs_that_are_not_finite_nowhere_else) {
   for (const float bad : {nan, infinity, -infinity}) {
-    const Verdict verdict = judge_pair({0, 1, bad, 0}, {1, 0});
+    const Judgement verdict = judge_pair({0, 1, bad, 0}, {1, 0});
     EXPECT_FALSE(verdict.finite);
     EXPECT_FALSE(verdict.correct);
     EXPECT_EQ(predicted, (std::array<std::int32_t, 2>{-1, -1}));
@@ -74,7 +74,7 @@ TEST_F(JudgeTest, does_not_take_what_is_not_finite_for_a_missing_label) {
 }
 
 TEST_F(JudgeTest, reads_samples_without_a_label) {
-  const Verdict verdict = judge_pair({0, 1, 1, 0}, {-1, 2});
+  const Judgement verdict = judge_pair({0, 1, 1, 0}, {-1, 2});
   EXPECT_TRUE(verdict.finite);
   EXPECT_FALSE(verdict.correct);
   EXPECT_EQ(predicted, (std::array<std::int32_t, 2>{1, 0}));
