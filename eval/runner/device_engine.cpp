@@ -35,13 +35,13 @@ class Tf32 {
 
 std::unique_ptr<Engine> device_engine(const Model& model, const std::vector<at::Device>& devices,
                                       const EngineOptions& options) {
+  if (devices.empty()) throw Error(ErrorCode::invalid_argument, "no device to run on");
   const auto tf32 = std::make_shared<Tf32>(options.precision == Precision::tf32);  // as long as the plans live
   std::vector<WorkerPlan> plans;
   for (const at::Device device : devices) {
     plans.push_back({device.str(), [&model, device, options, tf32] { return device_worker(model, device, options); }});
   }
-  const BatchSize size =
-      batch_size(model.signature(), options.batch_size, !devices.empty() && !devices.front().is_cpu());
+  const BatchSize size = batch_size(model.signature(), options.batch_size, !devices.front().is_cpu());
   return std::make_unique<Pool>(std::move(plans), size, model.signature());
 }
 

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <thread>
 
 #include "ckpt/error.h"
 #include "runner/cuda_library.h"
@@ -107,7 +106,7 @@ TEST_P(GpuSteps, count_as_the_cpu_does) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, GpuSteps, testing::Bool(),
-                         [](const auto& info) { return std::string(info.param ? "kernels" : "aten"); });
+                         [](const auto& test) { return std::string(test.param ? "kernels" : "aten"); });
 
 TEST_F(Gpu, says_what_the_cpu_says_with_one_worker_and_with_several) {
   std::vector<int> all(static_cast<std::size_t>(load_cuda().gpus));
