@@ -112,6 +112,12 @@ def interop(options):
     return with_torch(options, "tests/interop/run.py", "--ckpt", options.ckpt)
 
 
+def evaluation(options):
+    if not (options.build / "bin/ckpt_eval_tool").exists():
+        return Result(skipped=1, remark="built without libtorch (CKPT_LIBTORCH)")
+    return with_torch(options, "tests/eval/run.py", "--ckpt", options.ckpt)
+
+
 def bench(options):
     if not options.plain:
         return Result(skipped=1, remark="only for a build without sanitizers")
@@ -156,6 +162,7 @@ def suites(options):
         "bad": script(*plain, "tests/bad/run.py", "--ckpt", options.ckpt, "--build", options.build, *unlimited),
         "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),
         "interop": interop,
+        "eval": evaluation,
         "faults": faults,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
