@@ -28,7 +28,9 @@ c10::Storage load(const Storage& storage) {
   const std::shared_ptr<void> owner(memory, std::free);
   read_storage(storage, {static_cast<std::byte*>(memory), static_cast<std::size_t>(storage.nbytes)});
   const std::int64_t size[] = {static_cast<std::int64_t>(storage.nbytes)};
-  return at::from_blob(memory, size, [owner](void*) {}, at::kByte).storage();
+  return at::from_blob(
+             memory, size, [owner](void*) {}, at::kByte)
+      .storage();
 }
 
 }  // namespace

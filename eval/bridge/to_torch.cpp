@@ -109,9 +109,9 @@ class Builder {
     if (!quantizer.per_channel)
       return place(at::_empty_affine_quantized({0}, options(tensor), quantizer.scale, quantizer.zero_point), tensor);
     // libtorch compares the number of scales with the shape, so that it cannot be empty at first.
-    return place(at::_empty_per_channel_affine_quantized(
-                     tensor.info.shape, numbers(quantizer.scales, at::kDouble),
-                     numbers(quantizer.zero_points, at::kLong), quantizer.axis, options(tensor)),
+    return place(at::_empty_per_channel_affine_quantized(tensor.info.shape, numbers(quantizer.scales, at::kDouble),
+                                                         numbers(quantizer.zero_points, at::kLong), quantizer.axis,
+                                                         options(tensor)),
                  tensor);
   }
 
@@ -158,8 +158,7 @@ std::vector<StateTensor> to_torch(const Checkpoint& checkpoint, std::string_view
           storages.insert(*dense.storage);
         });
       });
-    const Builder builder =
-        with_torch("reading the weights", [&] { return Builder(checkpoint, storages); });
+    const Builder builder = with_torch("reading the weights", [&] { return Builder(checkpoint, storages); });
     std::vector<StateTensor> tensors;
     tensors.reserve(entries.size());
     for (const auto& [name, tensor] : entries)

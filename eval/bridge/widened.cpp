@@ -5,8 +5,7 @@ namespace ckpt::eval {
 
 at::Tensor widened(const at::Tensor& tensor) {
   return with_torch("converting to float32", [&] {
-    if (tensor.is_complex())
-      throw Error(ErrorCode::unsupported, "its values are complex").expected("real numbers");
+    if (tensor.is_complex()) throw Error(ErrorCode::unsupported, "its values are complex").expected("real numbers");
     return tensor.is_quantized() ? tensor.dequantize() : tensor.to(at::kFloat);
   });
 }

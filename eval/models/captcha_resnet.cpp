@@ -1,7 +1,7 @@
 // A ResNet-18 without max-pool for captchas of four characters: which tensors it has, and how they become weights.
+#include "models/captcha_resnet.h"
 #include "bridge/torch_errors.h"
 #include "models/architecture.h"
-#include "models/captcha_resnet.h"
 #include "models/captcha_resnet_aten.h"
 #include "models/chain.h"
 

@@ -6,9 +6,8 @@ namespace ckpt::eval {
 namespace {
 
 bool is_chain(const std::vector<LayerSize>& layers) {
-  return std::adjacent_find(layers.begin(), layers.end(), [](const LayerSize& a, const LayerSize& b) {
-           return a.out != b.in;
-         }) == layers.end();
+  return std::adjacent_find(layers.begin(), layers.end(),
+                            [](const LayerSize& a, const LayerSize& b) { return a.out != b.in; }) == layers.end();
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -28,8 +27,10 @@ Numbered split(const std::string& name) {
     }
     std::string number;
     for (; i < name.size() && is_digit(name[i]); ++i)
-      if (number != "0") number += name[i];
-      else number = name[i];
+      if (number != "0")
+        number += name[i];
+      else
+        number = name[i];
     parts.text += '#';
     parts.numbers.push_back(std::move(number));
   }

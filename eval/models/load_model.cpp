@@ -45,7 +45,8 @@ void note_cuda_tags(const Checkpoint& checkpoint, std::vector<std::string>& note
   if (tags.empty()) return;
   std::string list;
   for (const std::string& tag : tags) list += (list.empty() ? "" : ", ") + tag;
-  notes.push_back("its tensors are tagged " + list + ", and there is no CUDA here: they were read to the CPU (ckpt convert " +
+  notes.push_back("its tensors are tagged " + list +
+                  ", and there is no CUDA here: they were read to the CPU (ckpt convert " +
                   shell_word(checkpoint.file) + " OUT --to cpu makes that permanent)");
 }
 

@@ -25,8 +25,8 @@ std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
   if (layers.empty()) throw Error(ErrorCode::unsupported, "no key names the matrix of a Linear layer");
   std::string sizes;
   for (const LayerSize& layer : layers)
-    sizes += (sizes.empty() ? "" : ", ") + layer.name + " " + std::to_string(layer.in) + " to " +
-             std::to_string(layer.out);
+    sizes +=
+        (sizes.empty() ? "" : ", ") + layer.name + " " + std::to_string(layer.in) + " to " + std::to_string(layer.out);
   const auto order = in_order(std::move(layers));
   if (!order) throw Error(ErrorCode::unsupported, "its Linear layers form no chain: " + sizes);
   std::vector<ModelTensor> all;

@@ -33,7 +33,8 @@ Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>&
   error.expected("one of " + architecture_names()).in(checkpoint.file);
   if (!closest) {
     if (!why.empty()) error.detail("It is no mlp: " + why + ".");
-    error.hint("ckpt inspect " + shell_word(checkpoint.file) + " shows its keys; a model of your own: torch.jit.script(" +
+    error.hint("ckpt inspect " + shell_word(checkpoint.file) +
+               " shows its keys; a model of your own: torch.jit.script(" +
                "model).save(\"model.pt\") in Python, then ckpt eval model.pt --arch torchscript");
     return error;
   }
@@ -42,8 +43,9 @@ Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>&
                std::string(architecture.class_name) + ":");
   for (std::string& line : load_errors(closest->report)) error.detail(std::move(line));
   const std::string command = fix_command(closest->report, checkpoint.file);
-  error.hint(command.empty() ? "--arch NAME, where you know which it is, or --root PATH, where the weights lie elsewhere"
-                             : command);
+  error.hint(command.empty()
+                 ? "--arch NAME, where you know which it is, or --root PATH, where the weights lie elsewhere"
+                 : command);
   return error;
 }
 

@@ -71,8 +71,8 @@ class ScriptModel final : public Model {
     shape.insert(shape.begin(), 1);
     const at::Tensor output = try_zeros(shape);
     if (output.dim() < 2 || output.dim() > 3 || output.size(0) != 1)
-      throw Error(ErrorCode::unsupported, "the TorchScript model makes one sample a tensor of " +
-                                              std::to_string(output.dim()) + " dimensions")
+      throw Error(ErrorCode::unsupported,
+                  "the TorchScript model makes one sample a tensor of " + std::to_string(output.dim()) + " dimensions")
           .expected("[1, classes] or [1, positions, classes]");
     const std::int64_t outputs = output.numel();
     std::int64_t targets = 1;

@@ -37,8 +37,9 @@ class Assembler {
  public:
   ValueId add(TensorSource tensor) {
     const auto name = torch::storage_class(tensor.dtype);
-    std::vector<ValueId> arguments{storage(tensor, name), values().make_integer(tensor.offset), integers(tensor.shape),
-                                   integers(stride_of(tensor)), values().make_boolean(false), no_hooks()};
+    std::vector<ValueId> arguments{storage(tensor, name),        values().make_integer(tensor.offset),
+                                   integers(tensor.shape),       integers(stride_of(tensor)),
+                                   values().make_boolean(false), no_hooks()};
     if (!name) arguments.push_back(global("torch", dtype_name(tensor.dtype)));
     const ValueId call[] = {global("torch._utils", name ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
                             kept(values().make_tuple(arguments))};
@@ -47,7 +48,9 @@ class Assembler {
 
   ValueId key(const std::string& name) { return kept(values().make_str(name)); }
 
-  ValueId dict(const std::vector<ValueId>& pairs) { return filled(kept(values().make_container(ValueKind::dict)), pairs); }
+  ValueId dict(const std::vector<ValueId>& pairs) {
+    return filled(kept(values().make_container(ValueKind::dict)), pairs);
+  }
   ValueId ordered_dict(const std::vector<ValueId>& pairs) { return filled(no_hooks(), pairs); }
 
   /// OrderedDict([("", {"version": 1}), …]), as an attribute.
@@ -103,9 +106,9 @@ class Assembler {
       throw bad_tensor(tensor, std::to_string(nbytes) + " bytes of " + std::string(dtype_name(tensor.dtype)))
           .expected("whole elements");
     const ValueId type = name ? global("torch", *name) : global("torch.storage", "UntypedStorage");
-    const ValueId id = kept(values().make_tuple(std::vector<ValueId>{
-        text("storage"), type, key(std::to_string(storages_.size())), text(tensor.location),
-        values().make_integer(static_cast<std::int64_t>(nbytes / unit))}));
+    const ValueId id = kept(values().make_tuple(
+        std::vector<ValueId>{text("storage"), type, key(std::to_string(storages_.size())), text(tensor.location),
+                             values().make_integer(static_cast<std::int64_t>(nbytes / unit))}));
     storages_.push_back(std::move(source));
     return found->second.id = values().make_persistent(id);
   }

@@ -13,8 +13,9 @@ namespace {
   throw Error(ErrorCode::unsupported, "a TorchScript archive (it holds " + mark + ")")
       .expected("a checkpoint written by torch.save")
       .in(source.name())
-      .hint("ckpt eval " + shell_word(source.name()) + " --arch torchscript runs it; for its weights alone, in Python: " +
-            "torch.save(torch.jit.load(\"" + source.name() + "\").state_dict(), \"weights.pt\")");
+      .hint("ckpt eval " + shell_word(source.name()) +
+            " --arch torchscript runs it; for its weights alone, in Python: " + "torch.save(torch.jit.load(\"" +
+            source.name() + "\").state_dict(), \"weights.pt\")");
 }
 
 }  // namespace

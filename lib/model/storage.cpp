@@ -11,7 +11,8 @@ namespace ckpt {
 
 void read_storage(const Storage& storage, std::span<std::byte> out) {
   if (!storage.bytes)
-    throw Error(ErrorCode::invalid_argument, "storage '" + storage.key + "' has no bytes (device " + storage.location + ")")
+    throw Error(ErrorCode::invalid_argument,
+                "storage '" + storage.key + "' has no bytes (device " + storage.location + ")")
         .expected("a storage in memory");
   std::uint32_t crc = 0;
   for (std::size_t at = 0; at < out.size(); at += limits::copy_chunk) {

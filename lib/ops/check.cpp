@@ -99,8 +99,7 @@ struct Entries {
 /// part of a name: the names of all modules would take the square of a long key.
 class Modules {
  public:
-  explicit Modules(const Entries& entries)
-      : most_(limits::tensor_names + limits::names_a_tensor * entries.all.size()) {
+  explicit Modules(const Entries& entries) : most_(limits::tensor_names + limits::names_a_tensor * entries.all.size()) {
     try {
       // _metadata names modules without parameters, too.
       for (const auto& [name, version] : entries.modules)

@@ -1,5 +1,5 @@
-// What tests/eval/models.py asks of libckpt_eval: a model's outputs for given inputs, and a checkpoint that went through
-// libtorch's tensors. Errors come out as in the programs.
+// What tests/eval/models.py asks of libckpt_eval: a model's outputs for given inputs, and a checkpoint that went
+// through libtorch's tensors. Errors come out as in the programs.
 //
 //   ckpt_eval_tool logits MODEL INPUTS OUTPUTS [arch=A] [root=R] [activation=A] [normalize=M,S] [shape=D,D…] [strict]
 //   ckpt_eval_tool bridge IN OUT [root=R] [metadata] [values]
@@ -86,8 +86,7 @@ int logits(const Words& words) {
   shape.front() = static_cast<std::int64_t>(bytes.size() / sizeof(float)) / sample;
   const c10::InferenceMode inference;
   const at::Tensor inputs = at::from_blob(bytes.data(), shape, at::kFloat);
-  const at::Tensor outputs =
-      model->prepare(at::Device(at::kCPU), eval::Precision::fp32)->logits(inputs).contiguous();
+  const at::Tensor outputs = model->prepare(at::Device(at::kCPU), eval::Precision::fp32)->logits(inputs).contiguous();
   std::ofstream(words[3], std::ios::binary)
       .write(static_cast<const char*>(outputs.const_data_ptr()), static_cast<std::streamsize>(outputs.nbytes()));
   return tools::exit_done;
