@@ -2,9 +2,10 @@
 #include <chrono>
 #include <utility>
 
+#include "ckpt/error.h"
 #include "ckpt/eval.h"
 #include "ckpt/version.h"
-#include "datasets/dataset.h"
+#include "datasets/sample_picture.h"
 #include "distributed/world.h"
 #include "metrics/append.h"
 #include "metrics/process.h"
@@ -58,7 +59,13 @@ class Run {
   /// What only the whole result can have: the worst samples of all.
   Result completed(Result result) {
     if (options_.worst > 0)
-      result.worst = worst_pictures(*data_, result.predictions, result.signature, result.arch, options_.worst);
+      result.worst = worst_pictures(*data_, result.predictions, options_.worst, [&](const Samples& one, Picture& out) {
+        Pixels pixels = to_pixels(one, 0, result.signature);
+        out.width = static_cast<std::uint32_t>(pixels.width);
+        out.height = static_cast<std::uint32_t>(pixels.height);
+        out.channels = static_cast<std::uint32_t>(bytes_a_pixel(pixels.mode));
+        out.pixels = std::move(pixels.bytes);
+      });
     if (!options_.predictions) result.predictions = {};
     return result;
   }

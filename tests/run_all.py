@@ -122,8 +122,18 @@ def interop(options):
     return with_torch(options, "tests/interop/run.py", "--ckpt", options.ckpt)
 
 
-def evaluation(options):
+def pictures(options):
     return with_torch(options, "tests/eval/pictures.py", "--program", options.build / "bin/ckpt_picture_tensor")
+
+
+def test_sets(options):
+    return with_torch(options, "tests/eval/test_sets.py", "--ckpt", options.ckpt)
+
+
+def evaluation(options):
+    if not (options.build / "bin/ckpt_eval_tool").exists():
+        return Result(skipped=1, remark="built without libtorch (CKPT_LIBTORCH)")
+    return with_torch(options, "tests/eval/run.py", "--ckpt", options.ckpt)
 
 
 def bench(options):
@@ -171,6 +181,8 @@ def suites(options):
         "bad": script(*plain, "tests/bad/run.py", "--ckpt", options.ckpt, "--build", options.build, *unlimited),
         "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),
         "interop": interop,
+        "pictures": pictures,
+        "test-sets": test_sets,
         "eval": evaluation,
         "faults": faults,
         "layering": script(*plain, "tests/layering_test.py"),

@@ -51,8 +51,7 @@ void each_dense(const Tensor& tensor, const Quantizer* quantizer, Use&& use) {
 
 class Builder {
  public:
-  Builder(const Checkpoint& checkpoint, const std::set<std::uint32_t>& wanted)
-      : checkpoint_(checkpoint), storages_(checkpoint, wanted) {}
+  Builder(const Checkpoint& checkpoint, const std::set<std::uint32_t>& wanted) : storages_(checkpoint, wanted) {}
 
   at::Tensor build(const Tensor& tensor, const Quantizer* quantizer) const {
     switch (tensor.info.layout) {
@@ -115,7 +114,6 @@ class Builder {
                  tensor);
   }
 
-  const Checkpoint& checkpoint_;
   LoadedStorages storages_;
 };
 

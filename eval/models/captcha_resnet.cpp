@@ -3,6 +3,7 @@
 #include "bridge/torch_errors.h"
 #include "models/architecture.h"
 #include "models/captcha_resnet_aten.h"
+#include "models/captcha_resnet_cpu.h"
 #include "models/chain.h"
 
 namespace ckpt::eval {
@@ -61,8 +62,8 @@ std::vector<ModelTensor> tensors(const std::vector<ModelTensor>&) {
 Convolution folded(const Weights& weights, const std::string& name, std::int64_t stride) {
   const auto wide = [&](const char* part) { return weights.at(name + part).to(at::kDouble); };
   const at::Tensor scale = wide(".1.weight").mul(wide(".1.running_var").add(norm_epsilon).rsqrt());
-  return {wide(".0.weight").mul(scale.view({-1, 1, 1, 1})), wide(".1.bias").sub(wide(".1.running_mean").mul(scale)),
-          stride};
+  return {wide(".0.weight").mul(scale.view({-1, 1, 1, 1})).to(at::kFloat),
+          wide(".1.bias").sub(wide(".1.running_mean").mul(scale)).to(at::kFloat), stride};
 }
 
 class CaptchaResNet final : public Model {
@@ -75,8 +76,8 @@ class CaptchaResNet final : public Model {
       weights_.blocks.push_back(std::move(block));
     }
     const Chain::Linear fc = linear_of(weights, "fc_model");
-    weights_.fc_weight = fc.weight.to(at::kDouble);
-    weights_.fc_bias = fc.bias.to(at::kDouble);
+    weights_.fc_weight = fc.weight;
+    weights_.fc_bias = fc.bias;
     signature_.input = {3, 56, 24};
     signature_.positions = positions;
     signature_.classes = static_cast<std::int64_t>(alphabet.size());
@@ -87,7 +88,7 @@ class CaptchaResNet final : public Model {
   [[nodiscard]] const Signature& signature() const override { return signature_; }
 
   [[nodiscard]] std::unique_ptr<Network> prepare(at::Device device, Precision precision) const override {
-    return captcha_resnet_aten(weights_, device, precision);
+    return device.is_cpu() ? captcha_resnet_cpu(weights_) : captcha_resnet_aten(weights_, device, precision);
   }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace ckpt::eval {
 
-/// The captcha ResNet's weights with each batch norm folded into the convolution before it: float64, contiguous, in
-/// host memory. A device's own way to compute it starts from these.
+/// The captcha ResNet's weights with each batch norm folded into the convolution before it (in float64): float32,
+/// contiguous, in host memory. A device's own way to compute it starts from these.
 struct CaptchaResNetWeights {
   struct Convolution {
     at::Tensor weight;  ///< [out, in, k, k], k 3 with padding 1, or k 1 with none

@@ -50,6 +50,20 @@ void note_cuda_tags(const Checkpoint& checkpoint, std::vector<std::string>& note
                   shell_word(checkpoint.file) + " OUT --to cpu makes that permanent)");
 }
 
+std::string look_hint(const Checkpoint& checkpoint) {
+  return "ckpt inspect " + shell_word(checkpoint.file) + " shows its keys and shapes; --arch NAME names another model";
+}
+
+/// What the model would hold.
+std::vector<ModelTensor> expected_tensors(const Checkpoint& checkpoint, const std::string& root,
+                                          const Architecture& architecture) {
+  try {
+    return architecture.tensors(listed_tensors(checkpoint, root));
+  } catch (Error& error) {
+    throw error.within("this is no " + std::string(architecture.name)).hint(look_hint(checkpoint));
+  }
+}
+
 /// Throws where the state dict is not the one that the model would take.
 void check_fit(const Checkpoint& checkpoint, const std::string& root, const Architecture& architecture,
                const std::vector<ModelTensor>& tensors) {
@@ -59,9 +73,7 @@ void check_fit(const Checkpoint& checkpoint, const std::string& root, const Arch
               "Error(s) in loading state_dict for " + std::string(architecture.class_name) + ":");
   for (std::string& line : load_errors(report)) error.detail(std::move(line));
   const std::string command = fix_command(report, checkpoint.file);
-  throw error.hint(command.empty() ? "ckpt inspect " + shell_word(checkpoint.file) +
-                                         " shows its keys and shapes; --arch NAME names another model"
-                                   : command);
+  throw error.hint(command.empty() ? look_hint(checkpoint) : command);
 }
 
 Weights read_weights(const Checkpoint& checkpoint, const std::string& root, const std::vector<ModelTensor>& tensors,
@@ -102,7 +114,7 @@ std::unique_ptr<Model> load(const Checkpoint& checkpoint, const ModelRequest& re
   const bool wrapped = has_wrapped_keys(checkpoint, root);
   const Checkpoint bare = wrapped ? strip_prefix(checkpoint).first : checkpoint;
   const Architecture& architecture = request.arch == "auto" ? recognise(bare, root) : find_architecture(request.arch);
-  const std::vector<ModelTensor> tensors = architecture.tensors(listed_tensors(bare, root));
+  const std::vector<ModelTensor> tensors = expected_tensors(bare, root, architecture);
   check_fit(request.strict ? checkpoint : bare, root, architecture, tensors);
   if (wrapped)
     notes.push_back("its keys begin with \"module.\", as DataParallel saves them, which was left out (" +

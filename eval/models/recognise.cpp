@@ -22,8 +22,10 @@ struct Candidate {
   [[nodiscard]] bool nearer_than(const Candidate& other) const {
     return std::pair(!report.fix, faults()) < std::pair(!other.report.fix, other.faults());
   }
-  /// Whether it has any key in common with the state dict.
-  [[nodiscard]] bool is_near() const { return report.fix || report.missing.size() < report.keys; }
+  /// Whether the state dict has at least half of its keys, or can have them.
+  [[nodiscard]] bool is_near() const {
+    return report.fix || 2 * (report.missing.size() + report.forgiven.size()) <= report.keys;
+  }
 };
 
 Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>& closest, const std::string& why) {
@@ -71,7 +73,9 @@ const Architecture& recognise(const Checkpoint& checkpoint, const std::string& r
     try {
       Candidate candidate{&architecture, check(checkpoint, architecture.tensors(found), root)};
       if (candidate.report.loads()) return architecture;
-      if (candidate.is_near() && (!closest || candidate.nearer_than(*closest))) closest = std::move(candidate);
+      // An mlp takes its names from the state dict, so that nothing is missing.
+      const bool nearer = !closest || (architecture.name != mlp.name && candidate.nearer_than(*closest));
+      if (candidate.is_near() && nearer) closest = std::move(candidate);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       why = error.what();  // the last one asked is the most general

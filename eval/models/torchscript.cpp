@@ -69,8 +69,7 @@ class ScriptModel final : public Model {
     const c10::InferenceMode inference;
     std::vector<std::int64_t> shape = input_shape;
     shape.insert(shape.begin(), 1);
-    const at::Tensor output = with_torch("the TorchScript model was given zeros of the data's shape",
-                                         [&] { return forward(module_, at::zeros(shape, at::kFloat)); });
+    const at::Tensor output = try_zeros(shape);
     if (output.dim() < 2 || output.dim() > 3 || output.size(0) != 1)
       throw Error(ErrorCode::unsupported,
                   "the TorchScript model makes one sample a tensor of " + std::to_string(output.dim()) + " dimensions")
@@ -99,6 +98,16 @@ class ScriptModel final : public Model {
   }
 
  private:
+  at::Tensor try_zeros(const std::vector<std::int64_t>& shape) const {
+    try {
+      return with_torch("the TorchScript model does not take the data's shape",
+                        [&] { return forward(module_, at::zeros(shape, at::kFloat)); });
+    } catch (Error& error) {
+      if (error.hint().empty()) error.hint("--data PATH names data of another shape");
+      throw;
+    }
+  }
+
   std::string arch_ = "torchscript";
   Signature signature_;
   torch::jit::Module module_;

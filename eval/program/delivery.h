@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ckpt/error.h"
 #include "ckpt/eval.h"
 #include "program/settings.h"
 #include "report/verdict.h"

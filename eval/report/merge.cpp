@@ -45,7 +45,7 @@ void check_same(const Part& a, const Part& b) {
 std::string missing_hint(const std::vector<Part>& parts, std::uint64_t first) {
   const Result& any = parts.front().result;
   const std::uint64_t count = any.shard->count;
-  const std::string command = "ckpt eval " + tools::shell_word(any.model) + " --data " + tools::shell_word(any.data);
+  const std::string command = "ckpt eval " + shell_word(any.model) + " --data " + shell_word(any.data);
   const bool alike =
       std::all_of(parts.begin(), parts.end(), [&](const Part& part) { return part.result.shard->count == count; });
   if (!alike) return "make the part that is missing: " + command + " --shard i/N";

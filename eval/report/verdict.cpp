@@ -107,7 +107,7 @@ Verdict judge(const Result& result, const Bars& bars) {
     comparison.p = mcnemar(*comparison.pairs);
   }
   if (!comparison.p && !bars.max_drop)
-    throw tools::usage_error("--baseline " + tools::shell_word(old.file) + " has no predictions to compare with",
+    throw tools::usage_error("--baseline " + shell_word(old.file) + " has no predictions to compare with",
                              "say how much lower the accuracy may be: --max-drop 0.5%");
   out.checks.push_back(baseline_check(result, bars, comparison));
   return out;

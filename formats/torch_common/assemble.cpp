@@ -42,20 +42,22 @@ class Assembler {
                                    values().make_boolean(false), no_hooks()};
     if (!name) arguments.push_back(global("torch", dtype_name(tensor.dtype)));
     const ValueId call[] = {global("torch._utils", name ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
-                            values().make_tuple(arguments)};
-    return values().make_object(CallKind::reduce, call);
+                            kept(values().make_tuple(arguments))};
+    return kept(values().make_object(CallKind::reduce, call));
   }
 
-  ValueId key(const std::string& name) { return values().make_str(name); }
+  ValueId key(const std::string& name) { return kept(values().make_str(name)); }
 
-  ValueId dict(const std::vector<ValueId>& pairs) { return filled(values().make_container(ValueKind::dict), pairs); }
+  ValueId dict(const std::vector<ValueId>& pairs) {
+    return filled(kept(values().make_container(ValueKind::dict)), pairs);
+  }
   ValueId ordered_dict(const std::vector<ValueId>& pairs) { return filled(no_hooks(), pairs); }
 
   /// OrderedDict([("", {"version": 1}), …]), as an attribute.
   void set_metadata(ValueId state_dict, const std::vector<ModuleVersion>& versions) {
     std::vector<ValueId> modules;
     for (const auto& [module, version] : versions) {
-      modules.push_back(values().make_str(module));
+      modules.push_back(key(module));
       modules.push_back(dict({text("version"), values().make_integer(version)}));
     }
     const ValueId state = dict({text("_metadata"), ordered_dict(modules)});
@@ -105,9 +107,9 @@ class Assembler {
       throw bad_tensor(tensor, std::to_string(nbytes) + " bytes of " + std::string(dtype_name(tensor.dtype)))
           .expected("whole elements");
     const ValueId type = name ? global("torch", *name) : global("torch.storage", "UntypedStorage");
-    const ValueId id = values().make_tuple(
-        std::vector<ValueId>{text("storage"), type, values().make_str(std::to_string(storages_.size())),
-                             text(tensor.location), values().make_integer(static_cast<std::int64_t>(nbytes / unit))});
+    const ValueId id = kept(values().make_tuple(
+        std::vector<ValueId>{text("storage"), type, key(std::to_string(storages_.size())), text(tensor.location),
+                             values().make_integer(static_cast<std::int64_t>(nbytes / unit))}));
     storages_.push_back(std::move(source));
     return found->second.id = values().make_persistent(id);
   }
@@ -117,26 +119,33 @@ class Assembler {
     return mapping;
   }
 
-  /// Each made once, as pickle's memo has it.
+  /// Python keeps everything in the memo but numbers and the empty tuple.
+  ValueId kept(ValueId id) {
+    values().set_memoized(id);
+    return id;
+  }
+
+  /// Each made once, as the memo has it.
   ValueId global(std::string_view module, std::string_view name) {
     const auto [found, fresh] = globals_.try_emplace({std::string(module), std::string(name)}, no_value);
-    if (fresh) found->second = values().make_global(module, name);
+    if (fresh) found->second = kept(values().make_global(module, name));
     return found->second;
   }
   ValueId text(const std::string& text) {
     const auto [found, fresh] = texts_.try_emplace(text, no_value);
-    if (fresh) found->second = values().make_str(text);
+    if (fresh) found->second = key(text);
     return found->second;
   }
   ValueId integers(const std::vector<std::int64_t>& numbers) {
     std::vector<ValueId> items;
     items.reserve(numbers.size());
     for (const std::int64_t number : numbers) items.push_back(values().make_integer(number));
-    return values().make_tuple(items);
+    const ValueId tuple = values().make_tuple(items);
+    return items.empty() ? tuple : kept(tuple);
   }
   ValueId no_hooks() {
     const ValueId call[] = {global("collections", "OrderedDict"), values().make_tuple({})};
-    return values().make_object(CallKind::reduce, call);
+    return kept(values().make_object(CallKind::reduce, call));
   }
 
   Checkpoint checkpoint_;

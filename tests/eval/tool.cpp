@@ -2,8 +2,9 @@
 // through libtorch's tensors. Errors come out as in the programs.
 //
 //   ckpt_eval_tool logits MODEL INPUTS OUTPUTS [arch=A] [root=R] [activation=A] [normalize=M,S] [shape=D,D…] [strict]
-//   ckpt_eval_tool bridge IN OUT [root=R] [metadata]
+//   ckpt_eval_tool bridge IN OUT [root=R] [metadata] [values]
 //
+// `values` makes sparse and quantised tensors plain ones.
 // INPUTS and OUTPUTS are raw float32; `shape` is one sample's, for models that do not know their own.
 #include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
@@ -94,7 +95,10 @@ int logits(const Words& words) {
 int bridge(const Words& words) {
   const Settings settings = settings_of(words, 3);
   const Checkpoint checkpoint = load(words[1]);
-  const auto tensors = eval::to_torch(checkpoint, setting(settings, "root").value_or("auto"));
+  auto tensors = eval::to_torch(checkpoint, setting(settings, "root").value_or("auto"));
+  if (settings.contains("values"))
+    for (eval::StateTensor& state : tensors)
+      state.tensor = state.tensor.is_quantized() ? eval::widened(state.tensor) : state.tensor.to_dense();
   std::vector<ModuleVersion> metadata;
   if (settings.contains("metadata")) metadata = {{"", 1}, {"fc", 1}, {"bn", 2}};
   save(eval::from_torch(tensors, metadata), words[2]);

@@ -108,8 +108,8 @@ Result part_of(const Result& whole, std::uint64_t index, std::uint64_t number) {
   Result out = whole;
   out.worst.clear();
   out.shard = Shard{index, number};
-  const auto first = static_cast<std::ptrdiff_t>(shard_begin(whole.data_samples, index, number));
-  const auto end = static_cast<std::ptrdiff_t>(shard_begin(whole.data_samples, index + 1, number));
+  const auto first = static_cast<std::ptrdiff_t>(out.shard->begin(whole.data_samples));
+  const auto end = static_cast<std::ptrdiff_t>(out.shard->end(whole.data_samples));
   const auto positions = static_cast<std::ptrdiff_t>(whole.signature.positions);
   const auto cut = [&](auto& list, std::ptrdiff_t width) {
     list = {list.begin() + first * width, list.begin() + end * width};

@@ -65,5 +65,18 @@ TEST(PrintableTest, BytesThatAreNoUtf8AreEscaped) {
   EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");           // cut off
 }
 
+TEST(ErrorTest, DetailsStandBesideTheMessage) {
+  const Error error = Error(ErrorCode::unsupported, "found").detail("first").detail("second");
+  EXPECT_STREQ(error.what(), "found");
+  EXPECT_EQ(error.details(), (std::vector<std::string>{"first", "second"}));
+}
+
+TEST(ErrorTest, ShellWordIsOneWord) {
+  EXPECT_EQ(shell_word("a/b-c.pt"), "a/b-c.pt");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("-x"), "./-x");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -201,5 +201,21 @@ TEST(Check, MoreModulesThanAFileOfItsTensorsHasAreRefused) {
   }
 }
 
+TEST(CheckTest, AModelIsKnownByItsTensors) {
+  const Checkpoint file = file_of(dict_of({{"a.weight", {2, 2}}, {"b.weight", {4}}, {"c", {1}}}));
+  const std::vector<ModelTensor> model{{"a.weight", {2, 2}}, {"a.bias", {2}}, {"b.weight", {2}}, {"c", {}}};
+  EXPECT_EQ(
+      load_errors(check(file, model)),
+      (Names{"Missing key(s) in state_dict: \"a.bias\". ",
+             "size mismatch for b.weight: copying a param with shape torch.Size([4]) from checkpoint, the shape in "
+             "current model is torch.Size([2])."}));
+}
+
+TEST(CheckTest, FixCommandNamesTheFile) {
+  const Checkpoint file = file_of(dict_of({{"module.a", {1}}, {"module.b", {1}}}));
+  EXPECT_EQ(fix_command(check(file, {{"a", {1}}, {"b", {1}}}), "my file.pt"), "ckpt strip-prefix 'my file.pt' OUT");
+  EXPECT_EQ(fix_command(check(file, {{"other", {1}}}), "x.pt"), "");
+}
+
 }  // namespace
 }  // namespace ckpt

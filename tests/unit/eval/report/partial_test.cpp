@@ -209,9 +209,9 @@ TEST(Merge, of_nothing_is_refused) {
 }
 
 TEST(Shard, splits_without_remainder_or_overflow) {
-  EXPECT_EQ(shard_begin(10, 1, 3), 3U);
-  EXPECT_EQ(shard_begin(10, 3, 3), 10U);
-  EXPECT_EQ(shard_begin(UINT64_MAX, UINT64_MAX, UINT64_MAX), UINT64_MAX);
+  EXPECT_EQ((Shard{1, 3}.begin(10)), 3U);
+  EXPECT_EQ((Shard{3, 3}.begin(10)), 10U);
+  EXPECT_EQ((Shard{UINT64_MAX, UINT64_MAX}.begin(UINT64_MAX)), UINT64_MAX);
 }
 
 }  // namespace

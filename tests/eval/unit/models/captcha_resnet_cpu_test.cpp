@@ -1,5 +1,4 @@
-#include "models/captcha_resnet_cpu.h"
-
+// The captcha ResNet as it is made ready for a CPU.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/cat.h>
@@ -12,10 +11,12 @@
 #include <cmath>
 #include <thread>
 
+#include "models/architecture.h"
+
 namespace ckpt::eval {
 namespace {
 
-using Tensors = std::map<std::string, at::Tensor>;
+using Tensors = Weights;
 
 void add_convolution(Tensors& tensors, const std::string& name, std::int64_t in, std::int64_t out, std::int64_t size) {
   tensors[name + ".0.weight"] =
@@ -67,7 +68,9 @@ at::Tensor defined_logits(const Tensors& tensors, const at::Tensor& inputs) {
 class CaptchaResnet : public testing::Test {
  protected:
   const Tensors tensors = random_weights();
-  const CaptchaResnetCpu network{tensors};
+  const std::unique_ptr<Model> model = captcha_resnet.make({}, tensors, {});
+  const std::unique_ptr<Network> prepared = model->prepare(at::Device(at::kCPU), Precision::fp32);
+  const Network& network = *prepared;
   const at::Tensor inputs = at::rand({5, 3, 56, 24});
 };
 

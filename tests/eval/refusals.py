@@ -1,0 +1,165 @@
+"""What does not fit is said in PyTorch's own words, with the command that mends it."""
+
+import shlex
+from collections import OrderedDict
+
+import torch
+from nets import MLP, FNN, CaptchaResNet, FooNet
+from torch import nn
+
+USAGE, INPUT = 2, 3
+
+
+def ends(t, name, file, code, lines, *settings):
+    """The tool fails with `code` and says exactly `lines`, FILE standing for the file's name."""
+    _, done = t.logits(file, torch.zeros(1), *settings)
+    expected = "\n".join(lines).replace("FILE", str(file)) + "\n"
+    t.suite.check(name, done.code == code and done.err == expected, lambda: f"{done}\nexpected:\n{expected}")
+
+
+def python_error(model, state):
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        return f"ckpt: FILE: {error}".split("\n")
+    raise AssertionError("PyTorch loads it")
+
+
+def prefix(t):
+    torch.manual_seed(1)
+    hint = "hint: ckpt strip-prefix FILE OUT"
+    for model in (FNN(), CaptchaResNet(), FooNet()):
+        state = nn.DataParallel(model).state_dict()
+        torch.save(state, path := t.path())
+        ends(t, type(model).__name__, path, INPUT, [*python_error(model, state), hint], "strict")
+
+
+def cuda_tags(t):
+    torch.save(FooNet().state_dict(), plain := t.path())
+    t.ckpt("convert", plain, tagged := t.path(), "--to", "cuda:0")
+    try:
+        torch.load(tagged)
+        words = None
+    except RuntimeError as error:
+        words = str(error)
+    if words is None:
+        return t.suite.skip("cuda tags", "there is CUDA here")
+    ends(t, "cuda", tagged, INPUT, [f"ckpt: FILE: {words}", "hint: ckpt convert FILE OUT --to cpu"], "strict")
+
+
+def other_keys(t):
+    look = "hint: ckpt inspect FILE shows its keys and shapes; --arch NAME names another model"
+    torch.manual_seed(2)
+
+    def try_one(name, model, state, hint=look, arch="fnn"):
+        torch.save(state, path := t.path())
+        ends(t, name, path, INPUT, [*python_error(model, state), hint], f"arch={arch}")
+
+    try_one("sizes", FNN(), FNN(classes=11).state_dict())
+    state = FNN().state_dict()
+    del state["layer_2.weight"], state["layer_5.bias"]
+    state["layer_6.weight"] = torch.ones(2)
+    state["layer_1.weight"] = torch.ones(2, 3)
+    try_one("all three", FNN(), state)
+    extra = OrderedDict(**FNN().state_dict(), ema=torch.ones(1))
+    try_one("one too many", FNN(), extra, "hint: ckpt convert FILE OUT --drop ema")
+    try_one("nothing of it", FooNet((3, 3)), FNN().state_dict(), arch="foonet")
+    state = CaptchaResNet().state_dict()
+    del state["layer3.0.identity.0.weight"], state["conv1.1.num_batches_tracked"]
+    try_one("batches that were counted", CaptchaResNet(), state, arch="captcha-resnet")
+    state = FooNet((3, 4, 5)).state_dict()
+    state["linears.1.weight"] = torch.ones(5, 3)
+    try_one("a gap in the chain", FooNet((3, 4, 5)), state, arch="foonet")
+
+
+def control_characters(t):
+    state = OrderedDict(**FNN().state_dict(), **{"\x1b[31mred\n": torch.ones(1)})
+    torch.save(state, path := t.path())
+    _, done = t.logits(path, torch.zeros(1), "arch=fnn")
+    good = done.code == INPUT and "\x1b" not in done.err and 'Unexpected key(s) in state_dict: "\\x1b[31mred\\n"' in done.err
+    t.suite.check("printable", good, done)
+
+
+def unrecognised(t):
+    torch.manual_seed(3)
+    state = FNN(classes=10).state_dict()
+    del state["layer_4.bias"]
+    state["layer_9.running_mean"] = torch.ones(3)
+    torch.save(state, path := t.path())
+    words = python_error(FNN(), state)
+    ends(t, "closest", path, INPUT, [
+        "ckpt: FILE: no architecture has the keys and shapes of this state dict, expected one of fnn, captcha-resnet, "
+        "foonet, net, mlp, torchscript",
+        f"\tClosest is fnn. {words[0].removeprefix('ckpt: FILE: ')}",
+        *words[1:],
+        "hint: --arch NAME, where you know which it is, or --root PATH, where the weights lie elsewhere",
+    ])  # fmt: skip
+    wrapped = OrderedDict((f"_orig_mod.{key}", value) for key, value in CaptchaResNet().state_dict().items())
+    torch.save(wrapped, path := t.path())
+    _, done = t.logits(path, torch.zeros(1))
+    mend = f"hint: ckpt strip-prefix {path} OUT --prefix _orig_mod.\n"
+    t.suite.check("another prefix", done.code == INPUT and done.err.endswith(mend), done)
+    out = t.path()
+    fixed = t.ckpt(*shlex.split(mend.removeprefix("hint: ckpt ").replace(" OUT", f" {out}")))
+    got, done = t.logits(out, torch.zeros(1, 3, 56, 24))
+    t.suite.check("and the command mends it", fixed.code == 0 and got is not None, f"{fixed}\n{done}")
+    torch.save(nn.Conv2d(1, 1, 3).state_dict(), path := t.path())
+    _, done = t.logits(path, torch.zeros(1))
+    t.suite.check("nothing near", done.code == INPUT and "Closest" not in done.err, done)
+
+
+def no_chain(t):
+    torch.manual_seed(4)
+    for name, layers in [
+        ("a gap", {"a": nn.Linear(6, 5), "b": nn.Linear(4, 3)}),
+        ("two orders", {"z": nn.Linear(6, 5), "b": nn.Linear(5, 5), "a": nn.Linear(5, 5), "c": nn.Linear(4, 6)}),
+        ("a branch", {"z": nn.Linear(6, 5), "b": nn.Linear(5, 4), "a": nn.Linear(5, 4)}),
+    ]:
+        torch.save(MLP(layers).state_dict(), path := t.path())
+        _, done = t.logits(path, torch.zeros(1), "arch=mlp")
+        good = done.code == INPUT and "this is no mlp: its Linear layers form no chain: " in done.err
+        t.suite.check(name, good, done)
+    torch.save(nn.Linear(2, 2).to(torch.complex64).state_dict(), path := t.path())
+    _, done = t.logits(path, torch.zeros(1))
+    t.suite.check("complex", done.code == INPUT and "'weight': " in done.err and "complex" in done.err, done)
+
+
+def roots(t):
+    torch.manual_seed(5)
+    one, two = FooNet(), FooNet()
+    torch.save({"generator": one.state_dict(), "critic": two.state_dict()}, path := t.path())
+    _, done = t.logits(path, torch.zeros(1, 5))
+    listed = "2 state dicts were found: generator, critic" in done.err and "hint: --root generator" in done.err
+    t.suite.check("two are listed", done.code == USAGE and listed, done)
+    inputs = torch.rand(2, 5)
+    with torch.inference_mode():
+        t.same_logits("--root", path, inputs, two(inputs), "root=critic")
+    _, done = t.logits(path, inputs, "root=nowhere")
+    t.suite.check("nothing there", done.code == USAGE and "'nowhere'" in done.err, done)
+    _, done = t.logits(path, inputs, "root=critic", "arch=resnet")
+    t.suite.check("no such architecture", done.code == USAGE and "captcha-resnet" in done.err, done)
+
+
+def torchscript(t):
+    torch.jit.script(nn.Linear(3, 2)).save(path := t.path())
+    _, done = t.logits(path, torch.zeros(1, 3))
+    hint = f"hint: ckpt eval {path} --arch torchscript runs it"
+    t.suite.check("not run unasked", done.code == INPUT and hint in done.err, done)
+    _, done = t.logits(path, torch.zeros(1, 4), "arch=torchscript", "shape=4")
+    good = done.code == INPUT and "does not take the data's shape" in done.err and "mat1 and mat2" in done.err
+    t.suite.check("another shape", good, done)
+    torch.save(FooNet().state_dict(), path := t.path())
+    _, done = t.logits(path, torch.zeros(1, 3), "arch=torchscript")
+    t.suite.check("no TorchScript", done.code == INPUT and str(path) in done.err, done)
+
+
+GROUPS = [
+    prefix,
+    cuda_tags,
+    other_keys,
+    control_characters,
+    unrecognised,
+    no_chain,
+    roots,
+    torchscript,
+]

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""libckpt_eval against real PyTorch: what it loads, what it computes, and what it says.
+
+Needs the packages of tests/requirements.txt, and a build with libtorch. Every file that is unpickled here was saved
+here, or holds nothing but tensors.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path[1:1] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "data")]
+import harness  # noqa: E402
+
+
+def main():
+    p = harness.parser(__doc__.split("\n")[0])
+    p.add_argument("groups", nargs="*", help="groups to run (all)")
+    options = harness.parse(p)
+    suite = harness.Suite()
+    tool = Path(options.ckpt).with_name("ckpt_eval_tool")
+    if not tool.exists():
+        suite.skip("eval", "built without libtorch (CKPT_LIBTORCH), so there is no libckpt_eval")
+        return suite.finish()
+    try:
+        import torch
+    except ImportError as error:
+        suite.skip("eval", f"no PyTorch here ({error}); pip install -r tests/requirements.txt")
+        return suite.finish()
+    torch.set_num_threads(1)
+    import bridge
+    import models
+    import refusals
+
+    print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
+    for group in [*bridge.GROUPS, *models.GROUPS, *refusals.GROUPS]:
+        name = f"{group.__module__} {group.__name__}"
+        if options.groups and not any(word in name for word in options.groups):
+            continue
+        with harness.temporary_folder() as folder, suite.group(name.replace("_", " ")):
+            group(Eval(suite, harness.Ckpt(options.ckpt), harness.Ckpt(tool), folder))
+    return suite.finish()
+
+
+class Eval:
+    """What a group is given."""
+
+    def __init__(self, suite, ckpt, tool, folder):
+        self.suite, self.ckpt, self.tool, self.folder = suite, ckpt, tool, folder
+        self.count = 0
+
+    def path(self, suffix=".pt"):
+        self.count += 1
+        return self.folder / f"{self.count}{suffix}"
+
+    def logits(self, file, inputs, *settings):
+        """The model's outputs, and how the tool ended; None where it failed."""
+        import numpy
+        import torch
+
+        given, out = self.path(".in"), self.path(".out")
+        given.write_bytes(inputs.float().contiguous().numpy().tobytes())
+        done = self.tool("logits", file, given, out, *settings)
+        if done.code:
+            return None, done
+        values = torch.from_numpy(numpy.fromfile(out, numpy.float32))
+        return values.reshape(inputs.shape[0], -1), done
+
+    def same_logits(self, name, file, inputs, expected, *settings):
+        """Within 1e-4 of what Python computed. Returns how the tool ended."""
+        got, done = self.logits(file, inputs, *settings)
+        if not self.suite.check(f"{name}: exit 0", done.code == 0, done):
+            return done
+        expected = expected.reshape(inputs.shape[0], -1)
+        good = got.shape == expected.shape and bool((got - expected).abs().max() < 1e-4)
+        self.suite.check(f"{name}: outputs", good, lambda: f"{done}\n     got: {got}\nexpected: {expected}")
+        return done
+
+
+if __name__ == "__main__":
+    sys.exit(main())
