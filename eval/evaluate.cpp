@@ -37,7 +37,11 @@ class Run {
     Model& model = setup.model();
     result_.model = options_.model;
     result_.digest = setup.loaded().digest;
-    for (const std::string& remark : setup.loaded().remarks) warn(remark);
+    for (const std::string& warning : setup.loaded().warnings) warn(warning);
+    for (const std::string& note : setup.loaded().notes) {
+      setup.note(options_.model + ": " + note);
+      result_.warnings.push_back(note);
+    }
 
     data_ = open_dataset({options_.data, options_.split, options_.model, model.arch()});
     result_.data = data_->path();

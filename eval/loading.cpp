@@ -12,7 +12,7 @@ LoadedModel load_script(const std::string& path, const ModelRequest& request) {
   LoadedModel out;
   out.model = load_torchscript(source, request);
   out.digest = sha256_of(*source);
-  out.remarks.emplace_back("TorchScript is code, and it was run");
+  out.warnings.emplace_back("TorchScript is code, and it was run");
   return out;
 }
 
@@ -24,11 +24,11 @@ LoadedModel load_for_evaluation(const Options& options, const std::function<bool
                              options.activation, options.normalize};
   if (options.arch == "torchscript") return load_script(options.model, request);
   const Checkpoint checkpoint = load(options.model);
-  out.remarks = checkpoint.warnings;
-  out.model = load_model(checkpoint, request, out.remarks);
+  out.warnings = checkpoint.warnings;
+  out.model = load_model(checkpoint, request, out.notes);
   out.digest = digest(checkpoint, options.root.value_or("auto")).total;
   const auto last = finish_reading(checkpoint);
-  out.remarks.insert(out.remarks.end(), last.begin(), last.end());
+  out.warnings.insert(out.warnings.end(), last.begin(), last.end());
   return out;
 }
 

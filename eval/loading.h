@@ -12,8 +12,9 @@ namespace ckpt::eval {
 
 struct LoadedModel {
   std::unique_ptr<Model> model;
-  std::string digest;                ///< of its weights; of TorchScript, the SHA-256 of the file
-  std::vector<std::string> remarks;  ///< what the reader warns of, and what was done to make it fit
+  std::string digest;                 ///< of its weights; of TorchScript, the SHA-256 of the file
+  std::vector<std::string> warnings;  ///< of the reader, and of what was run
+  std::vector<std::string> notes;     ///< what was done to make it fit, with the commands that make it permanent
 };
 
 /// Reads the model that the options name. `has_cuda` is asked only where the answer matters. Throws Error: what reading

@@ -10,7 +10,9 @@ namespace ckpt::eval {
 class PictureReader::State {
  public:
   State(const Options& options, const Observer& observer) : options_(options), setup_(options_, observer) {
-    setup_.model().bind({}, {});
+    for (const std::string& warning : setup_.loaded().warnings)
+      if (observer.warning) observer.warning(warning);
+    for (const std::string& note : setup_.loaded().notes) setup_.note(note);
   }
 
   [[nodiscard]] const Signature& signature() { return setup_.model().signature(); }

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # What ckpt is for, on one file: a checkpoint saved on a GPU under DataParallel, in gzip, becomes a plain one for the
-# CPU, and it is proved that no weight changed.   Usage: demo.sh FILE   (ckpt on PATH; no Python, no torch)
+# CPU, and it is proved that no weight changed. Then, where ckpt-eval was built, the models that ship are evaluated.
+# Usage: demo.sh FILE   (ckpt on PATH; no Python)
 set -euo pipefail
+
+samples=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -47,3 +50,12 @@ tensors=$(count '"device": *"cpu"' "$out")
 [[ $(head -c 2 "$out") == PK ]] || fail "$out is not a bare zip archive"
 
 printf '\nProved: %s tensors went from the GPU to the CPU without prefix and gzip, and not one bit of a weight changed.\n' "$tensors"
+
+if [[ ! -x $(dirname "$(command -v ckpt)")/ckpt-eval ]]; then
+  printf '\nNot evaluated: this ckpt was built without libtorch.\n'
+  exit
+fi
+cd "$samples"
+printf '\nAre the models that ship here any good? Each on its test set, at the accuracy that it must have:\n'
+show ckpt eval digits/fnn_digits_dp.pt.gz --data digits/digits_test.pt.gz --min-accuracy 98%
+show ckpt eval captcha/captcha_resnet.pt.gz --data captcha/testing_set.0.pt --min-accuracy 100%

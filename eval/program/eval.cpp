@@ -70,7 +70,7 @@ Bars bars_of(const Settings& settings, const Options& options, bool quiet) {
 }
 
 int run(const Settings& settings, bool quiet) {
-  if (settings.predict) return predict(settings);
+  if (settings.predict) return predict(settings, quiet);
   if (settings.files.size() != 1)
     throw tools::usage_error("eval takes one MODEL, and " + std::to_string(settings.files.size()) + " were given",
                              "ckpt eval model.pt.gz --data data/MNIST/raw");

@@ -39,6 +39,7 @@ int run(const MergeSettings& settings) {
   std::vector<Part> parts;
   for (const std::string& file : settings.files) parts.push_back(read_part(file));
   const Result result = merge(std::move(parts));
+  for (const std::string& warning : result.warnings) tools::print_warning(warning);
   return deliver(result, judge(result, bars_of(settings.bars)), settings.output);
 }
 

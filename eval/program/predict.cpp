@@ -45,12 +45,13 @@ class Printer {
 
 }  // namespace
 
-int predict(const Settings& settings) {
+int predict(const Settings& settings, bool quiet) {
   if (settings.files.size() < 2)
     throw tools::usage_error("--predict reads pictures, and none were given",
                              "ckpt eval captcha.pt --predict picture.png");
   Observer observer;
-  observer.warning = [](const std::string& text) { tools::print_warning(text); };
+  observer.warning = [&](const std::string& text) { tools::print_warning(settings.files.front() + ": " + text); };
+  if (!quiet) observer.note = [&](const std::string& text) { tools::print_note(settings.files.front() + ": " + text); };
   Printer printer(settings.options(), observer);
   int status = tools::exit_done;
   for (std::size_t at = 1; at < settings.files.size(); ++at) {

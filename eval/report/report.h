@@ -11,7 +11,7 @@
 /// form demands, control characters and invisible ones included.
 namespace ckpt::eval {
 
-/// For a terminal: what was run, one table, warnings, what the verdict says.
+/// For a terminal: what was run, one table, what the verdict says. Warnings have gone to standard error.
 [[nodiscard]] std::string table_text(const Result& result, const Verdict& verdict, const tools::Colours& colours);
 
 /// One object on a line: docs/eval.md has its keys. Numbers that are NaN or infinite are null.

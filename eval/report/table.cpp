@@ -22,9 +22,6 @@ std::string table_text(const Result& result, const Verdict& verdict, const tools
   for (const std::vector<Row>& rows : {part_rows(result, 12), machine_rows(result)})
     for (const Row& row : rows) table.add({row.name, row.value, tools::printable(row.detail)});
   std::string out = what_ran(result) + "\n\n" + table.text(colours);
-  if (!result.warnings.empty()) out += '\n';
-  for (const std::string& warning : result.warnings)
-    out += colours.yellow("warning:") + " " + tools::printable(warning) + "\n";
   out += '\n';
   for (const Verdict::Check& check : verdict.checks)
     out += (check.passed ? "passed" : colours.red("FAILED")) + ": " + check.sentence + "\n";

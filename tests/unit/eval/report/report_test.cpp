@@ -92,8 +92,6 @@ time              0.42 s    start 0.05 s, read 0.12 s, upload 0.00 s, run 0.25 s
 memory            120.0 MB  at most
 device            cpu       a processor, 2 cores
 
-warning: float16 weights were widened
-
 passed: all outputs are finite
 )");
 }
