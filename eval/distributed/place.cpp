@@ -77,7 +77,9 @@ Place slurm_place(const Environment& environment) {
   Place place;
   place.rank = variables.number("SLURM_PROCID", most_ranks);
   place.size = variables.number("SLURM_STEP_NUM_TASKS", most_ranks);
-  place.local_rank = variables.optional_number("SLURM_LOCALID", most_ranks);
+  // With --gpus-per-task each task sees its own GPU alone, as cuda:0.
+  const std::string visible = environment("CUDA_VISIBLE_DEVICES").value_or(",");
+  if (visible.find(',') != std::string::npos) place.local_rank = variables.optional_number("SLURM_LOCALID", most_ranks);
   if (place.size > 1) {
     place.host = environment("MASTER_ADDR").value_or("");
     if (place.host.empty()) place.host = first_host(variables.text("SLURM_STEP_NODELIST"));

@@ -6,8 +6,7 @@
 
 namespace ckpt::eval {
 
-/// Where weights go and what they become there. Precision is a GPU's: everywhere else it is float32. On a GPU also
-/// tells libtorch, for the whole process, whether it may multiply in TF32.
+/// Where weights go and what they become there. Precision is a GPU's: everywhere else it is float32.
 at::TensorOptions compute_options(at::Device device, Precision precision);
 
 }  // namespace ckpt::eval

@@ -47,7 +47,8 @@ class ScriptNetwork final : public Network {
   ScriptNetwork(torch::jit::Module module, at::ScalarType type) : module_(std::move(module)), type_(type) {}
 
   [[nodiscard]] at::Tensor logits(const at::Tensor& inputs) const override {
-    return forward(module_, inputs.to(type_)).to(at::kFloat).flatten(1);
+    // Contiguous, as a DataLoader would give them: a user's view() may count on it.
+    return forward(module_, inputs.to(type_).contiguous()).to(at::kFloat).flatten(1);
   }
 
  private:

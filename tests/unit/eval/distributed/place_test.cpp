@@ -96,6 +96,17 @@ TEST(FindPlace, ReadsASlurmStepAndMakesUpWhereToMeet) {
   EXPECT_EQ(place->port, 20000 + 123456 % 20000);
 }
 
+TEST(FindPlace, TakesNoLocalRankWhereASlurmTaskSeesItsOwnGpuAlone) {
+  const auto place = place_in({{"SLURM_PROCID", "1"},
+                               {"SLURM_STEP_NUM_TASKS", "1000"},
+                               {"SLURM_LOCALID", "1"},
+                               {"SLURM_STEP_NODELIST", "gpu7"},
+                               {"SLURM_JOB_ID", "1"},
+                               {"CUDA_VISIBLE_DEVICES", "3"}});
+  ASSERT_TRUE(place);
+  EXPECT_FALSE(place->local_rank);
+}
+
 TEST(FindPlace, RunsAloneInABatchScript) { EXPECT_FALSE(place_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}})); }
 
 TEST(FirstHost, ReadsSlurmsLists) {
