@@ -31,9 +31,10 @@ def main():
     import program
     import models
     import refusals
+    import results
 
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
-    for group in [*bridge.GROUPS, *models.GROUPS, *refusals.GROUPS, *program.GROUPS]:
+    for group in [*bridge.GROUPS, *models.GROUPS, *refusals.GROUPS, *program.GROUPS, *results.GROUPS]:
         name = f"{group.__module__} {group.__name__}"
         if options.groups and not any(word in name for word in options.groups):
             continue
