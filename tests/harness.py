@@ -119,7 +119,8 @@ class Ckpt:
         self.path = os.path.abspath(path)
         self.memory = memory
 
-    def __call__(self, *args, stdin=b"", cwd=None, timeout=120):
+    def __call__(self, *args, stdin=b"", cwd=None, timeout=120, **variables):
+        """`variables` are set in its environment."""
         limit = None
         if self.memory:
 
@@ -135,7 +136,7 @@ class Ckpt:
                 cwd=cwd,
                 timeout=timeout,
                 preexec_fn=limit,
-                env=environment(),
+                env=environment(**variables),
             )
         except subprocess.TimeoutExpired as late:
             return Result(args, -1, late.stdout or b"", late.stderr or b"", timed_out=True)

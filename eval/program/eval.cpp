@@ -50,23 +50,23 @@ Result evaluate_as_asked(const Options& options, bool quiet) {
   return fast;
 }
 
-Bars bars_of(const Settings& settings, const Options& options, bool quiet) {
+/// What a result must reach; of a baseline that is a model, all but what it reaches.
+Bars bars_of(const BarSettings& given, bool& baseline_is_model) {
   Bars bars;
-  const BarSettings& given = settings.bars;
   if (given.min_accuracy) bars.min_accuracy = parse_fraction(*given.min_accuracy, "--min-accuracy");
   if (given.max_drop) bars.max_drop = parse_fraction(*given.max_drop, "--max-drop");
   if (!given.baseline) return bars;
   const BaselineKind kind = baseline_kind(*given.baseline);
-  if (kind != BaselineKind::model) {
-    bars.baseline = read_baseline(*given.baseline, kind);
-    return bars;
-  }
-  Options old = options;
-  old.model = *given.baseline;
-  old.outputs = false;
-  old.worst = 0;
-  bars.baseline = baseline_of(evaluate_aloud(old, quiet));
+  baseline_is_model = kind == BaselineKind::model;
+  if (!baseline_is_model) bars.baseline = read_baseline(*given.baseline, kind);
   return bars;
+}
+
+Baseline evaluated_baseline(const std::string& model, Options options, bool quiet) {
+  options.model = model;
+  options.outputs = false;
+  options.worst = 0;
+  return baseline_of(evaluate_aloud(options, quiet));
 }
 
 int run(const Settings& settings, bool quiet) {
@@ -77,13 +77,16 @@ int run(const Settings& settings, bool quiet) {
   Options options = settings.options();
   options.world = join_world();
   try {
+    // Before the run, which may be long: what is wrong with it should not be learnt at its end.
+    bool baseline_is_model = false;
+    Bars bars = bars_of(settings.bars, baseline_is_model);
     const Result result = evaluate_as_asked(options, quiet);
     if (settings.shard) {
       tools::print(partial_text(result));
       return tools::exit_done;
     }
     options.data = result.data;  // a model to compare with runs on the same
-    const Bars bars = bars_of(settings, options, quiet);
+    if (baseline_is_model) bars.baseline = evaluated_baseline(*settings.bars.baseline, options, quiet);
     if (rank_in(options.world.get()) != 0) return tools::exit_done;
     return deliver(result, judge(result, bars), settings.output);
   } catch (Error& error) {

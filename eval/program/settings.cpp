@@ -142,6 +142,8 @@ Options Settings::options() const {
   if (normalize) out.normalize = parse_normalize(*normalize);
   if (device) out.device = *device;
   if (batch_size) out.batch_size = parse_batch_size(*batch_size);
+  out.tf32 = tf32;
+  out.bf16 = bf16;
   if (shard) out.shard = parse_shard(*shard);
   out.predictions = output.predictions || output.outputs || bars.baseline;
   out.outputs = output.outputs.has_value();

@@ -1,0 +1,209 @@
+"""`ckpt eval` as one uses it: where it finds data, devices, pictures to read, streams, and what it says where it cannot."""
+
+import math
+import os
+import shutil
+from pathlib import Path
+
+import torch
+from evaluations import (CAPTCHA_MODEL, CAPTCHA_SET, DIGITS, DIGITS_MODEL, DONE, INPUT, UNAVAILABLE, USAGE, counts,
+                         digits_state, ends, loaded, result, saved)  # fmt: skip
+from harness import Ckpt
+from nets import FooNet
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def where_data_is_looked_for(t):
+    """$CKPT_DATA, then beside the model, in data beside it, in ./data; which one is printed. None: the command."""
+    home, away = t.folder / "home", t.folder / "away"
+    home.mkdir()
+    away.mkdir()
+    model = home / "m.pt.gz"
+    shutil.copy(DIGITS_MODEL, model)
+    none = t.ckpt("eval", model, cwd=away)
+    ends(t, "none", none, USAGE, "no test set for fnn", "$CKPT_DATA", f"hint: ckpt eval {model} --data PATH")
+    ends(t, "missing", t.ckpt("eval", model, "--data", away / "x"), INPUT, str(away / "x"))
+    ends(t, "an empty folder", t.ckpt("eval", model, "--data", away), USAGE, str(away), "hint: ")
+    ends(t, "$CKPT_DATA missing", t.ckpt("eval", model, CKPT_DATA="/nowhere"), INPUT, "/nowhere")
+    first = counts(result(t, "named", model, DIGITS))
+
+    def finds(name, place, **variables):
+        done = t.ckpt("eval", model, "--json", cwd=away, **variables)
+        ends(t, name, done, DONE, f"the test set is {place}")
+        t.suite.equal(f"{name}: counts", done.code == DONE and counts(done.json), first)
+
+    for name, folder, place in [
+        ("./data", away / "data", "./data/digits_test.pt.gz"),
+        ("data beside the model", home / "data", home / "data" / "digits_test.pt.gz"),
+        ("beside the model", home, home / "digits_test.pt.gz"),
+    ]:
+        folder.mkdir(exist_ok=True)
+        shutil.copy(DIGITS, folder)
+        finds(name, place)
+    finds("$CKPT_DATA", DIGITS, CKPT_DATA=str(DIGITS))
+    finds("$CKPT_DATA, a folder", DIGITS, CKPT_DATA=str(DIGITS.parent))
+    quiet = t.ckpt("eval", model, "--json", "--quiet", cwd=away)
+    t.suite.check("--quiet says nothing of it", "the test set is" not in quiet.err and quiet.code == DONE, quiet)
+
+
+def devices(t):
+    ends(t, "no such device", t.ckpt("eval", DIGITS_MODEL, "--device", "gpu"), USAGE, "unknown device 'gpu'", "cuda:all")
+    found = result(t, "cpu", DIGITS_MODEL, DIGITS, "--device", "cpu")
+    t.suite.equal("cpu", found and found["device"], "cpu")
+    hidden = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--device", "cuda", CUDA_VISIBLE_DEVICES="")
+    ends(t, "no CUDA", hidden, UNAVAILABLE, "--device cuda: no GPU: ", "hint: --device cpu")
+    auto = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--json", CUDA_VISIBLE_DEVICES="")
+    t.suite.equal("auto without CUDA", auto.json["device"], "cpu")
+    if torch.cuda.is_available():
+        return t.suite.skip("no GPU", "there is one")
+    ends(t, "what was looked for", t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--device", "cuda:0"), UNAVAILABLE,
+         "libcuda.so.1", "hint: --device cpu")  # fmt: skip
+    done = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--bf16")
+    ends(t, "--bf16 without a GPU", done, DONE, "--tf32 and --bf16 are for GPUs", "390 of 397")
+
+
+def without_the_component(t):
+    """A ckpt that was installed alone says what is missing and how to get it."""
+    bin_folder, lib = t.folder / "alone" / "bin", t.folder / "alone" / "lib"
+    bin_folder.mkdir(parents=True)
+    lib.mkdir()
+    shutil.copy(t.ckpt.path, bin_folder / "ckpt")
+    for library in (Path(t.ckpt.path).parent.parent / "lib").glob("lib*.so*"):
+        if "eval" not in library.name:
+            shutil.copy(library, lib)
+    alone = Ckpt(bin_folder / "ckpt")
+    t.suite.check("it works", alone("digest", DIGITS_MODEL).code == DONE, lambda: alone("digest", DIGITS_MODEL))
+    for command in ("eval", "eval-merge"):
+        done = alone(command, DIGITS_MODEL)
+        ends(t, command, done, UNAVAILABLE, "ckpt-eval", str(bin_folder), "hint: ", "libtorch")
+
+
+def streams(t):
+    """The model may come from standard input; data may not."""
+    first = counts(result(t, "from a file", DIGITS_MODEL, DIGITS))
+    done = t.ckpt("eval", "-", "--data", DIGITS, "--json", stdin=DIGITS_MODEL.read_bytes())
+    t.suite.equal("from standard input", done.code == DONE and counts(done.json), first)
+    done = t.ckpt("eval", DIGITS_MODEL, "--data", "-", stdin=DIGITS.read_bytes())
+    ends(t, "data from standard input", done, INPUT, "a stream", "expected a file or a folder")
+    ends(t, "nothing on standard input", t.ckpt("eval", "-", "--data", DIGITS), INPUT, "standard input: the file is empty")
+
+
+def wrong_usage(t):
+    def refused(name, *args, phrases=("hint: ",), code=USAGE):
+        ends(t, name, t.ckpt("eval", *args), code, *phrases)
+
+    refused("no model")
+    refused("two models", DIGITS_MODEL, DIGITS_MODEL)
+    refused("no such option", DIGITS_MODEL, "--dat", DIGITS, phrases=["--dat", "hint: "])
+    refused("no such architecture", DIGITS_MODEL, "--arch", "fn", phrases=["hint: --arch fnn"])
+    refused("batch size", DIGITS_MODEL, "--batch-size", "0", phrases=["--batch-size 64"])
+    refused("both precisions", DIGITS_MODEL, "--tf32", "--bf16")
+    refused("no such split", DIGITS_MODEL, "--split", "test", phrases=["testing"])
+    refused("--normalize", DIGITS_MODEL, "--normalize", "1", phrases=["--normalize 0.1307,0.3081"])
+    refused("--activation", DIGITS_MODEL, "--activation", "swish")
+    refused("--predict alone", DIGITS_MODEL, "--predict", phrases=["--predict picture.png"])
+    refused("a model that is not there", t.folder / "none.pt", code=INPUT, phrases=["none.pt"])
+    refused("a folder as the model", t.folder, code=INPUT)
+    refused("data as the model", DIGITS, phrases=["no state dict was found", f"hint: ckpt inspect {DIGITS}"])
+    refused("the model as data", DIGITS_MODEL, "--data", DIGITS_MODEL, code=INPUT)
+    refused("data of another shape", DIGITS_MODEL, "--data", CAPTCHA_SET, code=INPUT, phrases=["784", "56"])
+    torch.save({"a": FooNet().state_dict(), "b": FooNet().state_dict()}, two := t.path())
+    refused("two state dicts", two, "--data", DIGITS, phrases=["a, b", "--root a"])
+
+
+def pictures(t, count):
+    """The samples that ship as PNG files; [(path, code)]."""
+    from PIL import Image
+
+    images, labels = loaded(CAPTCHA_SET)
+    folder = t.folder / "pictures"
+    folder.mkdir()
+    for number, (image, label) in enumerate(zip(images[:count], labels)):
+        code = "".join(ALPHABET[i] for i in label)
+        Image.fromarray(image.permute(2, 1, 0).numpy()).save(path := folder / f"{number:05}-{code.upper()}.png")
+        yield path, code
+
+
+def predictions(t):
+    made = list(pictures(t, 70))  # more than go through the model at once
+    expected = [f"{path}: {code}" for path, code in made]
+    folder = made[0][0].parent
+    done = t.ckpt("eval", CAPTCHA_MODEL, "--predict", folder)
+    t.suite.equal("a folder", (done.code, done.text.splitlines()), (DONE, expected), done.err)
+    found = result(t, "as data", CAPTCHA_MODEL, folder)
+    t.suite.equal("as data", found and (found["samples"], found["correct"]), (70, 70))
+    done = t.ckpt("eval", CAPTCHA_MODEL, "--predict", made[1][0], made[0][0])
+    t.suite.equal("files", (done.code, done.text.splitlines()), (DONE, [expected[1], expected[0]]), done.err)
+    names = "".join(f"{path}\n" for path, _ in made[:3]).encode()
+    done = t.ckpt("eval", CAPTCHA_MODEL, "--predict", "-", stdin=names)
+    t.suite.equal("paths on standard input", (done.code, done.text.splitlines()), (DONE, expected[:3]), done.err)
+    done = t.ckpt("eval", CAPTCHA_MODEL, "--predict", "-", stdin=names.rstrip(b"\n"))
+    t.suite.equal("the last without a line's end", (done.code, done.text.splitlines()), (DONE, expected[:3]), done.err)
+    done = t.ckpt("eval", CAPTCHA_MODEL, "--predict", "-")
+    t.suite.check("no paths", done.code == DONE and not done.out, done)
+
+    bad = t.folder / "bad.png"
+    bad.write_bytes(made[0][0].read_bytes()[:100])
+    text = t.folder / "text.png"
+    text.write_text("no picture")
+    gone = t.folder / "gone.png"
+    some = [made[0][0], bad, gone, made[1][0], text, made[2][0]]
+    for name, done in [
+        ("among files", t.ckpt("eval", CAPTCHA_MODEL, "--predict", *some)),
+        ("on standard input", t.ckpt("eval", CAPTCHA_MODEL, "--predict", "-", stdin="\n".join(map(str, some)).encode())),
+    ]:
+        ends(t, f"unreadable {name}", done, INPUT, *(f"ckpt: {path}: " for path in (bad, gone, text)))
+        t.suite.equal(f"unreadable {name}: the rest", done.text.splitlines(), expected[:3], done.err)
+    shutil.copy(bad, folder / "00002z.png")
+    done = t.ckpt("eval", CAPTCHA_MODEL, "--predict", folder)
+    ends(t, "unreadable in a folder", done, INPUT, "00002z.png")
+    t.suite.equal("unreadable in a folder: the rest", done.text.splitlines(), expected)
+    ends(t, "no folder", t.ckpt("eval", CAPTCHA_MODEL, "--predict", t.folder / "no"), INPUT, str(t.folder / "no"))
+    ends(t, "unreadable as data", t.ckpt("eval", CAPTCHA_MODEL, "--data", folder), INPUT, "00002z.png")
+
+
+def digit_pictures(t):
+    from PIL import Image
+
+    images, labels = loaded(DIGITS)
+    state = digits_state()
+    plain, right = saved(t, state), 0
+    paths = []
+    for number in range(40):
+        Image.fromarray(images[number, 0].numpy()).save(path := t.folder / f"{number}.png")
+        paths.append(path)
+    done = t.ckpt("eval", plain, "--predict", *paths)
+    read = [line.rsplit(": ", 1)[1] for line in done.text.splitlines()]
+    found = result(t, "the same", plain, saved(t, (images[:40], labels[:40])))
+    right = sum(a == str(int(b)) for a, b in zip(read, labels))
+    t.suite.equal("as the data set has it", (len(read), right), (40, found and found["correct"]))
+    state["layer_5.bias"][0] = math.nan
+    done = t.ckpt("eval", saved(t, state), "--predict", paths[0])
+    t.suite.check("NaN reads as ?", done.text == f"{paths[0]}: ?\n", done)
+
+
+def names_that_need_care(t):
+    """Control characters in a path are printed as such, and an output goes where it was told."""
+    odd = t.folder / "a\x1b[31m b'.pt"
+    shutil.copy(DIGITS_MODEL, odd)
+    done = t.ckpt("eval", odd, "--data", DIGITS)
+    t.suite.check("printable", done.code == DONE and b"\x1b" not in done.out and "\x1b" not in done.err, done)
+    done = t.ckpt("eval", odd, "--data", DIGITS, "--json")
+    t.suite.equal("in JSON", done.json["model"], str(odd))
+    raw = os.fsencode(t.folder) + b"/\xff.pt"
+    shutil.copy(DIGITS_MODEL, raw)
+    done = t.ckpt("eval", os.fsdecode(raw), "--data", DIGITS, "--json", "--junit=" + str(t.path(".xml")))
+    t.suite.check("bytes that are not UTF-8", done.code == DONE and done.json["correct"] == 390, done)
+
+
+GROUPS = [
+    where_data_is_looked_for,
+    devices,
+    without_the_component,
+    streams,
+    wrong_usage,
+    predictions,
+    digit_pictures,
+    names_that_need_care,
+]
