@@ -1,5 +1,7 @@
 #include "setup.h"
 
+#include <ATen/Context.h>
+
 #include <utility>
 
 #include "metrics/process.h"
@@ -36,6 +38,7 @@ DeviceChoice Setup::choose_device() {
   Program program;
   if (local_rank_) program.local_rank = static_cast<int>(*local_rank_);
   program.lacks_cuda = found->cuda.missing;
+  program.has_mps = at::hasMPS();
   return choose(request_, found->machine, program);
 }
 

@@ -47,23 +47,26 @@ std::vector<int> supported(const Machine& machine, std::vector<std::string>& not
   return out;
 }
 
-/// The GPU of this rank; an error where there are fewer GPUs than ranks, since two would share one.
-const Gpu& gpu_of_rank(const DeviceRequest& request, const Machine& machine, int rank) {
-  if (static_cast<std::size_t>(rank) < machine.gpus.size()) return machine.gpus[rank];
-  throw unavailable(
-      request,
-      "LOCAL_RANK is " + std::to_string(rank) + ", and there is no " + cuda_name(rank) + ": " + list_of(machine.gpus),
-      "--nproc-per-node " + std::to_string(machine.gpus.size()) + ", or --device cpu");
+/// The GPU of this rank, or none with the reason in `notes`: where there are fewer GPUs than ranks, two would share
+/// one.
+DeviceChoice gpu_of_rank(const Machine& machine, int rank) {
+  DeviceChoice choice{.kind = Kind::cuda};
+  if (static_cast<std::size_t>(rank) >= machine.gpus.size()) {
+    choice.notes.push_back("LOCAL_RANK is " + std::to_string(rank) + ", and there is no " + cuda_name(rank) + ": " +
+                           list_of(machine.gpus) + " (--nproc-per-node " + std::to_string(machine.gpus.size()) +
+                           " gives each rank its own)");
+  } else if (const Gpu& gpu = machine.gpus[rank]; is_supported(gpu)) {
+    choice.gpus.push_back(gpu.logical);
+  } else {
+    choice.notes.push_back(too_old(gpu));
+  }
+  return choice;
 }
 
 /// For `auto` and `cuda`: one GPU, or none with the reasons in `notes`.
-DeviceChoice one_gpu(const DeviceRequest& request, const Machine& machine, const Program& program) {
+DeviceChoice one_gpu(const Machine& machine, const Program& program) {
+  if (program.local_rank) return gpu_of_rank(machine, *program.local_rank);
   DeviceChoice choice{.kind = Kind::cuda};
-  if (program.local_rank) {
-    const Gpu& gpu = gpu_of_rank(request, machine, *program.local_rank);
-    is_supported(gpu) ? choice.gpus.push_back(gpu.logical) : choice.notes.push_back(too_old(gpu));
-    return choice;
-  }
   choice.gpus = supported(machine, choice.notes);
   if (choice.gpus.size() > 1) {
     const bool known = machine.gpus[choice.gpus.front()].free_bytes.has_value();
@@ -74,10 +77,10 @@ DeviceChoice one_gpu(const DeviceRequest& request, const Machine& machine, const
   return choice;
 }
 
-DeviceChoice automatic(const DeviceRequest& request, const Machine& machine, const Program& program) {
+DeviceChoice automatic(const Machine& machine, const Program& program) {
   DeviceChoice choice;
   if (const std::string why = why_no_gpu(machine, program); why.empty()) {
-    choice = one_gpu(request, machine, program);
+    choice = one_gpu(machine, program);
     if (!choice.gpus.empty()) return choice;
   } else if (machine.lacking != Lacking::driver) {  // a machine without any needs no explanation
     choice.notes.push_back(why);
@@ -99,7 +102,7 @@ DeviceChoice named_gpus(const DeviceRequest& request, const Machine& machine) {
 }  // namespace
 
 DeviceChoice choose(const DeviceRequest& request, const Machine& machine, const Program& program) {
-  if (request.kind == Request::automatic) return automatic(request, machine, program);
+  if (request.kind == Request::automatic) return automatic(machine, program);
   if (request.kind == Request::cpu) return {.kind = Kind::cpu};
   if (request.kind == Request::mps) {
     if (program.has_mps) return {.kind = Kind::mps};
@@ -112,7 +115,7 @@ DeviceChoice choose(const DeviceRequest& request, const Machine& machine, const 
 
   DeviceChoice choice;
   if (request.kind == Request::cuda) {
-    choice = one_gpu(request, machine, program);
+    choice = one_gpu(machine, program);
   } else {
     choice.kind = Kind::cuda;
     choice.gpus = supported(machine, choice.notes);

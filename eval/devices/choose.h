@@ -27,9 +27,9 @@ struct DeviceChoice {
 /// The device to run on.
 ///
 /// "auto" takes what is there: a GPU, else mps, else the CPU, with a note where a GPU is there that cannot be used.
-/// "auto" and "cuda" take the GPU with most free memory, or LOCAL_RANK's under torchrun. "cuda:all" takes those that
-/// are supported, most free memory first. Throws Error (unavailable) where what is asked for by name is not there, with
-/// what was looked for.
+/// "auto" and "cuda" take the GPU with most free memory, or LOCAL_RANK's under torchrun ("auto" the CPU where that is
+/// not there). "cuda:all" takes those that are supported, most free memory first. Throws Error (unavailable) where what
+/// is asked for by name is not there, with what was looked for.
 DeviceChoice choose(const DeviceRequest& request, const Machine& machine, const Program& program);
 
 }  // namespace ckpt::eval

@@ -156,12 +156,17 @@ TEST(Choose, RankTakesTheGpuOfItsNumber) {
   EXPECT_EQ(chosen("cuda", machine_with({3, 11, 8}), {.local_rank = 0}).gpus, (std::vector{0}));
 }
 
-TEST(Choose, RankWithoutAGpuOfItsOwnIsRefused) {
-  for (const char* word : {"auto", "cuda"}) {
-    const Error error = refusal(word, machine_with({3, 11}), {.local_rank = 2});
-    EXPECT_TRUE(says(error, "LOCAL_RANK is 2, and there is no cuda:2: 2 GPUs: cuda:0")) << error.what();
-    EXPECT_TRUE(error.hint().starts_with("--nproc-per-node 2")) << error.hint();
-  }
+TEST(Choose, RankWithoutAGpuOfItsOwnIsRefusedWhereAGpuWasAskedFor) {
+  const Error error = refusal("cuda", machine_with({3, 11}), {.local_rank = 2});
+  EXPECT_TRUE(says(error, "LOCAL_RANK is 2, and there is no cuda:2: 2 GPUs: cuda:0")) << error.what();
+  EXPECT_TRUE(says(error, "--nproc-per-node 2")) << error.what();
+}
+
+TEST(Choose, RankWithoutAGpuOfItsOwnTakesTheCpuWhereNoneWasAskedFor) {
+  const DeviceChoice choice = chosen("auto", machine_with({3, 11}), {.local_rank = 2});
+  EXPECT_EQ(choice.kind, Kind::cpu);
+  ASSERT_EQ(choice.notes.size(), 1U);
+  EXPECT_NE(choice.notes.front().find("there is no cuda:2"), std::string::npos);
 }
 
 TEST(Choose, NamedGpuStaysUnderTorchrun) {
