@@ -14,6 +14,8 @@ holds a copy of the fixtures (tests/data) and goes away. Commands are given to `
 `has:` and `lacks:` are phrases looked for in both outputs. `output: any` leaves standard output unchecked but for
 them. No `exit:` means 0. A line of output that looks like one of these marks, or as a command, begins with `\\`.
 Bytes that are not UTF-8 print as `\\xNN`, escape characters as `\\x1b`; times and the folder's own path are replaced.
+`$SAMPLES` is the folder of what ships. A page that begins with `needs: PROGRAM` is skipped, visibly, where that program
+was not built beside ckpt.
 
 `--rebase` writes what the program prints into the pages; it never changes `has:`, `lacks:` or `exit:`, and leaves a
 case that fails one of them as it is.
@@ -132,6 +134,7 @@ def run_case(case, binary, fixtures, folder):
     (bin_folder / "ckpt").symlink_to(binary)
     environment = harness.environment(TMPDIR=str(bin_folder), COLUMNS="120")
     environment["PATH"] = f"{bin_folder}:{environment['PATH']}"
+    environment["SAMPLES"] = str(harness.ROOT / "samples")
     environment["FAKE_DRIVER"] = str(binary.parent.parent / "lib/fake_driver")  # for LD_LIBRARY_PATH
     environment.pop("CUDA_VISIBLE_DEVICES", None)
     results = []
@@ -206,6 +209,11 @@ def main():
                 continue
             with suite.group(page.stem):
                 head, cases = read_page(page)
+                needs = [line[7:] for line in head if line.startswith("needs: ")]
+                lacking = [name for name in needs if not binary.with_name(name).exists()]
+                if lacking:
+                    suite.skip(page.name, f"{lacking[0]} was not built beside ckpt (CKPT_LIBTORCH)")
+                    continue
                 jobs = [
                     pool.submit(run_case, case, binary, fixtures, top / f"{page.stem}{case.line}") for case in cases
                 ]

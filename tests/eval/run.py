@@ -30,12 +30,13 @@ def main():
     import bridge
     import program
     import models
+    import ranks
     import refusals
     import results
     import usage
 
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
-    for group in [*bridge.GROUPS, *models.GROUPS, *refusals.GROUPS, *program.GROUPS, *results.GROUPS, *usage.GROUPS]:
+    for group in [*bridge.GROUPS, *models.GROUPS, *refusals.GROUPS, *program.GROUPS, *results.GROUPS, *usage.GROUPS, *ranks.GROUPS]:
         name = f"{group.__module__} {group.__name__}"
         if options.groups and not any(word in name for word in options.groups):
             continue

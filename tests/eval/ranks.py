@@ -1,0 +1,325 @@
+"""Several processes count what one counts, and end in bounded time, with the reason, where one of them does not."""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import torch
+from evaluations import (CAPTCHA_MODEL, CAPTCHA_SET, DIGITS, DIGITS_MODEL, DONE, INPUT, OF_EACH_RUN, UNAVAILABLE, USAGE,
+                         digits_state, ends, loaded, result, saved)  # fmt: skip
+from harness import environment
+
+HANGS = 120  # seconds that no run of these needs; whoever takes them hangs
+BOUND = 30  # seconds after which a run must have ended that has lost a rank
+LONG = 4000  # captchas: some ten seconds of work, so that a rank can be stopped in the middle
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("localhost", 0))
+        return one.getsockname()[1]
+
+
+class Ended:
+    """How one rank ended, as harness.Result says it."""
+
+    def __init__(self, process):
+        self.process, self.ended = process, None
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self):
+        try:
+            self.out, said = self.process.communicate(timeout=HANGS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.out, said = self.process.communicate()
+            said += b"\n(it hung)"
+        self.ended = time.monotonic()
+        self.code, self.err = self.process.returncode, said.decode("utf-8", "backslashreplace")
+
+    def wait(self):
+        self._reader.join()
+        return self
+
+    @property
+    def text(self):
+        return self.out.decode("utf-8", "backslashreplace")
+
+    def __str__(self):
+        return f"exit {self.code}\n{self.text[:1500]}{self.err}"
+
+
+class World:
+    """Processes of `ckpt eval` that know of each other by variables alone."""
+
+    def __init__(self, t, size, *args, slurm=False, others=None):
+        """`others`: arguments by rank, in place of `args`."""
+        self.port, self.size, self.ranks = free_port(), size, []
+        job = random.randrange(1 << 30)
+        for rank in range(size):
+            variables = {"RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": "localhost", "MASTER_PORT": self.port}
+            if slurm:
+                variables = {"SLURM_PROCID": rank, "SLURM_STEP_NUM_TASKS": size, "SLURM_LOCALID": rank,
+                             "SLURM_STEP_NODELIST": "localhost", "SLURM_JOB_ID": job}  # fmt: skip
+            words = (others or {}).get(rank, args)
+            if words is None:
+                continue
+            process = subprocess.Popen(
+                [t.ckpt.path, "eval", *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, env=environment(**{k: str(v) for k, v in variables.items()}))  # fmt: skip
+            self.ranks.append(Ended(process))
+
+    def wait(self):
+        return [rank.wait() for rank in self.ranks]
+
+    def met(self):
+        """Waits until every rank has joined."""
+        store = torch.distributed.TCPStore("localhost", self.port, is_master=False, timeout=timedelta(seconds=BOUND))
+        torch.distributed.PrefixStore("ckpt/0", store).wait([f"beat/{rank}" for rank in range(self.size)])
+
+
+def torchrun(t, size, *args):
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(size), "--master-port", str(free_port()),
+         "--no-python", t.ckpt.path, "eval", *map(str, args)],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=HANGS, env=environment(), check=False)  # fmt: skip
+    done.code, done.out = done.returncode, done.stdout
+    done.text, done.err = (data.decode("utf-8", "backslashreplace") for data in (done.stdout, done.stderr))
+    return done
+
+
+def without(found, *keys):
+    return {key: value for key, value in found.items() if key not in (*OF_EACH_RUN, *keys)}
+
+
+def same_json(t, name, text, alone, size):
+    """One object, that of one process but for what no two runs share."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return t.suite.fail(name, f"no JSON, or more than one: {text}")
+    t.suite.equal(f"{name}: keys", list(found), list(alone))
+    t.suite.equal(f"{name}: ranks", found["ranks"], size)
+    t.suite.equal(name, without(found, "ranks"), without(alone, "ranks"))
+
+
+def by_torchrun(t):
+    for model, data, sizes in [(DIGITS_MODEL, DIGITS, (1, 2, 3)), (CAPTCHA_MODEL, CAPTCHA_SET, (3,))]:
+        table = t.path(".csv")
+        alone = result(t, "alone", model, data, "--predictions", table)
+        for size in sizes:
+            name, together, page = f"{model.stem}, {size} ranks", t.path(".csv"), t.path(".html")
+            done = torchrun(t, size, model, "--data", data, "--json", "--predictions", together, "--report", page)
+            if t.suite.check(f"{name}: exit 0", done.code == DONE, lambda: done.text + done.err):
+                same_json(t, name, done.text, alone, size)
+                t.suite.equal(f"{name}: said once", done.err.count("ckpt strip-prefix"), int(model == DIGITS_MODEL))
+                t.suite.check(f"{name}: predictions", close(table, together))
+                t.suite.check(f"{name}: a page", "</html>" in page.read_text())
+    done = torchrun(t, 2, DIGITS_MODEL, "--data", t.folder / "none")
+    t.suite.check("a failure", done.code != DONE and str(t.folder / "none") in done.err, lambda: done.err)
+    done = torchrun(t, 2, DIGITS_MODEL, "--data", DIGITS, "--min-accuracy", "99%")
+    t.suite.check("a bar that is missed", done.code != DONE and "is below" in done.text, lambda: done.text + done.err)
+
+
+def close(one, other):
+    """Two tables of predictions, the same but for rounding."""
+    first, second = one.read_text().splitlines(), other.read_text().splitlines()
+    same = len(first) == len(second) and first[0] == second[0]
+    for a, b in zip(first[1:], second[1:]):
+        (a, p), (b, q) = a.rsplit(",", 1), b.rsplit(",", 1)
+        same &= a == b and abs(float(p) - float(q)) < 1e-5
+    return same
+
+
+def by_variables(t):
+    """As one sets them by hand, and as Slurm does."""
+    images, labels = loaded(DIGITS)
+    few = saved(t, (images[:2], labels[:2]))
+    for name, size, data, slurm in [
+        ("by hand", 2, DIGITS, False),
+        ("Slurm", 2, DIGITS, True),
+        ("one rank", 1, DIGITS, False),
+        ("more ranks than samples", 4, few, False),
+    ]:
+        alone = result(t, name, DIGITS_MODEL, data)
+        outputs = t.path(".npz")
+        ranks = World(t, size, DIGITS_MODEL, "--data", data, "--json", "--outputs", outputs, slurm=slurm).wait()
+        for rank, done in enumerate(ranks):
+            t.suite.check(f"{name}, rank {rank}: exit 0", done.code == DONE, done)
+            if rank:
+                t.suite.equal(f"{name}, rank {rank}: silent", done.text + done.err, "")
+        same_json(t, name, ranks[0].text, alone, size)
+        if data == DIGITS:
+            one = t.path(".npz")
+            t.ckpt("eval", DIGITS_MODEL, "--data", data, "--outputs", one)
+            diff = t.ckpt("diff", one, outputs, "--atol", "1e-4")
+            t.suite.check(f"{name}: outputs", diff.code == DONE, diff)
+
+
+def with_a_baseline(t):
+    """The model of the baseline is evaluated by all ranks, too."""
+    alone = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--baseline", DIGITS_MODEL, "--json")
+    ranks = World(t, 2, DIGITS_MODEL, "--data", DIGITS, "--baseline", DIGITS_MODEL, "--json").wait()
+    t.suite.equal("exit 0", [rank.code for rank in ranks], [DONE, DONE], "\n".join(map(str, ranks)))
+    same_json(t, "the same", ranks[0].text, alone.json, 2)
+
+
+def variables_that_contradict(t):
+    for name, variables, phrase in [
+        ("no address", {"RANK": "0", "WORLD_SIZE": "2"}, "MASTER_ADDR"),
+        ("no size", {"RANK": "0"}, "WORLD_SIZE"),
+        ("rank beyond the size", {"RANK": "2", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}, "RANK"),
+        ("no number", {"RANK": "x", "WORLD_SIZE": "1"}, "'x'"),
+    ]:
+        done = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, **variables)
+        ends(t, name, done, USAGE, phrase, "hint: torchrun")
+    both = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--shard", "0/2", RANK="0", WORLD_SIZE="1")
+    ends(t, "ranks and --shard", both, USAGE, "--shard", "hint: ")
+
+
+def rank_that_fails(t):
+    """The others say which, and why; its own output says it, too."""
+    gone = t.folder / "gone.pt"
+    good = [DIGITS_MODEL, "--data", DIGITS]
+    for size, bad in [(2, 0), (2, 1), (3, 1)]:
+        ranks = World(t, size, *good, others={bad: [DIGITS_MODEL, "--data", gone]}).wait()
+        for rank, done in enumerate(ranks):
+            name = f"{size} ranks, {bad} fails: rank {rank}"
+            if rank == bad:
+                ends(t, name, done, INPUT, f"ckpt: {gone}: ")
+            else:
+                ends(t, name, done, UNAVAILABLE, f"rank {bad} failed: {gone}: ")
+            t.suite.equal(f"{name}: no result", done.text, "")
+
+
+def other_models_or_data(t):
+    """Ranks that have different files before them give no result."""
+    images, labels = loaded(DIGITS)
+    state = digits_state()
+    state["layer_1.bias"] = state["layer_1.bias"] + 1
+    for name, other in [
+        ("another model", [saved(t, state), "--data", DIGITS]),
+        ("fewer samples", [DIGITS_MODEL, "--data", saved(t, (images[:100], labels[:100]))]),
+    ]:
+        ranks = World(t, 2, DIGITS_MODEL, "--data", DIGITS, others={1: other}).wait()
+        t.suite.check(name, all(rank.code != DONE for rank in ranks) and not ranks[0].out, "\n".join(map(str, ranks)))
+
+
+def lost_ranks(t):
+    """A rank is killed, or stops, in the middle: the others end in bounded time, and name it."""
+    images, labels = loaded(CAPTCHA_SET)
+    times = LONG // len(images)
+    data = saved(t, (images.repeat(times, 1, 1, 1), labels.repeat(times, 1)))
+    print("lost ranks: the others wait 15 s for one before they give it up", flush=True)
+
+    def lose(size, lost, how):
+        name = f"{size} ranks, {lost} gets {how.name}"
+        world = World(t, size, CAPTCHA_MODEL, "--data", data, "--batch-size", "4", "--json")
+        try:
+            world.met()
+            world.ranks[lost].process.send_signal(how)
+            begin = time.monotonic()
+            for rank, done in enumerate(world.ranks):
+                if rank == lost:
+                    continue
+                done.wait()
+                t.suite.check(f"{name}: rank {rank} ends", done.code == UNAVAILABLE, done)
+                t.suite.check(f"{name}: rank {rank} names it", f"rank {lost} " in done.err, done)
+                t.suite.check(f"{name}: rank {rank} has no result", not done.out, done)
+                t.suite.check(f"{name}: rank {rank} in time", done.ended - begin < BOUND, f"{done.ended - begin} s")
+        finally:
+            for one in world.ranks:
+                if one.process.poll() is None:
+                    one.process.kill()
+            world.wait()
+
+    with ThreadPoolExecutor(3) as pool:
+        jobs = [(2, 1, signal.SIGKILL), (3, 0, signal.SIGKILL), (2, 0, signal.SIGSTOP)]
+        for job in [pool.submit(lose, *job) for job in jobs]:
+            job.result()
+
+
+def killed_under_torchrun(t):
+    """It sees the end of a rank at once, and ends the others."""
+    images, labels = loaded(CAPTCHA_SET)
+    times = LONG // len(images)
+    data = saved(t, (images.repeat(times, 1, 1, 1), labels.repeat(times, 1)))
+    script = t.path(".sh")  # rank 1 kills itself
+    script.write_text(f"""[ $RANK = 0 ] || (sleep 2; kill -9 $$) &
+exec '{t.ckpt.path}' eval '{CAPTCHA_MODEL}' --data '{data}' --batch-size 4 --json
+""")
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_port()),
+         "--no-python", "sh", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=HANGS, env=environment(),
+        check=False)  # fmt: skip
+    said = done.stderr.decode("utf-8", "backslashreplace")
+    good = done.returncode != 0 and not done.stdout and "SIGKILL" in said
+    t.suite.check("it fails, and says which", good, lambda: f"{done.returncode} {done.stdout} {said}")
+    t.suite.check("in time", time.monotonic() - begin < 2 * BOUND)
+
+
+def shards(t):
+    table = t.path(".csv")
+    alone = result(t, "whole", DIGITS_MODEL, DIGITS, "--predictions", table)
+
+    def part(index, count, *options, data=DIGITS):
+        done = t.ckpt("eval", DIGITS_MODEL, "--data", data, "--shard", f"{index}/{count}", *options)
+        t.suite.check(f"part {index} of {count}", done.code == DONE and json.loads(done.out)["partial"] == 1, done)
+        (path := t.path(".json")).write_bytes(done.out)
+        return path
+
+    thirds = [part(index, 3, "--predictions", "-") for index in range(3)]
+    whole, half, empty = part(0, 1), part(0, 2), part(397, 400)
+    for name, parts in [
+        ("in order", thirds),
+        ("in another order", [thirds[2], thirds[0], thirds[1]]),
+        ("one part", [whole]),
+    ]:
+        merged = t.path(".csv")
+        more = ["--predictions", merged] if parts != [whole] else []
+        done = t.ckpt("eval-merge", *parts, "--json", "--min-accuracy", "98%", *more)
+        if not t.suite.check(f"{name}: exit 0", done.code == DONE, done):
+            continue
+        # What was said in each part is kept, once.
+        t.suite.equal(name, without(done.json), without(alone))
+        if more:
+            t.suite.check(f"{name}: predictions", close(table, merged))
+    ends(t, "the bar", t.ckpt("eval-merge", *thirds, "--min-accuracy", "99%"), 1, "is below")
+    ends(t, "a gap", t.ckpt("eval-merge", thirds[0], thirds[2]), USAGE, "in no part", "--shard 1/3")
+    ends(t, "an overlap", t.ckpt("eval-merge", *thirds, half), USAGE, str(half))
+    ends(t, "one twice", t.ckpt("eval-merge", *thirds, thirds[1]), USAGE, str(thirds[1]))
+    done = t.ckpt("eval-merge", empty, *thirds)
+    t.suite.check("a part of no samples changes nothing", done.code in (DONE, USAGE), done)
+    images, labels = loaded(DIGITS)
+    other = part(1, 3, data=saved(t, (images[:300], labels[:300])))
+    ends(t, "of other data", t.ckpt("eval-merge", thirds[0], other, thirds[2]), USAGE, str(other))
+    ends(t, "no parts", t.ckpt("eval-merge"), USAGE, "hint: ")
+    ends(t, "no part", t.ckpt("eval-merge", DIGITS), INPUT, str(DIGITS))
+    ends(t, "a shard with a baseline", t.ckpt("eval", DIGITS_MODEL, "--shard", "0/2", "--baseline", table), USAGE, "eval-merge")
+    ends(t, "a shard with a bar", t.ckpt("eval", DIGITS_MODEL, "--shard", "0/2", "--min-accuracy", "1%"), USAGE, "eval-merge")
+    done = t.ckpt("eval-merge", *thirds, "--baseline", table, "--json")
+    t.suite.check("the whole with a baseline", done.code == DONE and done.json["baseline"]["lost"] == 0, done)
+    ends(t, "a model as baseline", t.ckpt("eval-merge", *thirds, "--baseline", DIGITS_MODEL), USAGE, "runs no model")
+
+
+GROUPS = [
+    by_torchrun,
+    by_variables,
+    with_a_baseline,
+    variables_that_contradict,
+    rank_that_fails,
+    other_models_or_data,
+    lost_ranks,
+    killed_under_torchrun,
+    shards,
+]
