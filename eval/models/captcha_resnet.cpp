@@ -1,6 +1,11 @@
 // A ResNet-18 without max-pool for captchas of four characters: which tensors it has, and how they become weights.
 #include "models/captcha_resnet.h"
+
+#include <mutex>
+#include <utility>
+
 #include "bridge/torch_errors.h"
+#include "ckpt/error.h"
 #include "models/architecture.h"
 #include "models/captcha_resnet_aten.h"
 #include "models/captcha_resnet_cpu.h"
@@ -87,14 +92,25 @@ class CaptchaResNet final : public Model {
   [[nodiscard]] const std::string& arch() const override { return arch_; }
   [[nodiscard]] const Signature& signature() const override { return signature_; }
 
-  [[nodiscard]] std::unique_ptr<Network> prepare(at::Device device, Precision precision) const override {
-    return device.is_cpu() ? captcha_resnet_cpu(weights_) : captcha_resnet_aten(weights_, device, precision);
+  [[nodiscard]] std::shared_ptr<const Network> prepare(at::Device device, Precision precision) const override {
+    if (!device.is_cpu()) return captcha_resnet_aten(weights(), device, precision);
+    const std::lock_guard lock(mutex_);
+    if (!on_cpu_) on_cpu_ = captcha_resnet_cpu(std::exchange(weights(), {}));
+    return on_cpu_;
   }
 
  private:
+  CaptchaResNetWeights& weights() const {
+    if (!weights_.fc_weight.defined())
+      throw Error(ErrorCode::unavailable, "the weights have gone into a network for the CPU");
+    return weights_;
+  }
+
   std::string arch_;
   Signature signature_;
-  CaptchaResNetWeights weights_;
+  mutable std::mutex mutex_;
+  mutable CaptchaResNetWeights weights_;           ///< 45 MB, until they go into
+  mutable std::shared_ptr<const Network> on_cpu_;  ///< where they are 160
 };
 
 std::unique_ptr<Model> make(const std::vector<ModelTensor>&, const Weights& weights, const ModelRequest&) {

@@ -6,6 +6,7 @@
 #include <ATen/ops/relu.h>
 
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "models/winograd.h"
@@ -15,9 +16,7 @@ namespace {
 
 using Convolution = CaptchaResNetWeights::Convolution;
 
-WinogradConvolution winograd(const Convolution& convolution) {
-  return {convolution.weight.to(at::kDouble), convolution.bias.to(at::kDouble)};
-}
+WinogradConvolution winograd(const Convolution& convolution) { return {convolution.weight, convolution.bias}; }
 
 struct Direct {
   explicit Direct(const Convolution& convolution)
@@ -35,15 +34,17 @@ struct Direct {
 
 class Block {
  public:
-  explicit Block(const CaptchaResNetWeights::Block& block)
-      : first_(first(block.first)), second_(winograd(block.second)) {
+  /// What it takes over is released at once: these are most of the network's weights.
+  explicit Block(CaptchaResNetWeights::Block&& block)
+      : first_(first(std::exchange(block.first, {}))), second_(winograd(std::exchange(block.second, {}))) {
     if (block.identity) identity_.emplace(*block.identity);
   }
 
-  [[nodiscard]] at::Tensor run(const at::Tensor& x) const {
+  [[nodiscard]] at::Tensor run(at::Tensor x) const {
     const auto* direct = std::get_if<Direct>(&first_);
     const at::Tensor y = direct ? direct->run(x).relu_() : std::get<WinogradConvolution>(first_).relu(x);
-    return second_.relu(y, identity_ ? identity_->run(x) : x);
+    if (identity_) x = identity_->run(x);
+    return second_.relu(y, std::move(x));
   }
 
  private:
@@ -59,14 +60,14 @@ class Block {
 
 class CpuNetwork final : public Network {
  public:
-  explicit CpuNetwork(const CaptchaResNetWeights& weights)
+  explicit CpuNetwork(CaptchaResNetWeights weights)
       : stem_(weights.stem), fc_weight_(weights.fc_weight), fc_bias_(weights.fc_bias) {
-    for (const auto& block : weights.blocks) blocks_.emplace_back(block);
+    for (auto& block : weights.blocks) blocks_.emplace_back(std::move(block));
   }
 
   [[nodiscard]] at::Tensor logits(const at::Tensor& inputs) const override {
     at::Tensor x = stem_.run(inputs.contiguous(at::MemoryFormat::ChannelsLast)).relu_();
-    for (const Block& block : blocks_) x = block.run(x);
+    for (const Block& block : blocks_) x = block.run(std::move(x));
     return at::linear(x.mean({2, 3}), fc_weight_, fc_bias_);
   }
 
@@ -78,8 +79,8 @@ class CpuNetwork final : public Network {
 
 }  // namespace
 
-std::unique_ptr<Network> captcha_resnet_cpu(const CaptchaResNetWeights& weights) {
-  return std::make_unique<CpuNetwork>(weights);
+std::unique_ptr<Network> captcha_resnet_cpu(CaptchaResNetWeights weights) {
+  return std::make_unique<CpuNetwork>(std::move(weights));
 }
 
 }  // namespace ckpt::eval

@@ -46,8 +46,9 @@ class Model {
   /// For models of any shape: what one sample of the data looks like, and how many numbers its target has.
   virtual void bind(const std::vector<std::int64_t>& input_shape, const std::vector<std::int64_t>& target_shape);
 
-  /// A copy for `device`. Throws Error (out_of_memory).
-  [[nodiscard]] virtual std::unique_ptr<Network> prepare(at::Device device, Precision precision) const = 0;
+  /// Ready for `device`: a copy, or on a CPU one that its callers share. Large weights may go into that one, so that a
+  /// model which was prepared for a CPU is good for no other device. Throws Error (out_of_memory).
+  [[nodiscard]] virtual std::shared_ptr<const Network> prepare(at::Device device, Precision precision) const = 0;
 
  protected:
   Model() = default;

@@ -90,7 +90,7 @@ class ScriptModel final : public Model {
     if (captcha && signature_.positions == captcha_positions) signature_.alphabet = captcha_alphabet;
   }
 
-  [[nodiscard]] std::unique_ptr<Network> prepare(at::Device device, Precision precision) const override {
+  [[nodiscard]] std::shared_ptr<const Network> prepare(at::Device device, Precision precision) const override {
     const at::TensorOptions options = compute_options(device, precision);
     const at::ScalarType type = options.dtype().toScalarType();
     torch::jit::Module module = module_.deepcopy();

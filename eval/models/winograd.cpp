@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ckpt::eval {
 namespace {
@@ -40,7 +41,7 @@ struct Tiles {
 WinogradConvolution::WinogradConvolution(const at::Tensor& weight, const at::Tensor& bias,
                                          const WinogradTransforms& transforms)
     : transforms_(transforms), bias_(bias.to(at::kFloat).contiguous()) {
-  const std::int64_t outputs = weight.size(0), inputs = weight.size(1), slice = 64;
+  const std::int64_t outputs = weight.size(0), inputs = weight.size(1), slice = 16;
   const double near = std::sqrt(0.5), far = std::sqrt(2.0);
   const double one_dimension[] = {
       1,        0,       0,       -2.0 / 3, -2.0 / 3 * near, -1.0 / 3, -2.0 / 3, 2.0 / 3 * near,
@@ -49,31 +50,32 @@ WinogradConvolution::WinogradConvolution(const at::Tensor& weight, const at::Ten
   const at::Tensor six_by_three = at::tensor(at::ArrayRef<double>(one_dimension), at::kDouble).view({6, 3});
   const at::Tensor transform = at::kron(six_by_three, six_by_three);
   weight_ = at::empty({elements, inputs, outputs}, at::kFloat);
-  for (std::int64_t begin = 0; begin < inputs; begin += slice) {  // in slices, as float64 takes its memory
+  for (std::int64_t begin = 0; begin < inputs; begin += slice) {  // in slices, as float64 takes memory
     const std::int64_t end = std::min(begin + slice, inputs);
-    const at::Tensor filters = weight.slice(1, begin, end).permute({2, 3, 1, 0}).reshape({9, -1});
+    const at::Tensor filters = weight.slice(1, begin, end).to(at::kDouble).permute({2, 3, 1, 0}).reshape({9, -1});
     weight_.slice(1, begin, end).copy_(at::mm(transform, filters).view({elements, -1, outputs}));
   }
 }
 
-at::Tensor WinogradConvolution::relu(const at::Tensor& x, const at::Tensor& added) const {
+at::Tensor WinogradConvolution::relu(const at::Tensor& x, at::Tensor&& added) const {
   const Tiles where{x.size(2), x.size(3)};
   const std::int64_t inputs = weight_.size(1), outputs = weight_.size(2);
   const std::int64_t tiles = x.size(0) * where.rows * where.columns;
   const std::int64_t blocks = (tiles + tiles_at_once - 1) / tiles_at_once;
   const std::int64_t block = blocks > 0 ? (tiles + blocks - 1) / blocks : 0;  // as even as can be
 
+  // A pixel of what is added is read before it is written, and only for itself.
+  const bool adds = added.defined();
   at::Tensor result =
-      at::empty({x.size(0), outputs, x.size(2), x.size(3)}, x.options(), at::MemoryFormat::ChannelsLast);
+      adds ? std::move(added).contiguous(at::MemoryFormat::ChannelsLast)
+           : at::empty({x.size(0), outputs, x.size(2), x.size(3)}, x.options(), at::MemoryFormat::ChannelsLast);
   at::Tensor before = at::empty({elements, block, inputs}, x.options());
   at::Tensor after = at::empty({elements, block, outputs}, x.options());
   const at::Tensor zeros = at::zeros({std::max(inputs, outputs)}, x.options());  // for pixels outside the picture
   at::Tensor nowhere = at::empty({outputs}, x.options());
 
   const at::Tensor x_pixels = x.contiguous(at::MemoryFormat::ChannelsLast);
-  const at::Tensor added_pixels = added.defined() ? added.contiguous(at::MemoryFormat::ChannelsLast) : added;
   const float* const from = x_pixels.const_data_ptr<float>();
-  const float* const addend = added.defined() ? added_pixels.const_data_ptr<float>() : nullptr;
   const float* const nothing = zeros.const_data_ptr<float>();
   float* const to = result.mutable_data_ptr<float>();
   for (std::int64_t begin = 0; begin < tiles; begin += block) {
@@ -92,7 +94,7 @@ at::Tensor WinogradConvolution::relu(const at::Tensor& x, const at::Tensor& adde
       float* pixels[16];
       for (int i = 0; i < 16; ++i) {
         const std::int64_t pixel = where.pixel(begin + tile, i / 4, i % 4);
-        addends[i] = pixel < 0 || !addend ? nothing : addend + pixel * outputs;
+        addends[i] = pixel < 0 || !adds ? nothing : to + pixel * outputs;
         pixels[i] = pixel < 0 ? nowhere.mutable_data_ptr<float>() : to + pixel * outputs;
       }
       transforms_.output(after.const_data_ptr<float>() + tile * outputs, block * outputs, outputs,

@@ -7,7 +7,7 @@
 namespace ckpt::eval {
 namespace {
 
-constexpr std::uint64_t queue_bytes = 64 << 20;
+constexpr std::uint64_t queue_bytes = 8 << 20;
 
 }  // namespace
 

@@ -25,7 +25,10 @@ class CpuPart {
   CpuPart& operator=(const CpuPart&) = delete;
 
   const Network& network() {
-    std::call_once(once_, [this] { network_ = model.prepare(at::Device(at::kCPU), Precision::fp32); });
+    std::call_once(once_, [this] {
+      network_ = model.prepare(at::Device(at::kCPU), Precision::fp32);
+      release_cached_memory(at::Device(at::kCPU));  // what reading and preparing took
+    });
     return *network_;
   }
 
@@ -36,7 +39,7 @@ class CpuPart {
  private:
   int threads_before_;
   std::once_flag once_;
-  std::unique_ptr<Network> network_;
+  std::shared_ptr<const Network> network_;
 };
 
 class CpuWorker final : public Worker {
@@ -72,6 +75,7 @@ class CpuWorker final : public Worker {
 
   std::optional<std::uint64_t> relieve() override {
     scratch_.reset();
+    release_cached_memory(at::Device(at::kCPU));
     return free_host_memory();
   }
 

@@ -144,7 +144,7 @@ class DeviceWorker final : public Worker {
   std::unique_ptr<DeviceSteps> steps_;
   Staging staging_;
   at::Tensor counters_;
-  std::unique_ptr<Network> network_;
+  std::shared_ptr<const Network> network_;
   std::uint64_t counted_ = 0;
   std::vector<Held> held_;
   std::int64_t held_numbers_ = 0;

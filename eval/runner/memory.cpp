@@ -9,6 +9,10 @@
 #include <fstream>
 #include <string>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace ckpt::eval {
 namespace {
 
@@ -58,7 +62,12 @@ std::optional<std::uint64_t> free_memory(at::Device device) {
 }
 
 void release_cached_memory(at::Device device) {
-  if (device.is_cpu()) return;
+  if (device.is_cpu()) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+    return;
+  }
   try {
     c10::getDeviceAllocator(device.type())->emptyCache();
   } catch (const c10::Error&) {  // then it keeps nothing

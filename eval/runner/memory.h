@@ -14,7 +14,7 @@ namespace ckpt::eval {
 /// Likewise of `device`, whatever it is.
 [[nodiscard]] std::optional<std::uint64_t> free_memory(at::Device device);
 
-/// Gives what libtorch keeps for later back to `device`. Nothing to do on the CPU.
+/// Gives what libtorch, or on the CPU malloc, keeps for later back to `device`.
 void release_cached_memory(at::Device device);
 
 /// The most bytes that libtorch has held on `device`; 0 on the CPU.

@@ -69,7 +69,7 @@ class CaptchaResnet : public testing::Test {
  protected:
   const Tensors tensors = random_weights();
   const std::unique_ptr<Model> model = captcha_resnet.make({}, tensors, {});
-  const std::unique_ptr<Network> prepared = model->prepare(at::Device(at::kCPU), Precision::fp32);
+  const std::shared_ptr<const Network> prepared = model->prepare(at::Device(at::kCPU), Precision::fp32);
   const Network& network = *prepared;
   const at::Tensor inputs = at::rand({5, 3, 56, 24});
 };

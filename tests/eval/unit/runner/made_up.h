@@ -25,7 +25,7 @@ class MadeUp final : public Model {
 
   [[nodiscard]] const std::string& arch() const override { return arch_; }
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] std::unique_ptr<Network> prepare(at::Device, Precision) const override {
+  [[nodiscard]] std::shared_ptr<const Network> prepare(at::Device, Precision) const override {
     ++prepared;
     return std::make_unique<ItsNetwork>(*this);
   }
