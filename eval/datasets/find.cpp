@@ -13,7 +13,7 @@
 #include "datasets/batch_files.h"
 #include "datasets/folder.h"
 #include "datasets/idx.h"
-#include "datasets/labels.h"
+#include "ckpt/pictures.h"
 
 namespace ckpt::eval {
 namespace {

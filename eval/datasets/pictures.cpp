@@ -7,7 +7,7 @@
 
 #include "ckpt/error.h"
 #include "datasets/folder.h"
-#include "datasets/labels.h"
+#include "ckpt/pictures.h"
 #include "datasets/picture.h"
 #include "datasets/shape.h"
 
