@@ -67,7 +67,8 @@ double ink(std::size_t glyph, double x, double y) {
   const double left = std::floor(x), top = std::floor(y);
   const auto point = [&](double column, double row) {
     if (column < 0 || row < 0 || column >= glyph_width || row >= glyph_height) return 0.0;
-    return static_cast<double>(glyphs[glyph][static_cast<int>(row)] >> (glyph_width - 1 - static_cast<int>(column)) & 1);
+    return static_cast<double>(glyphs[glyph][static_cast<int>(row)] >> (glyph_width - 1 - static_cast<int>(column)) &
+                               1);
   };
   const double right_part = x - left, low_part = y - top;
   const double upper = point(left, top) * (1 - right_part) + point(left + 1, top) * right_part;

@@ -17,7 +17,7 @@ struct Canvas {
 std::string random_code(std::mt19937& random);
 
 /// The code as a captcha: each character in a size, slant and place of its own, over noise and lines. The generator
-/// decides all of it, the same on every machine.
+/// decides all of it.
 Canvas draw(const std::string& code, std::mt19937& random);
 
 }  // namespace captcha

@@ -29,7 +29,8 @@ int eval(int count, const char* const* words) {
   options.data = arguments.text("--data", "data/captcha");
   const ckpt::eval::Result result = ckpt::eval::evaluate(options);
   std::cout << options.model << ": " << result.counts.correct << " of " << result.counts.samples << " right, "
-            << std::fixed << std::setprecision(2) << 100 * result.counts.accuracy() << " %, on " << result.device << '\n';
+            << std::fixed << std::setprecision(2) << 100 * result.counts.accuracy() << " %, on " << result.device
+            << '\n';
   return 0;
 }
 

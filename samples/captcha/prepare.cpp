@@ -1,5 +1,5 @@
-// Makes batch files of a folder of pictures: pictures are shuffled, gathered by the thousand, and each thousand is split
-// into 80 % to train on, 10 % to validate with and 10 % to test with.
+// Makes batch files of a folder of pictures: pictures are shuffled, gathered by the thousand, and each thousand is
+// split into 80 % to train on, 10 % to validate with and 10 % to test with.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <ckpt/error.h>
@@ -41,8 +41,9 @@ std::vector<Labelled> labelled_pictures(const std::string& folder) {
 training::Batch batch_of(const std::vector<Labelled>& pictures) {
   const auto count = static_cast<std::int64_t>(pictures.size());
   constexpr auto shape = ckpt::eval::captcha_picture;
-  training::Batch batch{at::empty({count, 3, shape.width, shape.height}, at::kFloat),
-                        at::zeros({count, static_cast<std::int64_t>(ckpt::eval::code_length * characters)}, at::kFloat)};
+  training::Batch batch{
+      at::empty({count, 3, shape.width, shape.height}, at::kFloat),
+      at::zeros({count, static_cast<std::int64_t>(ckpt::eval::code_length * characters)}, at::kFloat)};
   auto* input = batch.inputs.mutable_data_ptr<float>();
   auto* target = batch.targets.mutable_data_ptr<float>();
   for (const auto& [path, code] : pictures) {
@@ -82,8 +83,8 @@ int prepare(int count, const char* const* words) {
     }
     std::cout << "batch " << number + 1 << " of " << all / batch << std::endl;
   }
-  std::cout << out.string() << ": " << all / batch << " batches of " << batch << " pictures; " << all % batch
-            << " of " << all << " are left out\n";
+  std::cout << out.string() << ": " << all / batch << " batches of " << batch << " pictures; " << all % batch << " of "
+            << all << " are left out\n";
   return 0;
 }
 

@@ -9,8 +9,8 @@ namespace {
 namespace nn = torch::nn;
 
 nn::Sequential convolution(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t stride) {
-  return nn::Sequential(
-      nn::Conv2d(nn::Conv2dOptions(in, out, size).stride(stride).padding(size / 2).bias(false)), nn::BatchNorm2d(out));
+  return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(in, out, size).stride(stride).padding(size / 2).bias(false)),
+                        nn::BatchNorm2d(out));
 }
 
 class BasicBlock final : public nn::Module {
@@ -18,8 +18,8 @@ class BasicBlock final : public nn::Module {
   BasicBlock(std::int64_t in, std::int64_t out, std::int64_t stride)
       : conv1(register_module("conv1", convolution(in, out, 3, stride))),
         conv2(register_module("conv2", convolution(out, out, 3, 1))),
-        identity(register_module(
-            "identity", stride == 1 && in == out ? nn::Sequential() : convolution(in, out, 1, stride))) {}
+        identity(register_module("identity",
+                                 stride == 1 && in == out ? nn::Sequential() : convolution(in, out, 1, stride))) {}
 
   at::Tensor forward(const at::Tensor& x) {
     const at::Tensor straight = identity->is_empty() ? x : identity->forward(x);

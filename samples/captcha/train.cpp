@@ -84,21 +84,17 @@ void print_times(const Settings& settings, const std::string& device) {
 
 int train(int count, const char* const* words) {
   const training::Arguments arguments(
-      count, words,
-      {"--data", "--device", "--loss", "--epochs", "--batch", "--seed", "--init", "--out", "--curves"}, {"--time"});
+      count, words, {"--data", "--device", "--loss", "--epochs", "--batch", "--seed", "--init", "--out", "--curves"},
+      {"--time"});
   if (!arguments.rest().empty())
     throw ckpt::Error(ckpt::ErrorCode::invalid_argument, "train takes options only, not " + arguments.rest().front());
   const std::string loss = arguments.text("--loss", "bce");
   if (loss != "bce" && loss != "ce")
     throw ckpt::Error(ckpt::ErrorCode::invalid_argument, "--loss is '" + loss + "'").expected("bce or ce");
-  const Settings settings{arguments.text("--data", "data/captcha"),
-                          arguments.text("--init", ""),
-                          arguments.text("--out", "model.pt"),
-                          arguments.text("--curves", "curves.svg"),
-                          loss == "ce" ? Loss::ce : Loss::bce,
-                          arguments.number("--epochs", 9999),
-                          arguments.number("--batch", 100),
-                          arguments.number("--seed", 0, 0)};
+  const Settings settings{arguments.text("--data", "data/captcha"), arguments.text("--init", ""),
+                          arguments.text("--out", "model.pt"),      arguments.text("--curves", "curves.svg"),
+                          loss == "ce" ? Loss::ce : Loss::bce,      arguments.number("--epochs", 9999),
+                          arguments.number("--batch", 100),         arguments.number("--seed", 0, 0)};
   const std::string device = arguments.text("--device", "auto");
   if (arguments.has("--time")) {
     if (std::getenv("WORLD_SIZE") != nullptr)

@@ -55,8 +55,8 @@ void Trainer::learn(const training::Batch& samples, const at::Tensor& order) {
     step(samples, order.narrow(0, at, std::min(batch_, order.size(0) - at)));
 }
 
-/// This rank's part of a global minibatch. Its loss is weighted by the samples in it, so that the gradients of all ranks
-/// add up to that of the whole minibatch.
+/// This rank's part of a global minibatch. Its loss is weighted by the samples in it, so that the gradients of all
+/// ranks add up to that of the whole minibatch.
 void Trainer::step(const training::Batch& samples, const at::Tensor& indices) {
   const std::int64_t all = indices.size(0), begin = group_.begin(all), end = group_.end(all);
   optimizer_.zero_grad();

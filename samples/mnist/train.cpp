@@ -104,9 +104,9 @@ class Training {
       done.validation_accuracy = right / static_cast<double>(testing_.size());
       epochs_.push_back(done);
       if (group_.rank() != 0) continue;
-      std::cout << "epoch " << epoch << ": test loss " << std::setprecision(4) << done.validation_loss << ", "
-                << static_cast<std::int64_t>(right) << " of " << testing_.size() << " right, " << std::setprecision(2)
-                << 100 * done.validation_accuracy << " %" << std::endl;
+      std::cout << "epoch " << epoch << std::fixed << ": test loss " << std::setprecision(4) << done.validation_loss
+                << ", " << static_cast<std::int64_t>(right) << " of " << testing_.size() << " right, "
+                << std::setprecision(2) << 100 * done.validation_accuracy << " %" << std::endl;
       training::save_curves(settings_.curves, "MNIST", epochs_);
     }
     if (group_.rank() != 0) return;
@@ -179,18 +179,16 @@ class Training {
 }  // namespace
 
 int train(int count, const char* const* words) {
-  const training::Arguments arguments(count, words,
-                                      {"--data", "--device", "--epochs", "--batch", "--seed", "--report", "--init",
-                                       "--out", "--curves"});
+  const training::Arguments arguments(
+      count, words, {"--data", "--device", "--epochs", "--batch", "--seed", "--report", "--init", "--out", "--curves"});
   if (!arguments.rest().empty())
     throw ckpt::Error(ckpt::ErrorCode::invalid_argument, "train takes options only, not " + arguments.rest().front());
-  const Settings settings{arguments.text("--data", "data/MNIST/raw"), arguments.text("--init", ""),
-                          arguments.text("--out", "fnn.pt"),          arguments.text("--curves", "curves.svg"),
-                          arguments.number("--epochs", 5),            arguments.number("--batch", 64),
-                          arguments.number("--seed", 0, 0),           arguments.number("--report", 300)};
-  training::train_on(arguments.text("--device", "auto"), [&](training::Group& group, at::Device device) {
-    Training(settings, group, device).run();
-  });
+  const Settings settings{
+      arguments.text("--data", "data/MNIST/raw"), arguments.text("--init", ""),     arguments.text("--out", "fnn.pt"),
+      arguments.text("--curves", "curves.svg"),   arguments.number("--epochs", 5),  arguments.number("--batch", 64),
+      arguments.number("--seed", 0, 0),           arguments.number("--report", 300)};
+  training::train_on(arguments.text("--device", "auto"),
+                     [&](training::Group& group, at::Device device) { Training(settings, group, device).run(); });
   return 0;
 }
 

@@ -40,7 +40,8 @@ class Panel {
     return out + words(x_ + width / 2.0, top + height + 36, "epoch", " text-anchor='middle'");
   }
 
-  [[nodiscard]] std::string curve(const std::vector<Epoch>& epochs, double Epoch::*what, const std::string& kind) const {
+  [[nodiscard]] std::string curve(const std::vector<Epoch>& epochs, double Epoch::*what,
+                                  const std::string& kind) const {
     std::string path, dots;
     bool down = false;
     for (std::size_t i = 0; i < epochs.size(); ++i) {
@@ -77,16 +78,18 @@ std::string escaped(const std::string& text) {
 }  // namespace
 
 std::string curves_svg(const std::string& title, const std::vector<Epoch>& epochs) {
-  double most = 1;
+  double greatest = 1;
   for (const Epoch& epoch : epochs)
     for (const double loss : {epoch.training_loss, epoch.validation_loss})
-      if (std::isfinite(loss)) most = std::max(most, loss);
-  const Panel loss(left, most, epochs.size()), accuracy(left + width + gap, 1, epochs.size());
+      if (std::isfinite(loss)) greatest = std::max(greatest, loss);
+  const Panel loss(left, std::ceil(greatest), epochs.size()), accuracy(left + width + gap, 1, epochs.size());
   const std::string size = std::to_string(left + 2 * width + gap + 20) + " " + std::to_string(top + height + 70);
   const int keys = top + height + 56;
-  return "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " + size + "' font-family='sans-serif' font-size='12'>\n" +
-         "<title>" + escaped(title) + "</title>\n<style>path{fill:none;stroke-width:2}.grid{stroke:#ddd;stroke-width:1}" +
-         ".training{stroke:#1f6fb4}.validation{stroke:#d1495b}.dot.training{fill:#1f6fb4}.dot.validation{fill:#d1495b}" +
+  return "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " + size +
+         "' font-family='sans-serif' font-size='12'>\n" + "<title>" + escaped(title) +
+         "</title>\n<style>path{fill:none;stroke-width:2}.grid{stroke:#ddd;stroke-width:1}" +
+         ".training{stroke:#1f6fb4}.validation{stroke:#d1495b}.dot.training{fill:#1f6fb4}.dot.validation{fill:#"
+         "d1495b}" +
          "</style>\n<rect width='100%' height='100%' fill='white'/>\n" + loss.axes("loss") +
          loss.curve(epochs, &Epoch::training_loss, "training") +
          loss.curve(epochs, &Epoch::validation_loss, "validation") + accuracy.axes("accuracy") +

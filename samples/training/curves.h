@@ -11,8 +11,8 @@ struct Epoch {
   double validation_loss = 0, validation_accuracy = 0;
 };
 
-/// A picture (SVG) of loss and accuracy by epoch. Accuracy runs from 0 to 1; loss from 0 to 1, or to the greatest there
-/// is. Losses that are not finite leave a gap.
+/// A picture (SVG) of loss and accuracy by epoch. Accuracy runs from 0 to 1; loss from 0 to 1, or further where it must
+/// be. Losses that are not finite leave a gap.
 std::string curves_svg(const std::string& title, const std::vector<Epoch>& epochs);
 
 /// Writes it, whole or not at all.

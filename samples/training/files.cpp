@@ -54,8 +54,9 @@ at::ScalarType scalar_type(ckpt::DType dtype, const std::string& path) {
     case ckpt::DType::float32:
       return at::kFloat;
     default:
-      throw ckpt::Error(ckpt::ErrorCode::unsupported, "a batch of this dtype").in(path).expected(
-          "uint8, int64 or float32");
+      throw ckpt::Error(ckpt::ErrorCode::unsupported, "a batch of this dtype")
+          .in(path)
+          .expected("uint8, int64 or float32");
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/DeviceGuard.h>
 
@@ -24,14 +23,6 @@ class Alone final : public Group {
 };
 
 }  // namespace
-
-double Group::sum(double value, at::Device device) {
-  if (size_ == 1) return value;
-  // Counts are exact in float32 up to 16 million a rank; sums of losses need no more.
-  at::Tensor one = at::full({1}, value, at::TensorOptions(at::kFloat).device(device));
-  sum(one);
-  return one.item<double>();
-}
 
 void Group::sum_in_buckets(const std::vector<at::Tensor>& tensors) {
   for (std::size_t first = 0; first < tensors.size();) {

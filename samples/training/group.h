@@ -23,8 +23,6 @@ class Group {
   /// Adds up every rank's `values` (contiguous, on the rank's device), in place. All ranks call it in the same order.
   virtual void sum(at::Tensor& values) = 0;
 
-  /// A number of this rank's, added up.
-  double sum(double value, at::Device device);
   /// Replaces `tensors` by rank 0's.
   void share(const std::vector<at::Tensor>& tensors);
   /// Adds up gradients, in buckets: a message of 25 MB is faster than many small ones. A parameter without a gradient

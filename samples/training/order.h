@@ -13,8 +13,7 @@ namespace training {
 ///     torch.randperm(count, generator=generator)
 class Orders {
  public:
-  explicit Orders(std::int64_t seed)
-      : generator_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(seed))) {}
+  explicit Orders(std::int64_t seed) : generator_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(seed))) {}
 
   /// The numbers below `count`, each once: int64, on the CPU.
   at::Tensor next(std::int64_t count) { return at::randperm(count, generator_, at::TensorOptions(at::kLong)); }

@@ -39,7 +39,8 @@ int number(const char* name) {
 /// Ranks that meet at a store, which lives until all have left it.
 class StoreGroup : public Group {
  public:
-  explicit StoreGroup(const Place& place) : Group(place.rank, place.size), holds_(place.rank == 0 && !place.store_runs) {
+  explicit StoreGroup(const Place& place)
+      : Group(place.rank, place.size), holds_(place.rank == 0 && !place.store_runs) {
     c10d::TCPStoreOptions options;
     options.port = static_cast<std::uint16_t>(place.port);
     options.isServer = holds_;
@@ -57,8 +58,6 @@ class StoreGroup : public Group {
       // The store is gone, and with it whoever would have needed this rank.
     }
   }
-
-  using Group::sum;
 
   /// Every rank adds in the order of the ranks, so that all get the same sum.
   void sum(at::Tensor& values) override {

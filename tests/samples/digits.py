@@ -126,10 +126,10 @@ def the_recipe_gives_pythons_weights(suite, sample, folder):
 
 def accuracy_rises(suite, sample, folder):
     raw = prepared(sample, folder)
-    done = sample("mnist", "train", "--data", raw, "--device", "cpu", "--epochs", 12, "--out", folder / "fnn.pt",
+    done = sample("mnist", "train", "--data", raw, "--device", "cpu", "--epochs", 10, "--batch", 16, "--out", folder / "fnn.pt",
                   "--curves", folder / "c.svg")
     said = [int(x) for x in re.findall(r"(\d+) of 80 right", done.text)]
-    suite.check("from little to most", len(said) == 12 and said[0] < 40 and said[-1] >= 60, done)
+    suite.check("from little to most", len(said) == 10 and said[0] < 40 and said[-1] >= 60, done)
 
 
 def wrong_words_are_told(suite, sample, folder):
