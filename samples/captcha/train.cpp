@@ -68,16 +68,13 @@ double seconds_a_file(const Settings& settings, training::Group& group, at::Devi
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 }
 
-void print_times(const Settings& settings, const std::string& device) {
-  for (const std::string& word : {std::string("cpu"), device}) {
-    if (word == device && training::devices_of(word).front().is_cpu()) continue;
-    training::train_on(word, [&](training::Group& group, at::Device place) {
-      const double seconds = seconds_a_file(settings, group, place);
-      if (group.rank() == 0)
-        std::cout << (word == "cpu" ? word : place.str()) << (group.size() > 1 ? " and others" : "") << ": "
-                  << std::setprecision(3) << seconds << " s a batch file\n";
-    });
-  }
+void print_time(const Settings& settings, const std::string& device) {
+  training::train_on(device, [&](training::Group& group, at::Device place) {
+    const double seconds = seconds_a_file(settings, group, place);
+    if (group.rank() == 0)
+      std::cout << place << (group.size() > 1 ? " and others" : "") << ": " << std::setprecision(3) << seconds
+                << " s a batch file" << std::endl;
+  });
 }
 
 }  // namespace
@@ -100,7 +97,9 @@ int train(int count, const char* const* words) {
     if (std::getenv("WORLD_SIZE") != nullptr)
       throw ckpt::Error(ckpt::ErrorCode::invalid_argument, "--time measures one process, and this is a rank of several")
           .hint("leave torchrun out");
-    print_times(settings, device);
+    const bool gpu = !training::devices_of(device).front().is_cpu();
+    print_time(settings, "cpu");
+    if (gpu) print_time(settings, device);
     return 0;
   }
   training::train_on(device, [&](training::Group& group, at::Device place) { train_as(settings, group, place); });
