@@ -136,6 +136,12 @@ def evaluation(options):
     return with_torch(options, "tests/eval/run.py", "--ckpt", options.ckpt)
 
 
+def samples(options):
+    if not (options.build / "bin/samples/mnist").exists():
+        return Result(skipped=1, remark="built without libtorch (CKPT_LIBTORCH) or without CKPT_BUILD_SAMPLES")
+    return with_torch(options, "tests/samples/run.py", "--ckpt", options.ckpt)
+
+
 def bench(options):
     if not options.plain:
         return Result(skipped=1, remark="only for a build without sanitizers")
@@ -184,6 +190,7 @@ def suites(options):
         "pictures": pictures,
         "test-sets": test_sets,
         "eval": evaluation,
+        "samples": samples,
         "faults": faults,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,

@@ -10,10 +10,10 @@
 #include "ckpt/byte_source.h"
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
+#include "ckpt/pictures.h"
 #include "datasets/batch_files.h"
 #include "datasets/folder.h"
 #include "datasets/idx.h"
-#include "datasets/labels.h"
 
 namespace ckpt::eval {
 namespace {

@@ -1,4 +1,4 @@
-#include "datasets/labels.h"
+#include "ckpt/pictures.h"
 
 #include <algorithm>
 

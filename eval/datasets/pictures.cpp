@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/pictures.h"
 #include "datasets/folder.h"
-#include "datasets/labels.h"
 #include "datasets/picture.h"
 #include "datasets/shape.h"
 

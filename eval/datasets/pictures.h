@@ -10,7 +10,7 @@
 
 namespace ckpt::eval {
 
-/// Pictures as a test set, each labelled by its name (datasets/labels.h), in the order given. `path`: what messages
+/// Pictures as a test set, each labelled by its name (ckpt/pictures.h), in the order given. `path`: what messages
 /// call it. They are read when their samples are. bind() throws Error (unsupported) where a name has no label of as
 /// many characters as the model reads, or one that it does not know.
 std::unique_ptr<Dataset> open_pictures(const std::string& path, const std::vector<std::string>& files);
