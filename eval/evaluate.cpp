@@ -91,7 +91,8 @@ class Run {
       if (observer_.progress) observer_.progress(engine.done(), end - begin);
     }
     result_.data_digest = digest.text();
-    // The queue holds more than is done: another rank's failure must not wait for it, nor what is shown of the progress.
+    // The queue holds more than is done: another rank's failure must not wait for it, nor what is shown of the
+    // progress.
     while (!engine.ended(std::chrono::milliseconds(100))) {
       if (world_ != nullptr) world_->check();
       if (observer_.progress) observer_.progress(engine.done(), end - begin);

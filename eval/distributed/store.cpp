@@ -1,7 +1,10 @@
 #include "distributed/store.h"
 
+#include <c10/util/Logging.h>
+
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <future>
 #include <mutex>
@@ -17,7 +20,13 @@ using namespace std::chrono_literals;
 
 constexpr auto operation = 10s;  // one request
 
+// What goes wrong is said once, by whoever asks; c10d would print a page of addresses beside each.
+void quieten() {
+  if (std::getenv("TORCH_CPP_LOG_LEVEL") == nullptr) FLAGS_caffe2_log_level = c10::GLOG_FATAL;
+}
+
 c10::intrusive_ptr<c10d::Store> connected(const Place& place, std::chrono::milliseconds patience) {
+  quieten();
   c10d::TCPStoreOptions options;
   options.port = place.port;
   options.isServer = place.rank == 0 && !place.store_runs;

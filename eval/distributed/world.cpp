@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 constexpr auto beat_every = 500ms;
 constexpr auto silence = 15s;      // a rank that has not beaten for so long is gone
 constexpr auto farewell = 10s;     // how long rank 0 holds the store for the others
+constexpr auto hearsay = 2s;       // the same, where a rank is gone and will never say that it needs it no more
 constexpr auto poll_every = 10ms;  // a check for what others have written
 constexpr std::size_t piece = 1 << 22;
 
@@ -57,11 +58,10 @@ class World::State {
     watcher_.join();
     try {
       store_->add("left", 1);
-      // Rank 0 holds the store for those who still read.
-      const auto until = Clock::now() + farewell;
+      // Rank 0 holds the store for those who still read: a result, or which rank has failed.
+      const auto until = Clock::now() + (failed() ? hearsay : farewell);
       const bool holds = place_.rank == 0 && !place_.store_runs;
-      while (holds && !failed() && static_cast<std::uint64_t>(store_->add("left", 0)) < place_.size &&
-             Clock::now() < until)
+      while (holds && static_cast<std::uint64_t>(store_->add("left", 0)) < place_.size && Clock::now() < until)
         std::this_thread::sleep_for(poll_every);
     } catch (const std::exception&) {
       // Nobody is left to tell.

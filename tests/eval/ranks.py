@@ -199,6 +199,7 @@ def rank_that_fails(t):
             else:
                 ends(t, name, done, UNAVAILABLE, f"rank {bad} failed: {gone}: ")
             t.suite.equal(f"{name}: no result", done.text, "")
+            t.suite.check(f"{name}: no backtraces", "frame #" not in done.err, done)
 
 
 def other_models_or_data(t):
@@ -236,6 +237,7 @@ def lost_ranks(t):
                 t.suite.check(f"{name}: rank {rank} ends", done.code == UNAVAILABLE, done)
                 t.suite.check(f"{name}: rank {rank} names it", f"rank {lost} " in done.err, done)
                 t.suite.check(f"{name}: rank {rank} has no result", not done.out, done)
+                t.suite.check(f"{name}: rank {rank} prints no backtraces", "frame #" not in done.err, done)
                 t.suite.check(f"{name}: rank {rank} in time", done.ended - begin < BOUND, f"{done.ended - begin} s")
         finally:
             for one in world.ranks:
