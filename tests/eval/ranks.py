@@ -199,6 +199,7 @@ def rank_that_fails(t):
             else:
                 ends(t, name, done, UNAVAILABLE, f"rank {bad} failed: {gone}: ")
             t.suite.equal(f"{name}: no result", done.text, "")
+            t.suite.check(f"{name}: no backtraces", "frame #" not in done.err, done)
 
 
 def other_models_or_data(t):
@@ -211,7 +212,8 @@ def other_models_or_data(t):
         ("fewer samples", [DIGITS_MODEL, "--data", saved(t, (images[:100], labels[:100]))]),
     ]:
         ranks = World(t, 2, DIGITS_MODEL, "--data", DIGITS, others={1: other}).wait()
-        t.suite.check(name, all(rank.code != DONE for rank in ranks) and not ranks[0].out, "\n".join(map(str, ranks)))
+        ends(t, name, ranks[0], USAGE, "rank 1 has another ", "hint: ")
+        t.suite.equal(f"{name}: no result", ranks[0].text, "")
 
 
 def lost_ranks(t):
@@ -235,6 +237,7 @@ def lost_ranks(t):
                 t.suite.check(f"{name}: rank {rank} ends", done.code == UNAVAILABLE, done)
                 t.suite.check(f"{name}: rank {rank} names it", f"rank {lost} " in done.err, done)
                 t.suite.check(f"{name}: rank {rank} has no result", not done.out, done)
+                t.suite.check(f"{name}: rank {rank} prints no backtraces", "frame #" not in done.err, done)
                 t.suite.check(f"{name}: rank {rank} in time", done.ended - begin < BOUND, f"{done.ended - begin} s")
         finally:
             for one in world.ranks:
@@ -290,8 +293,8 @@ def shards(t):
         done = t.ckpt("eval-merge", *parts, "--json", "--min-accuracy", "98%", *more)
         if not t.suite.check(f"{name}: exit 0", done.code == DONE, done):
             continue
-        # What was said in each part is kept, once.
-        t.suite.equal(name, without(done.json), without(alone))
+        t.suite.equal(name, without(done.json, "ranks"), without(alone, "ranks"))
+        t.suite.equal(f"{name}: ranks", done.json["ranks"], len(parts))
         if more:
             t.suite.check(f"{name}: predictions", close(table, merged))
     ends(t, "the bar", t.ckpt("eval-merge", *thirds, "--min-accuracy", "99%"), 1, "is below")
