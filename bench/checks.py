@@ -65,6 +65,12 @@ def hashes_file(run):
     demand(run.printed.read_text().split()[0] == expected, "not the file's SHA-256")
 
 
+def counts(run):
+    """As many right as PyTorch finds: "9,771 of 10,000"."""
+    right = f"{run.expected['correct']} of {run.expected['samples']}"
+    demand(right in run.printed.read_text().replace(",", ""), f"it did not count {right}")
+
+
 def says(text):
     def check(run):
         demand(text in run.printed.read_text(), f"it did not say {text!r}")

@@ -60,6 +60,8 @@ class File:
 def make(files, folder, ckpt, cache, quick):
     """Makes `files` in `folder`. torch runs in a process of its own, whose memory is gone when the measuring begins."""
     folder.mkdir(exist_ok=True)
+    if not files:
+        return
     names = sorted({File(file.kind).name for file in files} | {f.name for f in files if f.gzip != "ckpt"})
     options = ["--quick"] if quick else ["--cache", cache]
     subprocess.run([sys.executable, __file__, "--folder", folder, *options, *names], check=True)

@@ -7,7 +7,8 @@ from figures import mib, seconds, size
 
 
 def _peer(results, name):
-    return next((r for r in results if r["command"].startswith(name) and "median" in r), None)
+    """None also where ckpt itself was not measured, so that there is nothing to compare."""
+    return next((r for r in results if r["command"].startswith(name) and "median" in r and "median" in results[0]), None)
 
 
 def seconds_at_most(limit):
@@ -29,9 +30,31 @@ def times_at_most(limit, name):
     return judge
 
 
+def times_faster(factor, name):
+    """By the time from start to end."""
+    return _times_less(factor, name, "median", "faster")
+
+
+def times_less_processor_time(factor, name):
+    return _times_less(factor, name, "cpu", "less processor time")
+
+
+def _times_less(factor, name, what, words):
+    def judge(results):
+        asked, peer = f"{factor} × {words} than `{name}`", _peer(results, name + " ")
+        if not peer:
+            return asked, "not measured", None
+        ratio = peer[what] / results[0][what]
+        return asked, f"{ratio:.2f} ×", ratio >= factor
+
+    return judge
+
+
 def memory_at_most(limit):
     def judge(results):
-        peak = max(r["peak"] for r in results if r["ours"])
+        peak = max((r["peak"] for r in results if r["ours"] and "peak" in r), default=None)
+        if peak is None:
+            return f"at most {limit} MiB of memory", "not measured", None
         return f"at most {limit} MiB of memory", mib(peak), peak <= limit << 20
 
     return judge

@@ -48,13 +48,14 @@ def section(row):
     for result in row["commands"]:
         command = f"`{result['command']}`" + (f" ({result['remark']})" if result["remark"] else "")
         if "missing" in result:
-            lines.append([command, f"not here (Debian's package {result['missing']})", *[""] * (4 + sizes)])
+            lines.append([command, f"not measured: here is no {result['missing']}", *[""] * (4 + sizes)])
             continue
         time = seconds(result["median"])
         if "without_import" in result:
             time += f" ({seconds(result['without_import'])} without import)"
         span = f"{seconds(result['min'])} to {seconds(result['max'])}"
-        beside = f"{result['median'] / ckpt_beside(row, result)['median']:.2f} ×"
+        ckpt = ckpt_beside(row, result)
+        beside = f"{result['median'] / ckpt['median']:.2f} ×" if "median" in ckpt else ""
         line = [command, time, span, beside, seconds(result["cpu"]), mib(result["peak"])]
         lines.append(line + [size(result["size"]) if "size" in result else ""] * sizes)
     head = ["command", "time", "range", "beside ckpt", "processor", "memory"] + ["size"] * sizes
@@ -73,7 +74,7 @@ def losses(report):
             if mark["kept"] is False:
                 yield f"{row['title']}: the mark is {mark['asked']}, and {mark['measured']} was measured."
         for peer in row["commands"]:
-            if not peer["ours"] and "missing" not in peer:
+            if not peer["ours"] and "missing" not in peer and "missing" not in ckpt_beside(row, peer):
                 yield from beaten(row["title"], ckpt_beside(row, peer), peer)
     yield from memory_beaten(report)
 

@@ -1,7 +1,7 @@
 """The table of what is measured: in each row ckpt's command, its peers' for the same job, and the marks to reach.
 
-A command is written as the page shows it. IN and OUT are files, `> OUT` takes the standard output, and `python X.py` is
-a script in peers/, started as anybody would start it.
+A command is written as the page shows it. IN and OUT are files, DATA the folder of IN's test set, `> OUT` takes the
+standard output, and `python X.py` is a script in peers/, started as anybody would start it.
 """
 
 from collections.abc import Callable
@@ -9,14 +9,23 @@ from dataclasses import dataclass, field
 
 import checks
 from files import File
-from marks import memory_at_most, memory_flat, no_larger_than, seconds_at_most, times_at_most
+from marks import (
+    memory_at_most,
+    memory_flat,
+    no_larger_than,
+    seconds_at_most,
+    times_at_most,
+    times_faster,
+    times_less_processor_time,
+)
+from test_sets import TestSet
 
 
 @dataclass
 class Command:
     line: str
     check: Callable  # see checks.py
-    file: File = None  # where it is not the row's
+    file: File | TestSet = None  # where it is not the row's
     remark: str = ""  # what it does not do of the row's job
 
     @property
@@ -28,7 +37,7 @@ class Command:
 class Row:
     name: str
     title: str
-    file: File
+    file: File | TestSet
     commands: list
     marks: list = field(default_factory=list)  # see marks.py
 
@@ -144,6 +153,24 @@ def proving():
     ]
 
 
+def evaluating():
+    """Accuracy on a test set, in gzip as the model is: ckpt eval beside the loop as people write it and a tuned one."""
+
+    def commands(arch, data):
+        lines = [f"python eval_{arch}{tuned}.py IN.pt.gz {data}" for tuned in ("", "_tuned")]
+        return [Command(line, checks.counts) for line in ("ckpt eval IN.pt.gz --data DATA", *lines)]
+
+    fnn, captcha = TestSet("fnn"), TestSet("captcha")
+    less = times_less_processor_time
+    frugal = [less(1.5, "python eval_captcha.py"), less(1.2, "python eval_captcha_tuned.py"), memory_at_most(381)]
+    return [
+        Row("eval-fnn", f"How good is a FNN? {fnn.what}", fnn, commands("fnn", "DATA"),
+            [times_faster(12, "python eval_fnn.py")]),
+        Row("eval-captcha", f"How good is a ResNet? {captcha.what}", captcha,
+            commands("captcha", "DATA/testing_set.0.pt"), frugal),
+    ]
+
+
 def growing():
     """The same job on three sizes: does memory grow with the file?"""
     jobs = {
@@ -165,4 +192,4 @@ def growing():
 
 
 def table():
-    return [*seeing(), *converting(), *inflating(), *deflating(), *proving(), *growing()]
+    return [*seeing(), *converting(), *inflating(), *deflating(), *proving(), *evaluating(), *growing()]

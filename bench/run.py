@@ -26,6 +26,7 @@ import files
 import machine
 import page
 import rows
+import test_sets
 
 HERE = Path(__file__).resolve().parent
 ROOM = {True: 256 << 20, False: 8 << 30}  # bytes of RAM disk for a quick run, for a full one
@@ -50,6 +51,8 @@ class Bench:
         for i, word in enumerate(words):
             if word.startswith("IN."):
                 words[i] = str(source)
+            elif word.startswith("DATA"):
+                words[i] = f"{self.folder}/{test_sets.folder(source)}{word.removeprefix('DATA')}"
             elif word.startswith("OUT."):
                 made = self.out / word
                 words[i] = str(made)
@@ -87,12 +90,14 @@ class Bench:
             raise Failed(f"{command.line}: {wrong}") from None
 
 
-def missing(command):
-    """The Debian package of a peer that is not here."""
+def missing(bench, command):
+    """What a command needs that is not here."""
     program = command.line.split()[0]
+    if command.line.startswith("ckpt eval ") and not bench.ckpt.with_name("ckpt-eval").exists():
+        return "libtorch, for ckpt-eval"
     if program in ("ckpt", "python") or shutil.which(program):
         return None
-    return {"igzip": "isal", "cp": "coreutils", "sha256sum": "coreutils"}.get(program, program)
+    return "Debian's package " + {"igzip": "isal", "cp": "coreutils", "sha256sum": "coreutils"}.get(program, program)
 
 
 def summary(runs):
@@ -119,11 +124,11 @@ def measure_row(bench, row, rounds, python=True):
             continue
         file = command.file or row.file
         source = bench.folder / file.name
-        shown = re.sub(r"IN\.pt(\.gz)?", file.name, command.line)
+        shown = re.sub(r"IN\.pt(\.gz)?", file.name, command.line).replace("DATA", test_sets.folder(source))
         result = {"command": shown, "file": file.name, "ours": command.ours, "remark": command.remark}
         results.append(result)
-        if package := missing(command):
-            result["missing"] = package
+        if what := missing(bench, command):
+            result["missing"] = what
             continue
         bench.try_out(command, source)
         present.append((command, source, result, []))
@@ -142,7 +147,9 @@ def measure(options, chosen, folder, where):
     needed = {command.file or row.file for row in chosen for command in row.commands}
     print(f"making {len(needed)} files on {where}", file=sys.stderr, flush=True)
     setting = machine.describe(bench.ckpt, where)
-    files.make(needed, folder, bench.ckpt, options.cache, options.quick)
+    sets = {file for file in needed if isinstance(file, test_sets.TestSet)}
+    files.make(needed - sets, folder, bench.ckpt, options.cache, options.quick)
+    test_sets.make(sets, folder, options.quick)
     report = {
         "machine": setting,
         "rounds": options.rounds,

@@ -1,5 +1,6 @@
 #include "models/captcha_resnet_cpu.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mean.h>
@@ -13,6 +14,11 @@
 
 namespace ckpt::eval {
 namespace {
+
+// Up to the first block of stride 2 a picture is largest and the weights are few: a few pictures at a time. Later the
+// weights are many, and are read once for all pictures.
+constexpr std::size_t large_blocks = 3;
+constexpr std::int64_t few = 4;
 
 using Convolution = CaptchaResNetWeights::Convolution;
 
@@ -66,8 +72,15 @@ class CpuNetwork final : public Network {
   }
 
   [[nodiscard]] at::Tensor logits(const at::Tensor& inputs) const override {
-    at::Tensor x = stem_.run(inputs.contiguous(at::MemoryFormat::ChannelsLast)).relu_();
-    for (const Block& block : blocks_) x = block.run(std::move(x));
+    std::vector<at::Tensor> parts;
+    for (const at::Tensor& part : inputs.split(few)) {
+      at::Tensor x = stem_.run(part.contiguous(at::MemoryFormat::ChannelsLast)).relu_();
+      for (std::size_t i = 0; i < large_blocks; ++i) x = blocks_[i].run(std::move(x));
+      parts.push_back(std::move(x));
+    }
+    at::Tensor x = at::cat(parts);
+    parts.clear();
+    for (std::size_t i = large_blocks; i < blocks_.size(); ++i) x = blocks_[i].run(std::move(x));
     return at::linear(x.mean({2, 3}), fc_weight_, fc_bias_);
   }
 

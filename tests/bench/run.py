@@ -34,8 +34,9 @@ def everything_runs(suite, build, folder):
     suite.equal("all rows are there", [row["name"] for row in found["rows"]], [row.name for row in rows.table()])
     results = [result for row in found["rows"] for result in row["commands"]]
     for name in sorted({result["missing"] for result in results if "missing" in result}):
-        suite.skip(name, "this package is not installed")
-    suite.check("ckpt was measured everywhere", all("median" in result for result in results if result["ours"]))
+        suite.skip(name, "it is not here")
+    ours = [result for result in results if result["ours"] and "missing" not in result]
+    suite.check("ckpt was measured everywhere", all("median" in result for result in ours))
 
 
 def wrong_outputs_are_seen(suite, build, folder):
@@ -97,6 +98,19 @@ def marks_are_judged(suite):
         ("size missed", marks.no_larger_than("cp"), False),
     ]:
         suite.equal(name, mark(results)[2], kept)
+    faster, frugal = marks.times_faster, marks.times_less_processor_time
+    slower = [command("ckpt eval a.pt"), command("python x_tuned.py", median=2.0), command("python x.py", median=3.0)]
+    for name, mark, kept in [
+        ("so many times faster", faster(3, "python x.py"), True),
+        ("not so many times faster", faster(3.1, "python x.py"), False),
+        ("less processor time", frugal(2, "python x_tuned.py"), True),
+        ("not so much less processor time", frugal(2.1, "python x_tuned.py"), False),
+        ("faster than no such peer", faster(2, "python y.py"), None),
+    ]:
+        suite.equal(name, mark(slower)[2], kept)
+    absent = [{"command": "ckpt eval a.pt", "ours": True, "missing": "libtorch"}, *slower[1:]]
+    for name, mark in [("times", faster(3, "python x.py")), ("memory", marks.memory_at_most(10))]:
+        suite.equal(f"{name} where ckpt eval is not here", mark(absent)[2], None)
     grown = [*results, command("ckpt convert b.pt OUT.pt.gz", peak=12 << 20)]
     suite.equal("flat enough", marks.memory_flat(2)(grown)[2], True)
     suite.equal("not flat", marks.memory_flat(1)(grown)[2], False)
