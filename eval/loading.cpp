@@ -3,6 +3,7 @@
 #include "ckpt/byte_source.h"
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
+#include "metrics/signature.h"
 
 namespace ckpt::eval {
 namespace {
@@ -20,12 +21,17 @@ LoadedModel load_script(const std::string& path, const ModelRequest& request) {
 
 LoadedModel load_for_evaluation(const Options& options, const std::function<bool()>& has_cuda) {
   LoadedModel out;
-  const ModelRequest request{options.arch,       options.root,     options.strict, options.strict && has_cuda(),
-                             options.activation, options.normalize};
-  if (options.arch == "torchscript") return load_script(options.model, request);
-  const Checkpoint checkpoint = load(options.model);
+  const ModelRequest request{options.arch, options.root,       options.strict,
+                             has_cuda,     options.activation, options.normalize};
+  if (options.arch == "torchscript") {
+    // Code may ask libtorch for CUDA, and the answer is kept: not before its CUDA half is there.
+    static_cast<void>(has_cuda());
+    return load_script(options.model, request);
+  }
+  Checkpoint checkpoint = load(options.model);
   out.warnings = checkpoint.warnings;
   out.model = load_model(checkpoint, request, out.notes);
+  check_signature(out.model->signature());
   out.digest = digest(checkpoint, options.root.value_or("auto")).total;
   const auto last = finish_reading(checkpoint);
   out.warnings.insert(out.warnings.end(), last.begin(), last.end());

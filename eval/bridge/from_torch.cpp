@@ -1,36 +1,17 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/Storage.h>
 
-#include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 
 #include "bridge/dtypes.h"
+#include "bridge/storage_source.h"
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
 #include "ckpt/torch.h"
 
 namespace ckpt::eval {
 namespace {
-
-/// A storage of libtorch's on the CPU, kept alive.
-class StorageSource final : public ByteSource {
- public:
-  explicit StorageSource(c10::Storage storage) : ByteSource("a tensor in memory"), storage_(std::move(storage)) {}
-
-  [[nodiscard]] std::uint64_t size() const override { return storage_.nbytes(); }
-
-  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    if (offset >= size()) return 0;
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - offset));
-    if (count > 0) std::memcpy(out.data(), static_cast<const std::byte*>(storage_.data()) + offset, count);
-    return count;
-  }
-
- private:
-  c10::Storage storage_;
-};
 
 c10::Storage on_cpu(const at::Tensor& tensor) {
   if (tensor.is_cpu()) return tensor.storage();
@@ -54,7 +35,7 @@ class Sources {
  private:
   TensorSource source(const std::string& name, const at::Tensor& tensor, DType dtype) {
     auto& bytes = sources_[tensor.storage().unsafeGetStorageImpl()];
-    if (!bytes) bytes = std::make_shared<StorageSource>(on_cpu(tensor));
+    if (!bytes) bytes = storage_source(on_cpu(tensor));
     return {.name = name,
             .dtype = dtype,
             .shape = tensor.sizes().vec(),

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "bridge/storage_source.h"
 #include "ckpt/error.h"
 
 namespace ckpt::eval {
@@ -37,6 +38,14 @@ c10::Storage load(const Storage& storage) {
 
 LoadedStorages::LoadedStorages(const Checkpoint& checkpoint, const std::set<std::uint32_t>& wanted) {
   for (const std::uint32_t index : wanted) storages_.emplace(index, load(checkpoint.storages.at(index)));
+}
+
+void LoadedStorages::lend(Checkpoint& checkpoint) const {
+  for (const auto& [index, memory] : storages_) {
+    Storage& storage = checkpoint.storages.at(index);
+    storage.bytes = storage_source(memory);
+    storage.byte_order = ByteOrder::little;  // read_storage() has seen to it
+  }
 }
 
 }  // namespace ckpt::eval

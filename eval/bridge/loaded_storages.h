@@ -16,6 +16,9 @@ class LoadedStorages {
   /// Reads `wanted`, indices into Checkpoint::storages, in the file's order.
   LoadedStorages(const Checkpoint& checkpoint, const std::set<std::uint32_t>& wanted);
 
+  /// Has `checkpoint`, which has the same storages, read them from there.
+  void lend(Checkpoint& checkpoint) const;
+
   [[nodiscard]] const c10::Storage& at(std::uint32_t storage) const { return storages_.at(storage); }
 
  private:

@@ -9,35 +9,16 @@
 #include <unordered_map>
 
 #include "bridge/dtypes.h"
+#include "bridge/load_state.h"
 #include "bridge/loaded_storages.h"
 #include "bridge/quantizer.h"
+#include "bridge/state_entries.h"
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
-#include "ckpt/ops.h"
-#include "ckpt/state_dict.h"
 #include "ckpt/torch.h"
 
 namespace ckpt::eval {
 namespace {
-
-struct Named {
-  std::string name;
-  const Tensor* tensor;
-};
-
-std::vector<Named> entries_of(const Checkpoint& checkpoint, std::string_view root,
-                              const std::function<bool(std::string_view)>& wanted) {
-  std::unordered_map<ValueId, const Tensor*> tensors;
-  for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
-  std::vector<Named> entries;
-  const StateDict dict = find_state_dict(checkpoint, root);
-  for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value)) {
-    const std::string_view name = checkpoint.values.text(entry.key);
-    const auto found = tensors.find(entry.value);  // none: None, or extra state
-    if (found != tensors.end() && (!wanted || wanted(name))) entries.push_back({std::string(name), found->second});
-  }
-  return entries;
-}
 
 /// Dense tensors that a tensor is made of; itself, where it has no parts.
 template <class Use>
@@ -51,7 +32,7 @@ void each_dense(const Tensor& tensor, const Quantizer* quantizer, Use&& use) {
 
 class Builder {
  public:
-  Builder(const Checkpoint& checkpoint, const std::set<std::uint32_t>& wanted) : storages_(checkpoint, wanted) {}
+  explicit Builder(const LoadedStorages& storages) : storages_(storages) {}
 
   at::Tensor build(const Tensor& tensor, const Quantizer* quantizer) const {
     switch (tensor.info.layout) {
@@ -114,7 +95,7 @@ class Builder {
                  tensor);
   }
 
-  LoadedStorages storages_;
+  const LoadedStorages& storages_;
 };
 
 /// Throws where the file holds no values of it.
@@ -127,21 +108,22 @@ void check_values(const Checkpoint& checkpoint, const Tensor& tensor) {
 }
 
 template <class Work>
-auto of_tensor(const std::string& name, Work&& work) {
+auto of_tensor(std::string_view name, Work&& work) {
   try {
     return with_torch("libtorch", std::forward<Work>(work));
   } catch (Error& error) {
-    error.within("tensor '" + name + "'");
+    error.within("tensor '" + std::string(name) + "'");
     throw;
   }
 }
 
 }  // namespace
 
-std::vector<StateTensor> to_torch(const Checkpoint& checkpoint, std::string_view root,
-                                  const std::function<bool(std::string_view name)>& wanted) {
+LoadedState load_state(const Checkpoint& checkpoint, std::string_view root,
+                       const std::function<bool(std::string_view name)>& wanted) {
   try {
-    const std::vector<Named> entries = entries_of(checkpoint, root, wanted);
+    std::vector<StateEntry> entries = state_entries(checkpoint, root);
+    if (wanted) std::erase_if(entries, [&](const StateEntry& entry) { return !wanted(entry.name); });
     std::unordered_map<const Tensor*, Quantizer> quantizers;
     const auto quantizer_for = [&](const Tensor& tensor) {
       const auto found = quantizers.find(&tensor);
@@ -156,18 +138,23 @@ std::vector<StateTensor> to_torch(const Checkpoint& checkpoint, std::string_view
           storages.insert(*dense.storage);
         });
       });
-    const Builder builder = with_torch("reading the weights", [&] { return Builder(checkpoint, storages); });
-    std::vector<StateTensor> tensors;
-    tensors.reserve(entries.size());
+    LoadedState state{{}, with_torch("reading the weights", [&] { return LoadedStorages(checkpoint, storages); })};
+    const Builder builder(state.storages);
+    state.tensors.reserve(entries.size());
     for (const auto& [name, tensor] : entries)
       of_tensor(name, [&, &key = name, held = tensor] {
-        tensors.push_back({key, builder.build(*held, quantizer_for(*held))});
+        state.tensors.push_back({std::string(key), builder.build(*held, quantizer_for(*held))});
       });
-    return tensors;
+    return state;
   } catch (Error& error) {
     error.in(checkpoint.file);
     throw;
   }
+}
+
+std::vector<StateTensor> to_torch(const Checkpoint& checkpoint, std::string_view root,
+                                  const std::function<bool(std::string_view name)>& wanted) {
+  return load_state(checkpoint, root, wanted).tensors;
 }
 
 }  // namespace ckpt::eval

@@ -7,6 +7,7 @@
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
 #include "models/architecture.h"
+#include "models/captcha.h"
 #include "models/captcha_resnet_aten.h"
 #include "models/captcha_resnet_cpu.h"
 #include "models/chain.h"
@@ -19,8 +20,6 @@ using Block = CaptchaResNetWeights::Block;
 
 constexpr std::int64_t widths[] = {64, 128, 256, 512};
 constexpr int blocks_a_layer = 2;
-constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
-constexpr std::int64_t positions = 4;
 constexpr double norm_epsilon = 1e-5;
 
 /// A place in the network where a block stands.
@@ -59,7 +58,7 @@ std::vector<ModelTensor> tensors(const std::vector<ModelTensor>&) {
     add_convolution(all, place.name + ".conv2", place.out, place.out, 3);
     if (place.has_identity()) add_convolution(all, place.name + ".identity", place.in, place.out, 1);
   }
-  add_linear(all, "fc_model", widths[3], positions * static_cast<std::int64_t>(alphabet.size()));
+  add_linear(all, "fc_model", widths[3], captcha_outputs);
   return all;
 }
 
@@ -84,9 +83,9 @@ class CaptchaResNet final : public Model {
     weights_.fc_weight = fc.weight;
     weights_.fc_bias = fc.bias;
     signature_.input = {3, 56, 24};
-    signature_.positions = positions;
-    signature_.classes = static_cast<std::int64_t>(alphabet.size());
-    signature_.alphabet = alphabet;
+    signature_.positions = captcha_positions;
+    signature_.classes = captcha_classes;
+    signature_.alphabet = captcha_alphabet;
   }
 
   [[nodiscard]] const std::string& arch() const override { return arch_; }

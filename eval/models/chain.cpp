@@ -83,6 +83,7 @@ Chain::Linear linear_of(const Weights& weights, const std::string& name) {
 }
 
 Signature chain_signature(const std::vector<Chain::Linear>& layers) {
+  if (layers.back().weight.size(0) < 1) throw Error(ErrorCode::unsupported, "its last layer has no outputs");
   Signature signature;
   signature.input = {layers.front().weight.size(1)};
   signature.classes = layers.back().weight.size(0);

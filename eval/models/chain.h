@@ -30,7 +30,8 @@ void add_linear(std::vector<ModelTensor>& tensors, const std::string& name, std:
                 bool bias = true);
 /// The layer of that name.
 Chain::Linear linear_of(const Weights& weights, const std::string& name);
-/// Input and output of a chain: [first layer's in] to `classes` of the last.
+/// Input and output of a chain: [first layer's in] to `classes` of the last. Throws Error (unsupported) where it has
+/// no outputs.
 Signature chain_signature(const std::vector<Chain::Linear>& layers);
 
 }  // namespace ckpt::eval

@@ -1,5 +1,6 @@
 // Linear layers without biases, linears.0, linears.1 …, a ReLU after every one. Width and depth are the file's.
-#include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "models/chain.h"
 
@@ -9,13 +10,16 @@ namespace {
 std::string layer_name(std::size_t index) { return "linears." + std::to_string(index); }
 
 std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
+  std::unordered_map<std::string_view, const ModelTensor*> named;
+  for (const ModelTensor& tensor : found) named.emplace(tensor.name, &tensor);
   std::vector<ModelTensor> all;
   for (std::size_t i = 0;; ++i) {
-    const auto layer = std::find_if(found.begin(), found.end(),
-                                    [&](const ModelTensor& t) { return t.name == layer_name(i) + ".weight"; });
-    if (layer == found.end() || layer->shape.size() != 2) break;
+    const std::string weight = layer_name(i) + ".weight";
+    const auto layer = named.find(weight);
+    if (layer == named.end() || layer->second->shape.size() != 2) break;
+    const std::vector<std::int64_t>& shape = layer->second->shape;
     // What one layer gives, the next one takes.
-    add_linear(all, layer_name(i), all.empty() ? layer->shape[1] : all.back().shape[0], layer->shape[0], false);
+    add_linear(all, layer_name(i), all.empty() ? shape[1] : all.back().shape[0], shape[0], false);
   }
   if (all.empty()) all.push_back({layer_name(0) + ".weight", {}});  // it will be missed
   return all;

@@ -1,6 +1,8 @@
 #include "models/layer_order.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace ckpt::eval {
 namespace {
@@ -60,22 +62,21 @@ std::optional<std::vector<LayerSize>> by_number(const std::vector<LayerSize>& la
 
 /// Each layer after the one whose output it takes; none where two could come next, or none can.
 std::optional<std::vector<LayerSize>> by_size(std::vector<LayerSize> layers) {
-  const auto taken_from = [&](std::int64_t size) {
-    return std::any_of(layers.begin(), layers.end(), [&](const LayerSize& layer) { return layer.out == size; });
-  };
+  std::unordered_map<std::int64_t, LayerSize*> taking;
+  std::unordered_set<std::int64_t> given;
+  for (LayerSize& layer : layers) {
+    if (!taking.emplace(layer.in, &layer).second) return std::nullopt;
+    given.insert(layer.out);
+  }
+  const auto is_first = [&](const LayerSize& layer) { return !given.contains(layer.in); };
+  if (std::count_if(layers.begin(), layers.end(), is_first) != 1) return std::nullopt;
   std::vector<LayerSize> order;
-  std::optional<std::int64_t> next;
-  while (!layers.empty()) {
-    auto found = layers.end();
-    for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
-      if (next ? layer->in != *next : taken_from(layer->in)) continue;
-      if (found != layers.end()) return std::nullopt;
-      found = layer;
-    }
-    if (found == layers.end()) return std::nullopt;
-    next = found->out;
-    order.push_back(std::move(*found));
-    layers.erase(found);
+  std::int64_t next = std::find_if(layers.begin(), layers.end(), is_first)->in;
+  while (!taking.empty()) {
+    const auto found = taking.extract(next);
+    if (!found) return std::nullopt;
+    next = found.mapped()->out;
+    order.push_back(std::move(*found.mapped()));
   }
   return order;
 }

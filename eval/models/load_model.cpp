@@ -2,10 +2,11 @@
 #include <map>
 #include <set>
 
+#include "bridge/load_state.h"
+#include "bridge/torch_errors.h"
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
-#include "ckpt/torch.h"
 #include "models/architecture.h"
 #include "models/recognise.h"
 
@@ -31,7 +32,6 @@ std::set<std::string> cuda_tags(const Checkpoint& checkpoint) {
 
 /// As torch.load and load_state_dict begin: no tag is changed, no key.
 void refuse_cuda_tags(const Checkpoint& checkpoint) {
-  if (cuda_tags(checkpoint).empty()) return;
   // torch/serialization.py, _validate_device
   throw Error(ErrorCode::unsupported,
               "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
@@ -40,14 +40,12 @@ void refuse_cuda_tags(const Checkpoint& checkpoint) {
       .hint("ckpt convert " + shell_word(checkpoint.file) + " OUT --to cpu");
 }
 
-void note_cuda_tags(const Checkpoint& checkpoint, std::vector<std::string>& notes) {
-  const std::set<std::string> tags = cuda_tags(checkpoint);
-  if (tags.empty()) return;
+void note_cuda_tags(const Checkpoint& checkpoint, const std::set<std::string>& tags, std::vector<std::string>& notes) {
   std::string list;
   for (const std::string& tag : tags) list += (list.empty() ? "" : ", ") + tag;
   notes.push_back("its tensors are tagged " + list +
-                  ", and there is no CUDA here: they were read to the CPU (ckpt convert " +
-                  shell_word(checkpoint.file) + " OUT --to cpu makes that permanent)");
+                  ", and no CUDA is used here: they were read to the CPU (ckpt convert " + shell_word(checkpoint.file) +
+                  " OUT --to cpu makes that permanent)");
 }
 
 std::string look_hint(const Checkpoint& checkpoint) {
@@ -76,21 +74,25 @@ void check_fit(const Checkpoint& checkpoint, const std::string& root, const Arch
   throw error.hint(command.empty() ? look_hint(checkpoint) : command);
 }
 
-Weights read_weights(const Checkpoint& checkpoint, const std::string& root, const std::vector<ModelTensor>& tensors,
-                     std::vector<std::string>& notes) {
+/// Of what load_state() gave.
+Weights float_weights(const std::vector<StateTensor>& state, const std::vector<ModelTensor>& tensors,
+                      std::vector<std::string>& notes) {
   std::map<std::string_view, const ModelTensor*> floats;
   for (const ModelTensor& tensor : tensors)
     if (tensor.dtype == DType::float32) floats.emplace(tensor.name, &tensor);  // the rest counts batches
   Weights weights;
   std::map<std::string, std::size_t> converted;
-  const auto read = to_torch(checkpoint, root, [&](std::string_view name) { return floats.contains(name); });
-  for (const auto& [name, tensor] : read) {
+  for (const auto& [name, tensor] : state) {
+    const auto wanted = floats.find(name);
+    if (wanted == floats.end()) continue;
     try {
       if (tensor.layout() != at::kStrided)
         throw Error(ErrorCode::unsupported, "it is sparse").expected("a dense tensor");
       if (tensor.scalar_type() != at::kFloat) ++converted[c10::toString(tensor.scalar_type())];
       // A single element loads into a tensor without dimensions.
-      weights.emplace(name, widened(tensor).contiguous().view(floats.at(name)->shape));
+      weights.emplace(name, with_torch("laying out the weights", [&, &held = tensor] {
+                        return widened(held).contiguous().view(wanted->second->shape);
+                      }));
     } catch (Error& error) {
       error.within("tensor '" + name + "'");
       throw;
@@ -98,18 +100,15 @@ Weights read_weights(const Checkpoint& checkpoint, const std::string& root, cons
   }
   for (const auto& [type, count] : converted)
     notes.push_back(count_text(count, type + " tensor") + (count == 1 ? " was" : " were") + " converted to float32");
-  for (std::string& warning : finish_reading(checkpoint)) notes.push_back(std::move(warning));
   return weights;
 }
 
-std::unique_ptr<Model> load(const Checkpoint& checkpoint, const ModelRequest& request,
-                            std::vector<std::string>& notes) {
+std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request, std::vector<std::string>& notes) {
   const std::string root = request.root.value_or("auto");
   (void)find_state_dict(checkpoint, root);  // before anything is said of its contents
-  if (!request.has_cuda && request.strict)
-    refuse_cuda_tags(checkpoint);
-  else if (!request.has_cuda)
-    note_cuda_tags(checkpoint, notes);
+  const std::set<std::string> tags = cuda_tags(checkpoint);
+  const auto lacks_cuda = [&] { return !tags.empty() && !(request.has_cuda && request.has_cuda()); };
+  if (request.strict && lacks_cuda()) refuse_cuda_tags(checkpoint);
 
   const bool wrapped = has_wrapped_keys(checkpoint, root);
   const Checkpoint bare = wrapped ? strip_prefix(checkpoint).first : checkpoint;
@@ -119,12 +118,18 @@ std::unique_ptr<Model> load(const Checkpoint& checkpoint, const ModelRequest& re
   if (wrapped)
     notes.push_back("its keys begin with \"module.\", as DataParallel saves them, which was left out (" +
                     prefix_command(checkpoint.file, std::string(data_parallel_prefix), {}) + " makes that permanent)");
-  return architecture.make(tensors, read_weights(bare, root, tensors, notes), request);
+  check_views(bare, root);  // before float_weights() makes them as large as they say
+  const LoadedState state = load_state(bare, root);
+  state.storages.lend(checkpoint);  // whose storages are bare's
+  auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), request);
+  // Only now, as the answer may take longer than all of the above.
+  if (!request.strict && lacks_cuda()) note_cuda_tags(checkpoint, tags, notes);
+  return model;
 }
 
 }  // namespace
 
-std::unique_ptr<Model> load_model(const Checkpoint& checkpoint, const ModelRequest& request,
+std::unique_ptr<Model> load_model(Checkpoint& checkpoint, const ModelRequest& request,
                                   std::vector<std::string>& notes) {
   try {
     if (request.arch == "torchscript") return load_torchscript(checkpoint.source, request);

@@ -1,6 +1,6 @@
 // Any chain of Linear layers: names, sizes and order are the state dict's.
-#include <algorithm>
 #include <string_view>
+#include <unordered_set>
 
 #include "ckpt/error.h"
 #include "models/chain.h"
@@ -19,9 +19,12 @@ std::optional<std::string> layer_of(std::string_view key, std::string_view part)
 
 std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
   std::vector<LayerSize> layers;
-  for (const auto& [name, shape, dtype] : found)
+  std::unordered_set<std::string> biased;
+  for (const auto& [name, shape, dtype] : found) {
+    if (auto layer = layer_of(name, "bias")) biased.insert(std::move(*layer));
     if (const auto layer = layer_of(name, "weight"); layer && shape.size() == 2)
       layers.push_back({*layer, shape[1], shape[0]});
+  }
   if (layers.empty()) throw Error(ErrorCode::unsupported, "no key names the matrix of a Linear layer");
   std::string sizes;
   for (const LayerSize& layer : layers)
@@ -30,12 +33,7 @@ std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
   const auto order = in_order(std::move(layers));
   if (!order) throw Error(ErrorCode::unsupported, "its Linear layers form no chain: " + sizes);
   std::vector<ModelTensor> all;
-  for (const auto& [layer, in, out] : *order) {
-    const bool bias = std::any_of(found.begin(), found.end(), [&, &name = layer](const ModelTensor& tensor) {
-      return layer_of(tensor.name, "bias") == name;
-    });
-    add_linear(all, layer, in, out, bias);
-  }
+  for (const auto& [layer, in, out] : *order) add_linear(all, layer, in, out, biased.contains(layer));
   return all;
 }
 

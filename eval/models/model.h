@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,15 +59,17 @@ struct ModelRequest {
   std::string arch = "auto";
   std::optional<std::string> root;
   bool strict = false;
-  bool has_cuda = false;  ///< for --strict: what torch.cuda.is_available() would say
+  std::function<bool()> has_cuda;  ///< torch.cuda.is_available(), asked where tags say cuda; empty: there is none
   std::string activation = "relu";
   std::optional<std::pair<double, double>> normalize;
 };
 
-/// Recognises and loads. What was done to make it fit (prefix, device tags, dtypes) goes to `notes`, a sentence each
-/// with the command that makes it permanent. Throws Error: unsupported where it does not fit, with the lines of
-/// PyTorch's own error and the hint that mends it; invalid_argument where the root is not clear.
-[[nodiscard]] std::unique_ptr<Model> load_model(const Checkpoint& checkpoint, const ModelRequest& request,
+/// Recognises and loads. The storages that were read lie in the model's memory from then on, for `checkpoint` too,
+/// until it goes; the rest of a compressed file is not read: finish_reading(). What was done to make it fit (prefix,
+/// device tags, dtypes) goes to `notes`, a sentence each with the command that makes it permanent. Throws Error:
+/// unsupported where it does not fit, with the lines of PyTorch's own error and the hint that mends it; limit_exceeded
+/// where views stand for far more bytes than there are; invalid_argument where the root is not clear.
+[[nodiscard]] std::unique_ptr<Model> load_model(Checkpoint& checkpoint, const ModelRequest& request,
                                                 std::vector<std::string>& notes);
 
 /// A TorchScript file, gzip-compressed or not, through libtorch's own loader: this runs code that the file holds.

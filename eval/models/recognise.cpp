@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 
+#include "bridge/state_entries.h"
 #include "ckpt/error.h"
-#include "ckpt/ops.h"
-#include "ckpt/state_dict.h"
 
 namespace ckpt::eval {
 namespace {
@@ -52,16 +50,9 @@ Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>&
 }  // namespace
 
 std::vector<ModelTensor> listed_tensors(const Checkpoint& checkpoint, const std::string& root) {
-  std::unordered_map<ValueId, const Tensor*> tensors;
-  for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
   std::vector<ModelTensor> listed;
-  const StateDict dict = find_state_dict(checkpoint, root);
-  for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value)) {
-    const auto found = tensors.find(entry.value);
-    if (found == tensors.end()) continue;
-    const TensorInfo& info = found->second->info;
-    listed.push_back({std::string(checkpoint.values.text(entry.key)), info.shape, info.dtype});
-  }
+  for (const auto& [name, tensor] : state_entries(checkpoint, root))
+    listed.push_back({std::string(name), tensor->info.shape, tensor->info.dtype});
   return listed;
 }
 

@@ -9,15 +9,12 @@
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
 #include "ckpt/limits.h"
+#include "models/captcha.h"
 #include "models/model.h"
 #include "models/precision.h"
 
 namespace ckpt::eval {
 namespace {
-
-/// The two data sets of captchas have four characters of 36.
-constexpr std::int64_t captcha_positions = 4, captcha_outputs = 144;
-constexpr std::string_view captcha_alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 class SourceAdapter final : public caffe2::serialize::ReadAdapterInterface {
  public:
@@ -71,9 +68,9 @@ class ScriptModel final : public Model {
     std::vector<std::int64_t> shape = input_shape;
     shape.insert(shape.begin(), 1);
     const at::Tensor output = try_zeros(shape);
-    if (output.dim() < 2 || output.dim() > 3 || output.size(0) != 1)
+    if (output.dim() < 2 || output.dim() > 3 || output.size(0) != 1 || output.numel() == 0)
       throw Error(ErrorCode::unsupported,
-                  "the TorchScript model makes one sample a tensor of " + std::to_string(output.dim()) + " dimensions")
+                  "the TorchScript model makes one sample a tensor of shape " + c10::str(output.sizes()))
           .expected("[1, classes] or [1, positions, classes]");
     const std::int64_t outputs = output.numel();
     std::int64_t targets = 1;
@@ -86,8 +83,8 @@ class ScriptModel final : public Model {
       signature_.positions = targets;
     signature_.input = input_shape;
     signature_.classes = outputs / signature_.positions;
-    const bool captcha = signature_.classes == static_cast<std::int64_t>(captcha_alphabet.size());
-    if (captcha && signature_.positions == captcha_positions) signature_.alphabet = captcha_alphabet;
+    if (signature_.classes == captcha_classes && signature_.positions == captcha_positions)
+      signature_.alphabet = captcha_alphabet;
   }
 
   [[nodiscard]] std::shared_ptr<const Network> prepare(at::Device device, Precision precision) const override {

@@ -6,6 +6,7 @@
 #include "ckpt/limits.h"
 #include "console/render.h"
 #include "datasets/dataset.h"
+#include "metrics/signature.h"
 #include "report/files.h"
 #include "report/json_depth.h"
 #include "report/partial.h"
@@ -65,13 +66,9 @@ Signature read_signature(const Fields& fields) {
     out.input.push_back(static_cast<std::int64_t>(Fields::as_count(side, "signature.input", most)));
   out.mean = fields.number("mean");
   out.std = fields.number("std");
-  const std::uint64_t positions = fields.count("positions", most), classes = fields.count("classes", most);
-  if (positions == 0 || classes == 0 || classes > most / classes || positions > most / (classes * classes))
-    throw Error(ErrorCode::limit_exceeded,
-                "has " + tools::count_text(positions) + " positions of " + tools::count_text(classes) + " classes")
-        .expected("at least one, and no more than " + tools::count_text(most) + " cells of confusion");
-  out.positions = static_cast<std::int64_t>(positions);
-  out.classes = static_cast<std::int64_t>(classes);
+  out.positions = static_cast<std::int64_t>(fields.count("positions", most));
+  out.classes = static_cast<std::int64_t>(fields.count("classes", most));
+  check_signature(out);
   out.alphabet = fields.text("alphabet");
   return out;
 }

@@ -98,6 +98,18 @@ std::string total_line(const std::string& sha256, const DenseTensor& job) {
 
 }  // namespace
 
+void check_views(const Checkpoint& checkpoint, std::string_view root) {
+  try {
+    const std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));
+    std::vector<const DenseTensor*> views;  // each under all its names: that is how often it is copied
+    for (const DenseTensor& job : jobs) views.push_back(&job);
+    check_views_together(checkpoint, views);
+  } catch (Error& error) {
+    error.in(checkpoint.file);
+    throw;
+  }
+}
+
 CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root) {
   try {
     const std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));

@@ -3,7 +3,10 @@
 import shlex
 from collections import OrderedDict
 
+import evaluations
+import harness
 import torch
+from evaluations import saved
 from nets import MLP, FNN, CaptchaResNet, FooNet
 from torch import nn
 
@@ -153,6 +156,62 @@ def torchscript(t):
     t.suite.check("no TorchScript", done.code == INPUT and str(path) in done.err, done)
 
 
+def outputs(t):
+    """Models whose outputs cannot be counted: too many, or none. What they say costs no memory."""
+    small = harness.Ckpt(t.ckpt.path, memory=4 * harness.GIB)
+
+    def refused(name, model, shape, *phrases, arch="auto"):
+        data = saved(t, (torch.zeros(2, *shape), torch.zeros(2, dtype=torch.int64)))
+        done = small("eval", model, "--data", data, "--device", "cpu", "--arch", arch)
+        evaluations.ends(t, name, done, INPUT, *phrases)
+
+    cap = ("16777216 cells of confusion",)
+    wide = saved(t, {"weight": torch.zeros(20000, 4)})
+    refused("20,000 classes", wide, (4,), "1 by 20000 (positions, classes)", *cap)
+    refused("so many that bytes wrap", saved(t, {"weight": torch.empty(1 << 32, 0)}), (4,), f"1 by {1 << 32}", *cap)
+    for arch in ("mlp", "foonet"):
+        name = "linears.0.weight" if arch == "foonet" else "weight"
+        refused(f"no class, {arch}", saved(t, {name: torch.empty(0, 784)}), (784,), "has no outputs")
+    for name, shape in [("no class", (1, 0)), ("no position", (1, 0, 10)), ("no class of several", (1, 4, 0))]:
+        script = NoOutputs(shape)
+        torch.jit.script(script).save(path := t.path())
+        refused(f"{name}, torchscript", path, (4,), f"a tensor of shape {list(shape)}", arch="torchscript")
+
+
+class NoOutputs(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        self.shape = shape
+
+    def forward(self, x):
+        return x.new_zeros(list(self.shape))
+
+
+def expanded(t):
+    """Views that stand for far more bytes than the file has, one alone and many together, take no memory."""
+    small = harness.Ckpt(t.ckpt.path, memory=4 * harness.GIB)
+    data = saved(t, (torch.zeros(2, 4), torch.zeros(2, dtype=torch.int64)))
+
+    def refused(name, state, *phrases):
+        done = small("eval", saved(t, state), "--data", data, "--device", "cpu")
+        evaluations.ends(t, name, done, INPUT, *phrases)
+
+    one = torch.zeros(1)
+    refused("one", {"weight": one.expand(10, 300_000_000)}, "tensor 'weight' stands for 12000000000 bytes")
+    together = "the tensors stand for 3872000000 bytes"
+    refused("eight", {f"{i}.weight": one.expand(11_000, 11_000) for i in range(8)}, together)
+    refused("one under eight names", dict.fromkeys([f"{i}.weight" for i in range(8)], one.expand(11_000, 11_000)), together)
+
+
+def deep(t):
+    """A model of many layers is recognised, whatever their names are."""
+    one = torch.zeros(1, 1)
+    for name, key in [("foonet", "linears.{}.weight"), ("mlp", "{}.weight")]:
+        state = {key.format(i): one for i in range(66_000)}
+        done = t.ckpt("eval", saved(t, state), "--data", t.folder / "nowhere", "--device", "cpu")
+        evaluations.ends(t, name, done, INPUT, "nowhere")
+
+
 GROUPS = [
     prefix,
     cuda_tags,
@@ -162,4 +221,7 @@ GROUPS = [
     no_chain,
     roots,
     torchscript,
+    outputs,
+    expanded,
+    deep,
 ]

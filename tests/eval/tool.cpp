@@ -52,7 +52,8 @@ std::vector<double> numbers(const std::string& list) {
 std::unique_ptr<eval::Model> open_model(const std::string& file, const eval::ModelRequest& request) {
   if (request.arch == "torchscript") return eval::load_torchscript(open_file(file), request);
   std::vector<std::string> notes;
-  auto model = eval::load_model(load(file), request, notes);
+  Checkpoint checkpoint = load(file);
+  auto model = eval::load_model(checkpoint, request, notes);
   for (const std::string& note : notes) tools::print_note(note);
   return model;
 }

@@ -93,6 +93,10 @@ struct CheckpointDigest {
 /// past ckpt/limits.h), invalid_argument (root), and what reading throws.
 CKPT_API CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root = {});
 
+/// Refuses what digest() refuses, reading no bytes: views below `root`, one by one and together, that would take far
+/// more memory than their storages if they were copied out. Throws Error: limit_exceeded, invalid_argument (root).
+CKPT_API void check_views(const Checkpoint& checkpoint, std::string_view root = {});
+
 /// Elements of one tensor that are no finite number. Of complex ones the real and the imaginary part count apart.
 struct NonFinite {
   std::string name;                                   ///< a part of a sparse tensor's: NAME.values …
