@@ -9,6 +9,7 @@
 #include "distributed/world.h"
 #include "metrics/append.h"
 #include "metrics/process.h"
+#include "metrics/signature.h"
 #include "metrics/worst.h"
 #include "ranks.h"
 #include "setup.h"
@@ -47,6 +48,7 @@ class Run {
     result_.data = data_->path();
     if (!options_.data) setup.note("the test set is " + data_->path() + "; --data PATH names another");
     model.bind(data_->input_shape(), data_->target_shape());
+    check_signature(model.signature());
     data_->bind(model.signature());
     result_.arch = model.arch();
     result_.signature = model.signature();
