@@ -61,7 +61,7 @@ class Engine {
 [[nodiscard]] std::unique_ptr<Engine> device_engine(const Model& model, const std::vector<at::Device>& devices,
                                                     const EngineOptions& options);
 
-/// One worker a GPU (logical indices). Throws Error (unavailable) where load_cuda() finds no such GPU.
+/// One worker a GPU: logical indices of some that load_cuda() has found.
 [[nodiscard]] std::unique_ptr<Engine> cuda_engine(const Model& model, const std::vector<int>& gpus,
                                                   const EngineOptions& options);
 
