@@ -95,6 +95,11 @@ class Run {
       if (observer_.progress) observer_.progress(engine.done(), end - begin);
     }
     result_.data_digest = digest.text();
+    // The queue holds more than is done: another rank's failure must not wait for it, nor what is shown of the progress.
+    while (!engine.ended(std::chrono::milliseconds(100))) {
+      if (world_ != nullptr) world_->check();
+      if (observer_.progress) observer_.progress(engine.done(), end - begin);
+    }
   }
 
   void take(Outcome outcome) {
@@ -119,10 +124,28 @@ class Run {
   Result result_;
 };
 
+/// Each rank reads its own files: one that was forgotten on a machine must not go into the sum.
+void check_same(const Result& mine, const Result& other, std::size_t rank) {
+  const auto check = [&](const std::string& what, const std::string& here, const std::string& there) {
+    if (here == there) return;
+    throw Error(ErrorCode::invalid_argument,
+                "rank " + std::to_string(rank) + " has another " + what + " than rank 0: " + there + " and " + here)
+        .hint("all ranks must see the same files, and run the same version of ckpt");
+  };
+  check("version", mine.version, other.version);
+  check("model", mine.digest, other.digest);
+  check("architecture", mine.arch, other.arch);
+  check("number of samples", std::to_string(mine.data_samples), std::to_string(other.data_samples));
+}
+
 /// All ranks' results as one, at rank 0; elsewhere this rank's own.
 Result join(Result mine, World& world) {
   const std::vector<std::string> all = world.gather(packed(mine));
-  for (std::size_t rank = 1; rank < all.size(); ++rank) append(mine, unpacked(all[rank]));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    Result other = unpacked(all[rank]);
+    check_same(mine, other, rank);
+    append(mine, std::move(other));
+  }
   if (world.place().rank == 0) mine.shard.reset();
   return mine;
 }

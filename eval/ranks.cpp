@@ -79,6 +79,10 @@ class Unpacker {
 /// Each field in turn, the same for both directions.
 template <class Visitor>
 void visit(Result& result, Visitor& visitor) {
+  visitor(result.version);
+  visitor(result.digest);
+  visitor(result.arch);
+  visitor(result.data_samples);
   visitor(result.data_digest);
   visitor(result.device);
   visitor(result.machine);

@@ -7,11 +7,10 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "ckpt/error.h"
 #include "ckpt/eval.h"
+#include "distributed/store.h"
 
 namespace ckpt::eval {
 namespace {
@@ -22,7 +21,6 @@ using namespace std::chrono_literals;
 constexpr auto beat_every = 500ms;
 constexpr auto silence = 15s;      // a rank that has not beaten for so long is gone
 constexpr auto farewell = 10s;     // how long rank 0 holds the store for the others
-constexpr auto operation = 10s;    // one request to the store
 constexpr auto poll_every = 10ms;  // a check for what others have written
 constexpr std::size_t piece = 1 << 22;
 
@@ -93,7 +91,7 @@ class World::State {
       }
       std::vector<std::string> all{bytes};
       for (std::uint64_t rank = 1; rank < place_.size; ++rank) all.push_back(take(rank_key(round, rank), rank));
-      store_->set(round + "/done", std::vector<std::uint8_t>{1});
+      store_->set(round + "/done", "1");
       return all;
     } catch (const c10::Error& error) {
       throw lost(error);
@@ -104,7 +102,7 @@ class World::State {
     if (place_.size == 1) return;
     try {
       const std::string what = "rank " + std::to_string(place_.rank) + " failed: " + why;
-      store_->compareSet("failure", {}, std::vector<std::uint8_t>(what.begin(), what.end()));
+      store_->set_once("failure", what);
     } catch (const std::exception&) {
       // The others will miss its beats.
     }
@@ -124,16 +122,8 @@ class World::State {
   }
 
   void connect(double seconds) {
-    c10d::TCPStoreOptions options;
-    options.port = place_.port;
-    options.isServer = place_.rank == 0 && !place_.store_runs;
-    options.numWorkers = static_cast<std::size_t>(place_.size);
-    options.waitWorkers = false;  // we wait ourselves, and say who is missing
-    options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
     try {
-      auto store = c10::make_intrusive<c10d::TCPStore>(place_.host, options);
-      store->setTimeout(operation);
-      store_ = c10::make_intrusive<c10d::PrefixStore>("ckpt/" + place_.attempt, std::move(store));
+      store_.emplace(place_, seconds);
     } catch (const c10::Error& error) {
       throw Error(ErrorCode::unavailable, "rank " + std::to_string(place_.rank) + " found no store at " + place_.host +
                                               ":" + std::to_string(place_.port) + " (" +
@@ -170,12 +160,12 @@ class World::State {
       lock.unlock();
       try {
         store_->add(rank_key("beat", place_.rank), 1);
-        if (store_->check({"failure"})) note_failure(text(store_->get("failure")));
+        if (store_->has("failure")) note_failure(store_->get("failure"));
         // Rank 0 listens to all, and the others to rank 0.
         for (std::uint64_t rank = 0; rank < (place_.rank == 0 ? place_.size : 1); ++rank) {
           const std::int64_t beats = store_->add(rank_key("beat", rank), 0);
           if (beats != pulses[rank].beats) pulses[rank] = {beats, Clock::now()};
-          if (Clock::now() - pulses[rank].seen > silence && !store_->check({rank_key("left", rank)}))
+          if (Clock::now() - pulses[rank].seen > silence && !store_->has(rank_key("left", rank)))
             announce("rank " + std::to_string(rank) + " has died or hangs: it has not been heard of for " +
                      std::to_string(silence.count()) + " s");
         }
@@ -186,7 +176,7 @@ class World::State {
     }
     lock.unlock();
     try {
-      store_->set(rank_key("left", place_.rank), std::vector<std::uint8_t>{1});
+      store_->set(rank_key("left", place_.rank), "1");
     } catch (const std::exception&) {
       // The store is gone, and with it whoever would have read it.
     }
@@ -194,7 +184,7 @@ class World::State {
 
   void announce(const std::string& what) {
     note_failure(what);
-    store_->compareSet("failure", {}, std::vector<std::uint8_t>(what.begin(), what.end()));
+    store_->set_once("failure", what);
   }
 
   void note_failure(const std::string& what) {
@@ -204,15 +194,13 @@ class World::State {
     failed_.store(true, std::memory_order_release);
   }
 
-  static std::string text(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
-
   /// Until `rank` has written it.
   void await(const std::string& key, std::uint64_t rank) {
-    for (std::uint64_t polls = 0; !store_->check({key}); ++polls) {
+    for (std::uint64_t polls = 0; !store_->has(key); ++polls) {
       check();
       // It may have ended in good order and without a word, over something that only it met.
-      const bool left = polls % 50 == 49 && store_->check({rank_key("left", rank)});
-      if (left && !store_->check({key})) announce("rank " + std::to_string(rank) + " has ended before it had a result");
+      const bool left = polls % 50 == 49 && store_->has(rank_key("left", rank));
+      if (left && !store_->has(key)) announce("rank " + std::to_string(rank) + " has ended before it had a result");
       std::this_thread::sleep_for(poll_every);
     }
   }
@@ -220,28 +208,23 @@ class World::State {
   // In pieces: the store takes 8 MiB a request at most, and a beat must not wait behind a long one.
   void put(const std::string& key, const std::string& bytes) {
     const std::size_t pieces = (bytes.size() + piece - 1) / piece;
-    for (std::size_t at = 0; at < pieces; ++at) {
-      const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at * piece);
-      const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), (at + 1) * piece));
-      store_->set(rank_key(key, at), std::vector<std::uint8_t>(begin, end));
-    }
-    const std::string count = std::to_string(pieces);
-    store_->set(key, std::vector<std::uint8_t>(count.begin(), count.end()));
+    for (std::size_t at = 0; at < pieces; ++at) store_->set(rank_key(key, at), bytes.substr(at * piece, piece));
+    store_->set(key, std::to_string(pieces));
   }
 
   std::string take(const std::string& key, std::uint64_t rank) {
     await(key, rank);
-    const std::size_t pieces = std::stoull(text(store_->get(key)));
+    const std::size_t pieces = std::stoull(store_->get(key));
     std::string out;
     for (std::size_t at = 0; at < pieces; ++at) {
-      out += text(store_->get(rank_key(key, at)));
-      store_->deleteKey(rank_key(key, at));
+      out += store_->get(rank_key(key, at));
+      store_->remove(rank_key(key, at));
     }
     return out;
   }
 
   Place place_;
-  c10::intrusive_ptr<c10d::Store> store_;
+  std::optional<BoundedStore> store_;
   std::uint64_t rounds_ = 0;
   mutable std::mutex mutex_;  // of ended_ and failure_
   std::condition_variable wake_;

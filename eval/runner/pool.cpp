@@ -81,6 +81,9 @@ void Pool::work(std::size_t index) {
   } catch (...) {
     fail(translated(std::current_exception(), plan.device));
   }
+  const std::lock_guard lock(mutex_);
+  ++workers_ended_;
+  worker_ended_.notify_all();
 }
 
 void Pool::run(Worker& worker, const WorkerPlan& plan, const Batch& batch, std::uint64_t& most) {
@@ -157,6 +160,12 @@ void Pool::submit(Samples samples) {
         .expected(std::to_string(input_elements(signature_)));
   }
   if (!queue_.push(cut(std::move(samples), size_, plans_.size()))) rethrow();
+}
+
+bool Pool::ended(std::chrono::milliseconds patience) {
+  queue_.close();
+  std::unique_lock lock(mutex_);
+  return worker_ended_.wait_for(lock, patience, [this] { return workers_ended_ == threads_.size(); });
 }
 
 Outcome Pool::finish() {

@@ -39,6 +39,7 @@ class Pool final : public Engine {
   void submit(Samples samples) override;
   [[nodiscard]] std::uint64_t chunk() const override;
   [[nodiscard]] std::uint64_t done() const override { return done_; }
+  [[nodiscard]] bool ended(std::chrono::milliseconds patience) override;
   [[nodiscard]] Outcome finish() override;
 
  private:
@@ -57,10 +58,12 @@ class Pool final : public Engine {
   BatchQueue queue_;
   BusyTime busy_;
   std::atomic<std::uint64_t> done_ = 0;
-  std::mutex mutex_;  // guards the three below
+  std::mutex mutex_;  // guards the four below
+  std::size_t workers_ended_ = 0;
   std::exception_ptr error_;
   std::vector<std::string> notes_;
   std::vector<WorkerOutcome> tallies_;
+  std::condition_variable worker_ended_;
   std::vector<std::thread> threads_;
 };
 
