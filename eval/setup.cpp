@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "metrics/process.h"
+#include "runner/cores.h"
 
 namespace ckpt::eval {
 
@@ -39,6 +40,7 @@ DeviceChoice Setup::choose_device() {
   if (local_rank_) program.local_rank = static_cast<int>(*local_rank_);
   program.lacks_cuda = found->cuda.missing;
   program.has_mps = at::hasMPS();
+  program.cuda_remedy = found->cuda.hint;
   return choose(request_, found->machine, program);
 }
 
@@ -64,6 +66,8 @@ std::unique_ptr<Engine> Setup::start(bool predictions, bool outputs) {
     case DeviceChoice::Kind::cpu:
       break;
   }
+  const std::size_t workers = usable_cores();
+  machine_ += ", " + std::to_string(workers) + (workers == 1 ? " worker" : " workers");
   return cpu_engine(model(), wanted);
 }
 

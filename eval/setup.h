@@ -8,8 +8,8 @@
 #include "ckpt/eval.h"
 #include "devices/choose.h"
 #include "loading.h"
-#include "runner/cuda_library.h"
 #include "runner/engine.h"
+#include "runner/torch_cuda.h"
 
 namespace ckpt::eval {
 
@@ -38,7 +38,7 @@ class Setup {
  private:
   struct Accelerators {
     Machine machine;
-    CudaLibrary cuda;
+    TorchCuda cuda;
   };
 
   [[nodiscard]] const Accelerators* accelerators();

@@ -109,8 +109,10 @@ DeviceChoice choose(const DeviceRequest& request, const Machine& machine, const 
     throw unavailable(request, "that is the GPU of Apple's machines, by Metal, and there is none here",
                       "--device auto");
   }
-  if (const std::string why = why_no_gpu(machine, program); !why.empty())
-    throw unavailable(request, why, "--device cpu" + (machine.remedy.empty() ? "" : "; or: " + machine.remedy));
+  if (const std::string why = why_no_gpu(machine, program); !why.empty()) {
+    const std::string& remedy = machine.gpus.empty() ? machine.remedy : program.cuda_remedy;
+    throw unavailable(request, why, "--device cpu" + (remedy.empty() ? "" : "; or: " + remedy));
+  }
   if (request.kind == Request::gpus) return named_gpus(request, machine);
 
   DeviceChoice choice;

@@ -12,8 +12,9 @@ namespace ckpt::eval {
 /// What the asking program itself brings to the choice.
 struct Program {
   std::optional<int> local_rank;  ///< under torchrun: LOCAL_RANK
-  std::string lacks_cuda;  ///< why it could not use a GPU that is there ("libtorch_cuda.so was not found"), or empty
-  bool has_mps = false;    ///< Apple's GPU can be used
+  std::string lacks_cuda;   ///< why it could not use a GPU that is there ("libtorch_cuda.so was not found"), or empty
+  std::string cuda_remedy;  ///< what to do about that; empty where there is nothing to say
+  bool has_mps = false;     ///< Apple's GPU can be used
 };
 
 struct DeviceChoice {

@@ -1,8 +1,8 @@
 #include "metrics/append.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "datasets/append.h"
 #include "datasets/dataset.h"
 
 namespace ckpt::eval {
@@ -29,25 +29,20 @@ void add_measures(Result& out, const Result& part) {
       out.warnings.push_back(warning);
 }
 
-template <class Number>
-void add(std::vector<Number>& out, std::vector<Number>&& more) {
-  out.insert(out.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
-void append(Result& whole, Result next) {
+void append(Result& whole, const Result& next) {
   DataDigest digest = DataDigest::from_text(whole.data_digest);
   digest += DataDigest::from_text(next.data_digest);
   whole.data_digest = digest.text();
   whole.counts += next.counts;
   whole.ranks += next.ranks;
   add_measures(whole, next);
-  add(whole.predictions.labels, std::move(next.predictions.labels));
-  add(whole.predictions.predicted, std::move(next.predictions.predicted));
-  add(whole.predictions.confidence, std::move(next.predictions.confidence));
-  add(whole.predictions.truth, std::move(next.predictions.truth));
-  add(whole.outputs, std::move(next.outputs));
+  append(whole.predictions.labels, next.predictions.labels);
+  append(whole.predictions.predicted, next.predictions.predicted);
+  append(whole.predictions.confidence, next.predictions.confidence);
+  append(whole.predictions.truth, next.predictions.truth);
+  append(whole.outputs, next.outputs);
 }
 
 }  // namespace ckpt::eval

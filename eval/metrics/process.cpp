@@ -1,6 +1,5 @@
 #include "metrics/process.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <thread>
 
 namespace ckpt::eval {
 
@@ -50,11 +48,7 @@ std::string processor_text() {
     if (colon != std::string::npos) name = line.substr(colon + 2);
     break;
   }
-  cpu_set_t allowed;
-  const long cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0
-                         ? CPU_COUNT(&allowed)
-                         : static_cast<long>(std::thread::hardware_concurrency());
-  return name + ", " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
+  return name;
 }
 
 }  // namespace ckpt::eval

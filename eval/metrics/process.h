@@ -12,7 +12,7 @@ namespace ckpt::eval {
 /// Seconds since the kernel started this process, to a hundredth; 0 where it does not say.
 [[nodiscard]] double seconds_since_start();
 
-/// "AMD EPYC 7B13, 4 cores"; of cores, those that this process may use.
+/// "AMD EPYC 7B13"
 [[nodiscard]] std::string processor_text();
 
 }  // namespace ckpt::eval

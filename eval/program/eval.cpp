@@ -1,4 +1,6 @@
+#include <exception>
 #include <memory>
+#include <new>
 
 #include "ckpt/eval.h"
 #include "console/command.h"
@@ -79,6 +81,9 @@ int run(const Settings& settings, bool quiet) {
                              "ckpt eval model.pt.gz --data data/MNIST/raw");
   Options options = settings.options();
   options.world = join_world();
+  const auto failed = [&](const Error& error) {
+    if (rank_in(options.world.get()) == 0) deliver_failure(options.model, error, settings.output);
+  };
   try {
     // Before the run, which may be long: what is wrong with it should not be learnt at its end.
     bool baseline_is_model = false;
@@ -93,8 +98,13 @@ int run(const Settings& settings, bool quiet) {
     if (rank_in(options.world.get()) != 0) return tools::exit_done;
     return deliver(result, judge(result, bars), settings.output);
   } catch (Error& error) {
-    error.in(options.model);
-    if (rank_in(options.world.get()) == 0) deliver_failure(options.model, error, settings.output);
+    failed(error.in(options.model));
+    throw;
+  } catch (const std::bad_alloc&) {
+    failed(Error(ErrorCode::out_of_memory, "memory ran out").in(options.model));
+    throw;
+  } catch (const std::exception& error) {
+    failed(Error(ErrorCode::unsupported, std::string("this is a bug in ckpt: ") + error.what()).in(options.model));
     throw;
   }
 }

@@ -42,8 +42,10 @@ Shard parse_shard(const std::string& text) {
 
 std::uint64_t parse_batch_size(const std::string& text) {
   const auto size = parsed<std::uint64_t>(text);
-  if (!size || *size == 0)
-    throw tools::usage_error("--batch-size takes a number from 1 on, not '" + text + "'", "--batch-size 64");
+  constexpr std::uint64_t most = 1U << 31;
+  if (!size || *size == 0 || *size > most)
+    throw tools::usage_error("--batch-size takes a number from 1 to " + std::to_string(most) + ", not '" + text + "'",
+                             "--batch-size 64");
   return *size;
 }
 
@@ -121,14 +123,36 @@ void Settings::define(tools::Arguments& arguments) {
                  "what the model reads in the pictures that follow MODEL; '-': paths on standard input");
 }
 
+void Settings::check_predict() const {
+  const std::pair<const char*, bool> for_test_sets[] = {
+      {"--data", data.has_value()},
+      {"--split", split.has_value()},
+      {"--shard", shard.has_value()},
+      {"--json", output.json.has_value()},
+      {"--junit", output.junit.has_value()},
+      {"--markdown", output.markdown.has_value()},
+      {"--report", output.report.has_value()},
+      {"--predictions", output.predictions.has_value()},
+      {"--outputs", output.outputs.has_value()},
+      {"--min-accuracy", bars.min_accuracy.has_value()},
+      {"--baseline", bars.baseline.has_value()},
+      {"--max-drop", bars.max_drop.has_value()},
+  };
+  for (const auto& [option, given] : for_test_sets)
+    if (given)
+      throw tools::usage_error("--predict prints what the model reads, and takes no " + std::string(option),
+                               "ckpt eval MODEL --data FOLDER evaluates pictures whose names tell what is in them");
+}
+
 Options Settings::options() const {
+  if (predict) check_predict();
   output.check();
   bars.check();
   if (tf32 && bf16) throw tools::usage_error("--tf32 and --bf16 exclude each other", "--bf16");
   if (shard && (bars.min_accuracy || bars.baseline))
     throw tools::usage_error("a part of the test set has no bar to reach",
                              "ckpt eval-merge PART... --min-accuracy 97%");
-  if (shard && (output.junit || output.markdown || output.report || output.outputs))
+  if (shard && (output.json || output.junit || output.markdown || output.report || output.outputs))
     throw tools::usage_error("--shard writes a partial result and nothing else",
                              "ckpt eval-merge PART... --junit=eval.xml --markdown=eval.md");
   Options out;

@@ -39,6 +39,8 @@ struct Settings {
   BarSettings bars;
 
   void define(tools::Arguments& arguments);
+  /// Throws Error (invalid_argument) for options that --predict has no use for.
+  void check_predict() const;
   /// Throws Error (invalid_argument) for values that no option takes and options that exclude each other.
   [[nodiscard]] Options options() const;
 };

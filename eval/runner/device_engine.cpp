@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ckpt/error.h"
-#include "runner/cuda_library.h"
 #include "runner/device_worker.h"
 #include "runner/engine.h"
 #include "runner/pool.h"
@@ -46,16 +45,8 @@ std::unique_ptr<Engine> device_engine(const Model& model, const std::vector<at::
 }
 
 std::unique_ptr<Engine> cuda_engine(const Model& model, const std::vector<int>& gpus, const EngineOptions& options) {
-  const CudaLibrary& library = load_cuda();
   std::vector<at::Device> devices;
-  for (const int gpu : gpus) {
-    if (gpu < 0 || gpu >= library.gpus) {
-      Error lacking(ErrorCode::unavailable, "there is no cuda:" + std::to_string(gpu) +
-                                                (library.missing.empty() ? "" : " (" + library.missing + ")"));
-      throw lacking.hint(library.hint.empty() ? "ckpt devices" : library.hint);
-    }
-    devices.emplace_back(at::kCUDA, static_cast<c10::DeviceIndex>(gpu));
-  }
+  for (const int gpu : gpus) devices.emplace_back(at::kCUDA, static_cast<c10::DeviceIndex>(gpu));
   return device_engine(model, devices, options);
 }
 

@@ -105,9 +105,10 @@ class DeviceWorker final : public Worker {
     if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).getStream(device_).synchronize();
   }
 
-  /// Under way only: there once the stream has been waited for.
+  /// Under way only: there once the stream has been waited for. What an earlier try that ran out of memory has brought
+  /// down stays as it is.
   [[nodiscard]] at::Tensor download(const at::Tensor& there) const {
-    if (!there.defined()) return {};
+    if (!there.defined() || there.is_cpu()) return there;
     at::Tensor here = at::empty(there.sizes(), at::TensorOptions(there.scalar_type()).pinned_memory(device_.is_cuda()));
     here.copy_(there, /*non_blocking=*/true);
     return here;

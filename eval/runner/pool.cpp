@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <utility>
 
+#include "datasets/append.h"
 #include "runner/failures.h"
 
 namespace ckpt::eval {
@@ -17,11 +19,6 @@ struct Busy {
   Busy& operator=(const Busy&) = delete;
   BusyTime& time;
 };
-
-template <typename T>
-void append(std::vector<T>& to, const std::vector<T>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
 
 }  // namespace
 
@@ -144,6 +141,11 @@ void Pool::note(const std::string& sentence) {
 void Pool::rethrow() {
   const std::lock_guard lock(mutex_);
   if (error_) std::rethrow_exception(error_);
+}
+
+std::uint64_t Pool::chunk() const {
+  constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+  return size_.most > most / plans_.size() ? most : size_.most * plans_.size();
 }
 
 void Pool::submit(Samples samples) {

@@ -37,7 +37,7 @@ class Pool final : public Engine {
   ~Pool() override;
 
   void submit(Samples samples) override;
-  [[nodiscard]] std::uint64_t chunk() const override { return size_.most * plans_.size(); }
+  [[nodiscard]] std::uint64_t chunk() const override;
   [[nodiscard]] std::uint64_t done() const override { return done_; }
   [[nodiscard]] bool ended(std::chrono::milliseconds patience) override;
   [[nodiscard]] Outcome finish() override;

@@ -98,11 +98,16 @@ def wrong_usage(t):
     refused("no such option", DIGITS_MODEL, "--dat", DIGITS, phrases=["--dat", "hint: "])
     refused("no such architecture", DIGITS_MODEL, "--arch", "fn", phrases=["hint: --arch fnn"])
     refused("batch size", DIGITS_MODEL, "--batch-size", "0", phrases=["--batch-size 64"])
+    refused("too great a batch size", DIGITS_MODEL, "--batch-size", str(2**63), phrases=["from 1 to", "--batch-size 64"])
     refused("both precisions", DIGITS_MODEL, "--tf32", "--bf16")
     refused("no such split", DIGITS_MODEL, "--split", "test", phrases=["testing"])
     refused("--normalize", DIGITS_MODEL, "--normalize", "1", phrases=["--normalize 0.1307,0.3081"])
     refused("--activation", DIGITS_MODEL, "--activation", "swish")
     refused("--predict alone", DIGITS_MODEL, "--predict", phrases=["--predict picture.png"])
+    for option in ("--data=x", "--shard=0/2", "--json", "--junit=x", "--report=x", "--min-accuracy=97%", "--baseline=x"):
+        refused(f"--predict {option}", CAPTCHA_MODEL, "--predict", "x.png", option, phrases=[option.split("=")[0], "hint: "])
+    part = t.folder / "part.json"
+    refused("--shard --json", DIGITS_MODEL, "--shard", "0/2", f"--json={part}", phrases=["eval-merge"])
     refused("a model that is not there", t.folder / "none.pt", code=INPUT, phrases=["none.pt"])
     refused("a folder as the model", t.folder, code=INPUT)
     refused("data as the model", DIGITS, phrases=["no state dict was found", f"hint: ckpt inspect {DIGITS}"])

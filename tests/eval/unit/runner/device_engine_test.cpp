@@ -3,6 +3,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -45,6 +46,12 @@ TEST(DeviceEngine, says_what_the_cpu_says) {
       expect_equal(test::run(device_engine(model, three, options), signature, 1000, 300), expected);
     }
   }
+}
+
+TEST(DeviceEngine, takes_all_at_once_where_the_users_batch_is_beyond_counting) {
+  const MadeUp model(digits);
+  const auto most = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_EQ(device_engine(model, three, {.batch_size = most})->chunk(), most);
 }
 
 TEST(DeviceEngine, prepares_a_network_a_device) {

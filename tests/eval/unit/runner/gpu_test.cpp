@@ -8,11 +8,11 @@
 #include <limits>
 
 #include "ckpt/error.h"
-#include "runner/cuda_library.h"
 #include "runner/device_steps.h"
 #include "runner/made_up.h"
 #include "runner/memory.h"
 #include "runner/staging.h"
+#include "runner/torch_cuda.h"
 
 namespace ckpt::eval {
 namespace {

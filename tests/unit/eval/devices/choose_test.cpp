@@ -70,6 +70,13 @@ TEST(Choose, AutoWithoutGpuIsMpsThenCpu) {
   EXPECT_EQ(chosen("auto", machine_without_driver()).kind, Kind::cpu);
 }
 
+TEST(Choose, ProgramThatLacksCudaSaysWhatWouldMendIt) {
+  const Error error =
+      refusal("cuda", machine_with({3}), {.lacks_cuda = "no libtorch_cuda.so", .cuda_remedy = "get it"});
+  EXPECT_TRUE(says(error, "no libtorch_cuda.so"));
+  EXPECT_EQ(error.hint(), "--device cpu; or: get it");
+}
+
 TEST(Choose, MachineWithoutDriverNeedsNoNote) { EXPECT_TRUE(chosen("auto", machine_without_driver()).notes.empty()); }
 
 TEST(Choose, AutoSaysWhyADriverShowsNone) {

