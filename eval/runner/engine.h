@@ -47,8 +47,8 @@ class Engine {
   [[nodiscard]] virtual std::uint64_t chunk() const = 0;
   /// Samples that have been counted so far; from any thread.
   [[nodiscard]] virtual std::uint64_t done() const = 0;
-  /// Nothing more will be submitted: waits for all, at most `patience`. True where all is done, or something has failed:
-  /// then finish() will not wait.
+  /// Nothing more will be submitted: waits for all, at most `patience`. True where all is done, or something has
+  /// failed: then finish() will not wait.
   [[nodiscard]] virtual bool ended(std::chrono::milliseconds patience) = 0;
   /// Waits for all, once. Throws what a worker has thrown: out_of_memory (needed and free bytes, hint: --device cpu).
   [[nodiscard]] virtual Outcome finish() = 0;
