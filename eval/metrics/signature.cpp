@@ -15,7 +15,8 @@ void check_signature(const Signature& signature) {
   throw Error(ErrorCode::limit_exceeded,
               "outputs of " + std::to_string(positions) + " by " + std::to_string(classes) + " (positions, classes)")
       .expected("at least one of each, and no more than " + std::to_string(most) +
-                " cells of confusion (positions * classes * classes)");
+                " cells of confusion (positions * classes * classes)")
+      .hint("of so many classes a table cannot be kept, so that ckpt eval counts fewer only");
 }
 
 }  // namespace ckpt::eval
