@@ -53,7 +53,9 @@ class Run {
     result_.arch = model.arch();
     result_.signature = model.signature();
 
+    const Clock::time_point loaded = Clock::now();
     const auto engine = setup.start(options_.predictions || options_.worst > 0, options_.outputs);
+    started_ = seconds_since(loaded);
     result_.device = setup.device();
     result_.machine = setup.machine();
     feed(*engine);
@@ -77,6 +79,10 @@ class Run {
   }
 
  private:
+  static double seconds_since(Clock::time_point moment) {
+    return std::chrono::duration<double>(Clock::now() - moment).count();
+  }
+
   void warn(const std::string& text) {
     if (observer_.warning) observer_.warning(text);
     result_.warnings.push_back(text);
@@ -106,15 +112,15 @@ class Run {
   }
 
   void take(Outcome outcome) {
-    const double all = std::chrono::duration<double>(Clock::now() - begun_).count();
+    const double all = seconds_since(begun_);
     result_.counts = std::move(outcome.counts);
     result_.predictions = std::move(outcome.predictions);
     result_.predictions.first = shard_.begin(data_->size());
     result_.outputs = std::move(outcome.outputs);
     result_.gpu_peak = outcome.gpu_peak;
-    result_.seconds.upload = outcome.upload_seconds;
+    result_.seconds.upload = started_ + outcome.upload_seconds;
     result_.seconds.run = outcome.run_seconds;
-    result_.seconds.read = std::max(0.0, all - outcome.upload_seconds - outcome.run_seconds);
+    result_.seconds.read = std::max(0.0, all - result_.seconds.upload - result_.seconds.run);
     for (const std::string& remark : outcome.notes) warn(remark);
   }
 
@@ -123,6 +129,7 @@ class Run {
   World* world_;
   Shard shard_;
   Clock::time_point begun_ = Clock::now();
+  double started_ = 0;  // what it took to find the devices and begin
   std::unique_ptr<Dataset> data_;
   Result result_;
 };

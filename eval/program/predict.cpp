@@ -36,6 +36,7 @@ class Printer {
     for (std::size_t at = 0; at < readings.size(); ++at)
       tools::print(tools::printable(paths_[at]) + ": " + readings[at].text + "\n");
     paths_.clear();
+    tools::flush_output();
   }
 
  private:
@@ -53,11 +54,15 @@ int predict(const Settings& settings, bool quiet) {
   observer.warning = [&](const std::string& text) { tools::print_warning(settings.files.front() + ": " + text); };
   if (!quiet) observer.note = [&](const std::string& text) { tools::print_note(settings.files.front() + ": " + text); };
   Printer printer(settings.options(), observer);
+  std::ios::sync_with_stdio(false);  // else std::cin does not know what there is to be read
   int status = tools::exit_done;
   for (std::size_t at = 1; at < settings.files.size(); ++at) {
     const auto each = [&] {
-      each_picture(settings.files[at], std::cin,
-                   [&](const std::string& path) { status = std::max(status, printer.add(path)); });
+      each_picture(settings.files[at], std::cin, [&](const std::string& path) {
+        status = std::max(status, printer.add(path));
+        // Whoever writes paths one by one waits for an answer to each.
+        if (settings.files[at] == "-" && std::cin.rdbuf()->in_avail() <= 0) printer.flush();
+      });
       return tools::exit_done;
     };
     status = std::max(status, tools::guarded(each, settings.files[at]));

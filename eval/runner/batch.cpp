@@ -81,6 +81,11 @@ void BatchQueue::close() {
   changed_.notify_all();
 }
 
+void BatchQueue::open() {
+  const std::lock_guard lock(mutex_);
+  closed_ = false;
+}
+
 void BatchQueue::abort() {
   const std::lock_guard lock(mutex_);
   aborted_ = true;

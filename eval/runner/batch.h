@@ -52,8 +52,9 @@ class BatchQueue {
   bool push(std::vector<Batch> batches);
   /// Waits for a batch. None when all are gone and the queue is closed, or once it was aborted.
   [[nodiscard]] std::optional<Batch> pop();
-  /// No more will come.
+  /// No more will come, until it is opened again.
   void close();
+  void open();
   /// Nobody waits any longer, and what is in the queue is dropped.
   void abort();
 

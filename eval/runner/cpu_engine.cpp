@@ -47,7 +47,6 @@ class CpuWorker final : public Worker {
   explicit CpuWorker(std::shared_ptr<CpuPart> part) : part_(std::move(part)) {
     // OpenMP and MKL keep this number a thread; libtorch keeps one for threads that are yet to come.
     at::set_num_threads(1);
-    counts_.confusion.resize(part_->layout.bins());
     static_cast<void>(part_->network());
   }
 
@@ -79,9 +78,17 @@ class CpuWorker final : public Worker {
     return free_host_memory();
   }
 
-  WorkerOutcome finish() override { return {.counts = std::move(counts_), .parts = std::move(parts_)}; }
+  WorkerOutcome finish() override {
+    return {.counts = std::exchange(counts_, none()), .parts = std::exchange(parts_, {})};
+  }
 
  private:
+  [[nodiscard]] Counts none() const {
+    Counts counts;
+    counts.confusion.resize(part_->layout.bins());
+    return counts;
+  }
+
   at::Tensor inputs(const Batch& batch) {
     const SampleLayout& layout = part_->layout;
     const std::vector<std::int64_t> sizes = layout.sizes(batch);
@@ -98,7 +105,7 @@ class CpuWorker final : public Worker {
   const c10::InferenceMode inference_;  // of this thread
   std::shared_ptr<CpuPart> part_;
   at::Tensor scratch_;
-  Counts counts_;
+  Counts counts_ = none();
   std::vector<BatchReading> parts_;
 };
 

@@ -64,7 +64,7 @@ class DeviceWorker final : public Worker {
         layout_.checked(network_->logits(steps_->lay_out(inputs, layout_.sizes(batch))), batch.count);
     static_cast<void>(steps_->count(outputs, labels, at::zeros_like(counters_), options_.predictions));
     synchronize();
-    warm_up_seconds_ = staging_.seconds();
+    seconds_before_ = staging_.seconds();
   }
 
   void run(const Batch& batch) override {
@@ -91,12 +91,15 @@ class DeviceWorker final : public Worker {
     const at::Tensor counters = download(counters_);
     read_back();  // waits for the counters, too
     const auto* values = counters.const_data_ptr<std::int64_t>();
-    WorkerOutcome tally{.parts = std::move(parts_), .gpu_peak = peak_memory(device_), .notes = std::move(notes_)};
-    tally.upload_seconds = staging_.seconds() - warm_up_seconds_;
-    tally.counts = {.samples = counted_,
+    WorkerOutcome tally{
+        .parts = std::exchange(parts_, {}), .gpu_peak = peak_memory(device_), .notes = std::exchange(notes_, {})};
+    tally.upload_seconds = staging_.seconds() - seconds_before_;
+    seconds_before_ += tally.upload_seconds;
+    tally.counts = {.samples = std::exchange(counted_, 0),
                     .correct = static_cast<std::uint64_t>(values[0]),
                     .not_finite = static_cast<std::uint64_t>(values[1])};
     tally.counts.confusion.assign(values + 2, values + 2 + layout_.bins());
+    counters_.zero_();
     return tally;
   }
 
@@ -151,7 +154,7 @@ class DeviceWorker final : public Worker {
   std::int64_t held_numbers_ = 0;
   std::vector<BatchReading> parts_;
   std::vector<std::string> notes_;
-  double warm_up_seconds_ = 0;
+  double seconds_before_ = 0;  // that copies took which are not of this round
 };
 
 }  // namespace

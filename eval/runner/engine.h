@@ -24,7 +24,8 @@ struct Outcome {
   Counts counts;
   Predictions predictions;     ///< in the order of the samples, where asked for
   std::vector<float> outputs;  ///< likewise
-  double upload_seconds = 0, run_seconds = 0;
+  double upload_seconds = 0;   ///< until a device was ready, and for copying to it
+  double run_seconds = 0;      ///< from the first batch begun until all were counted, without copying
   std::uint64_t gpu_peak = 0;
   std::vector<std::string> notes;  ///< a batch that was halved
 };
@@ -47,10 +48,11 @@ class Engine {
   [[nodiscard]] virtual std::uint64_t chunk() const = 0;
   /// Samples that have been counted so far; from any thread.
   [[nodiscard]] virtual std::uint64_t done() const = 0;
-  /// Nothing more will be submitted: waits for all, at most `patience`. True where all is done, or something has
-  /// failed: then finish() will not wait.
+  /// Nothing more will be submitted before finish(): waits for all, at most `patience`. True where all is done, or
+  /// something has failed: then finish() will not wait.
   [[nodiscard]] virtual bool ended(std::chrono::milliseconds patience) = 0;
-  /// Waits for all, once. Throws what a worker has thrown: out_of_memory (needed and free bytes, hint: --device cpu).
+  /// Waits for all that was submitted. Then more may be, for another outcome. Throws what a worker has thrown:
+  /// out_of_memory (needed and free bytes, hint: --device cpu).
   [[nodiscard]] virtual Outcome finish() = 0;
 
  protected:

@@ -10,32 +10,6 @@
 #include "runner/failures.h"
 
 namespace ckpt::eval {
-namespace {
-
-struct Busy {
-  explicit Busy(BusyTime& its_time) : time(its_time) { time.begin(); }
-  ~Busy() { time.end(); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-  BusyTime& time;
-};
-
-}  // namespace
-
-void BusyTime::begin() {
-  const std::lock_guard lock(mutex_);
-  if (active_++ == 0) since_ = std::chrono::steady_clock::now();
-}
-
-void BusyTime::end() {
-  const std::lock_guard lock(mutex_);
-  if (--active_ == 0) sum_ += std::chrono::steady_clock::now() - since_;
-}
-
-double BusyTime::seconds() const {
-  const std::lock_guard lock(mutex_);
-  return std::chrono::duration<double>(sum_).count();
-}
 
 Pool::Pool(std::vector<WorkerPlan> plans, const BatchSize& size, Signature signature)
     : plans_(std::move(plans)), size_(size), signature_(std::move(signature)) {
@@ -54,6 +28,11 @@ Pool::~Pool() { stop(); }
 
 void Pool::stop() {
   queue_.abort();
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
@@ -70,20 +49,33 @@ void Pool::work(std::size_t index) {
       if (!as_shortage(error)) throw;
       static_cast<void>(worker->relieve());  // the first batch will show what fits
     }
-    while (const auto batch = queue_.pop()) {
-      const Busy busy(busy_);
-      run(*worker, plan, *batch, most);
-    }
-    const Busy busy(busy_);
-    WorkerOutcome tally = worker->finish();
-    const std::lock_guard lock(mutex_);
-    tallies_.push_back(std::move(tally));
+    mark(ready_);
+    do {
+      while (const auto batch = queue_.pop()) {
+        mark(begun_);
+        run(*worker, plan, *batch, most);
+      }
+    } while (hand_over(worker->finish()));
   } catch (...) {
     fail(translated(std::current_exception(), plan.device));
   }
-  const std::lock_guard lock(mutex_);
+}
+
+/// Waits for the next round. False where there is none.
+bool Pool::hand_over(WorkerOutcome tally) {
+  std::unique_lock lock(mutex_);
+  tallies_.push_back(std::move(tally));
+  counted_ = Clock::now();
   ++workers_ended_;
-  worker_ended_.notify_all();
+  changed_.notify_all();
+  changed_.wait(lock, [this, mine = round_] { return stopped_ || round_ != mine; });
+  return !stopped_;
+}
+
+/// Notes when something happened first.
+void Pool::mark(std::optional<Clock::time_point>& moment) {
+  const std::lock_guard lock(mutex_);
+  if (!moment) moment = Clock::now();
 }
 
 void Pool::run(Worker& worker, const WorkerPlan& plan, const Batch& batch, std::uint64_t& most) {
@@ -129,8 +121,10 @@ void Pool::fail(const std::exception_ptr& error) {
   {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = error;
+    ++workers_ended_;
   }
   queue_.abort();
+  changed_.notify_all();
 }
 
 void Pool::note(const std::string& sentence) {
@@ -165,15 +159,28 @@ void Pool::submit(Samples samples) {
 bool Pool::ended(std::chrono::milliseconds patience) {
   queue_.close();
   std::unique_lock lock(mutex_);
-  return worker_ended_.wait_for(lock, patience, [this] { return workers_ended_ == threads_.size(); });
+  return changed_.wait_for(lock, patience, [this] { return workers_ended_ == threads_.size(); });
 }
 
 Outcome Pool::finish() {
   queue_.close();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
-  rethrow();
-  return joined();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return workers_ended_ == threads_.size(); });
+  if (error_) std::rethrow_exception(error_);
+  Outcome outcome = joined();
+  begin_again();
+  return outcome;
+}
+
+void Pool::begin_again() {
+  tallies_.clear();
+  notes_.clear();
+  workers_ended_ = 0;
+  made_ = ready_.value_or(made_);
+  begun_.reset();
+  ++round_;
+  queue_.open();
+  changed_.notify_all();
 }
 
 Outcome Pool::joined() {
@@ -193,7 +200,11 @@ Outcome Pool::joined() {
     }
     std::move(tally.parts.begin(), tally.parts.end(), std::back_inserter(parts));
   }
-  outcome.run_seconds = std::max(busy_.seconds() - outcome.upload_seconds, 0.0);
+  const auto seconds = [](Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  };
+  outcome.run_seconds = begun_ ? std::max(seconds(*begun_, counted_) - outcome.upload_seconds, 0.0) : 0;
+  outcome.upload_seconds += seconds(made_, ready_.value_or(made_));
   std::sort(parts.begin(), parts.end(), [](const BatchReading& a, const BatchReading& b) { return a.first < b.first; });
   if (!parts.empty()) outcome.predictions.first = parts.front().first;
   for (const BatchReading& part : parts) {

@@ -41,7 +41,7 @@ class Worker {
   virtual void run(const Batch& batch) = 0;
   /// After an allocation was refused: gives back what is kept for later. Returns the bytes that are free now.
   virtual std::optional<std::uint64_t> relieve() = 0;
-  /// Once, at the end.
+  /// What was counted since the last call.
   [[nodiscard]] virtual WorkerOutcome finish() = 0;
 
  protected:

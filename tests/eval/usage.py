@@ -2,13 +2,17 @@
 
 import math
 import os
+import pty
+import re
+import select
 import shutil
+import subprocess
 from pathlib import Path
 
 import torch
 from evaluations import (CAPTCHA_MODEL, CAPTCHA_SET, DIGITS, DIGITS_MODEL, DONE, INPUT, UNAVAILABLE, USAGE, counts,
                          digits_state, ends, loaded, result, saved)  # fmt: skip
-from harness import Ckpt
+from harness import Ckpt, environment
 from nets import FooNet
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -148,6 +152,16 @@ def predictions(t):
     done = t.ckpt("eval", CAPTCHA_MODEL, "--predict", "-")
     t.suite.check("no paths", done.code == DONE and not done.out, done)
 
+    live = subprocess.Popen([t.ckpt.path, "eval", CAPTCHA_MODEL, "--predict", "-"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, env=environment())  # fmt: skip
+    for (path, _), line in zip(made[:2], expected):
+        live.stdin.write(f"{path}\n".encode())
+        live.stdin.flush()
+        answered = select.select([live.stdout], [], [], 60)[0]
+        t.suite.equal("a live pipe is answered at once", answered and live.stdout.readline().decode(), line + "\n")
+    live.stdin.close()
+    t.suite.equal("a live pipe ends", live.wait(60), DONE)
+
     bad = t.folder / "bad.png"
     bad.write_bytes(made[0][0].read_bytes()[:100])
     text = t.folder / "text.png"
@@ -188,6 +202,30 @@ def digit_pictures(t):
     t.suite.check("NaN reads as ?", done.text == f"{paths[0]}: ?\n", done)
 
 
+def progress(t):
+    """On a terminal a bar, drawn while the model runs and gone at the end."""
+    images, labels = loaded(CAPTCHA_SET)
+    data = saved(t, (images.repeat(4, 1, 1, 1), labels.repeat(4, 1)))
+    ours, its = pty.openpty()
+    run = subprocess.Popen([t.ckpt.path, "eval", CAPTCHA_MODEL.name, "--data", data, "--device", "cpu"], stderr=its,
+                           stdout=subprocess.DEVNULL, cwd=CAPTCHA_MODEL.parent, env=environment(TERM="xterm"))  # fmt: skip
+    os.close(its)
+    shown = b""
+    while part := read_terminal(ours):
+        shown += part
+    t.suite.equal("exit", run.wait(60), DONE)
+    percents = {int(percent) for percent in re.findall(rb"(\d+) %", shown)}
+    t.suite.check("drawn while the model runs", len(percents) > 2 and max(percents) > 50, shown)
+    t.suite.check("gone at the end", shown.endswith(b"\r\x1b[K"), shown)
+
+
+def read_terminal(terminal):
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # nobody has it open any longer
+        return b""
+
+
 def names_that_need_care(t):
     """Control characters in a path are printed as such, and an output goes where it was told."""
     odd = t.folder / "a\x1b[31m b'.pt"
@@ -210,5 +248,6 @@ GROUPS = [
     wrong_usage,
     predictions,
     digit_pictures,
+    progress,
     names_that_need_care,
 ]

@@ -20,11 +20,6 @@ void note_output_error(bool failed) {
   if (failed && output_error == 0) output_error = errno != 0 ? errno : EIO;
 }
 
-void flush_output() {
-  errno = 0;
-  note_output_error(std::fflush(stdout) != 0);
-}
-
 void print_line(std::string_view kind, std::string_view text) {
   // What was already printed comes first where both streams go to one terminal or file.
   flush_output();
@@ -78,6 +73,11 @@ int report_failure(const std::function<int()>& work, const std::string& file) {
 }
 
 }  // namespace
+
+void flush_output() {
+  errno = 0;
+  note_output_error(std::fflush(stdout) != 0);
+}
 
 int exit_status(const Error& error) {
   switch (error.code()) {

@@ -126,10 +126,10 @@ struct Observer {
 };
 
 struct Seconds {
-  double start = 0;   ///< the process's start until the first byte was read
+  double start = 0;   ///< the process's start until the model's first byte was read
   double read = 0;    ///< model and data, as far as nothing else ran meanwhile
-  double upload = 0;  ///< to the devices
-  double run = 0;     ///< the model, and counting
+  double upload = 0;  ///< until a device was ready (its libraries, the weights, warming up), and for copying to it
+  double run = 0;     ///< from the first batch begun until all were counted
 };
 
 struct Result {

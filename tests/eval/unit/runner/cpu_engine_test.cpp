@@ -137,6 +137,33 @@ TEST(CpuEngine, keeps_nothing_that_nobody_asked_for) {
   EXPECT_TRUE(outcome.outputs.empty());
 }
 
+TEST(CpuEngine, begins_again_with_nothing_counted) {
+  const MadeUp model(digits);
+  const auto engine = cpu_engine(model, everything);
+  std::vector<Outcome> outcomes;
+  for (int round = 0; round < 2; ++round) {
+    engine->submit(test::random_bytes(digits, 0, 100));
+    outcomes.push_back(engine->finish());
+  }
+  EXPECT_EQ(outcomes[1].counts.samples, 100);
+  EXPECT_EQ(outcomes[1].counts.confusion, outcomes[0].counts.confusion);
+  EXPECT_EQ(outcomes[1].predictions.predicted, outcomes[0].predictions.predicted);
+  EXPECT_EQ(model.prepared, 1);
+}
+
+TEST(CpuEngine, runs_from_the_first_batch_begun) {
+  const MadeUp slow(digits, [](const at::Tensor& inputs) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return inputs.narrow(1, 0, 10);
+  });
+  const auto engine = cpu_engine(slow, {});
+  engine->submit(test::random_bytes(digits, 0, 1));
+  while (engine->done() == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  engine->submit(test::random_bytes(digits, 1, 1));
+  EXPECT_GE(engine->finish().run_seconds, 0.04);  // waiting for data, too
+}
+
 TEST(CpuEngine, of_no_samples_counts_none) {
   const MadeUp model(digits);
   const Outcome outcome = cpu_engine(model, everything)->finish();

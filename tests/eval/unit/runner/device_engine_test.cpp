@@ -60,6 +60,18 @@ TEST(DeviceEngine, prepares_a_network_a_device) {
   EXPECT_EQ(model.prepared, 3);
 }
 
+TEST(DeviceEngine, begins_again_with_what_it_has_prepared) {
+  const MadeUp model(digits), other(digits);
+  const auto engine = device_engine(model, three, everything);
+  for (const std::uint64_t first : {0, 50}) {
+    engine->submit(test::random_bytes(digits, first, 100));
+    const auto fresh = cpu_engine(other, everything);
+    fresh->submit(test::random_bytes(digits, first, 100));
+    expect_equal(engine->finish(), fresh->finish());
+  }
+  EXPECT_EQ(model.prepared, 3);
+}
+
 TEST(DeviceEngine, takes_floats_and_counts_what_is_not_finite) {
   const Signature pair{.input = {2}, .positions = 1, .classes = 2};
   const MadeUp model(pair);
