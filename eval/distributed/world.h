@@ -9,7 +9,7 @@
 
 namespace ckpt::eval {
 
-/// The ranks of a run, joined through PyTorch's TCPStore. Every wait is bounded: a rank that dies, hangs or fails makes
+/// The ranks of a run, joined through PyTorch's TCPStore. A rank that dies, is stopped or fails makes, in bounded time,
 /// all others throw Error (unavailable) with its number and, where it could still speak, what it said.
 ///
 ///     World world(place);
