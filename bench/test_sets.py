@@ -77,8 +77,7 @@ def cycled(tensor, count):
 
 def save_idx(path, tensor):
     head = bytes([0, 0, 8, tensor.dim()]) + b"".join(size.to_bytes(4, "big") for size in tensor.shape)
-    with gzip.open(path, "wb") as file:
-        file.write(head + tensor.numpy().tobytes())
+    path.write_bytes(head + tensor.numpy().tobytes())
 
 
 def make_fnn(path, data, quick):
@@ -96,8 +95,13 @@ def make_fnn(path, data, quick):
         images, labels = images.squeeze(1), labels.to(torch.uint8)
     count = 100 if quick else 10_000
     images, labels = cycled(images, count), cycled(labels, count)
-    save_idx(data / IMAGES, images)
-    save_idx(data / LABELS, labels)
+    # As torchvision leaves it: it also wants to see the training files, and does not read them.
+    raw = data / "MNIST/raw"
+    raw.mkdir(parents=True)
+    save_idx(raw / IMAGES.removesuffix(".gz"), images)
+    save_idx(raw / LABELS.removesuffix(".gz"), labels)
+    for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"):
+        (raw / name).touch()
     model = FNN()
     model.load_state_dict(load(path))
     return model, (images.float() / 255 - 0.1307) / 0.3081, labels.unsqueeze(1)

@@ -1,4 +1,4 @@
-"""`python eval_fnn_tuned.py MODEL.pt.gz FOLDER`: no DataLoader, no autograd, large batches, the model inflated at once."""
+"""`python eval_fnn_tuned.py MODEL.pt.gz FOLDER`: no torchvision, no DataLoader, no autograd, large batches, the model inflated at once."""
 
 import gzip
 import io
@@ -11,8 +11,8 @@ with gzip.open(sys.argv[1], "rb") as file:
     state_dict = torch.load(io.BytesIO(file.read()), map_location="cpu", weights_only=True)
 model = FNN().eval()
 model.load_state_dict(state_dict)
-images = read_idx(f"{sys.argv[2]}/t10k-images-idx3-ubyte.gz")
-labels = read_idx(f"{sys.argv[2]}/t10k-labels-idx1-ubyte.gz")
+images = read_idx(f"{sys.argv[2]}/MNIST/raw/t10k-images-idx3-ubyte")
+labels = read_idx(f"{sys.argv[2]}/MNIST/raw/t10k-labels-idx1-ubyte")
 
 correct = torch.zeros((), dtype=torch.int64)
 with torch.inference_mode():

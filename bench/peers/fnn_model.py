@@ -24,7 +24,7 @@ class FNN(nn.Module):
 
 
 def read_idx(path):
-    with gzip.open(path, "rb") as file:
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
         data = file.read()
     dimensions = data[3]
     shape = np.frombuffer(data, ">i4", dimensions, 4)
