@@ -139,10 +139,7 @@ std::unique_ptr<CudaDriver> open_cuda(const Library& library, std::string& missi
     return nullptr;
   }
   Functions call{};
-  const auto need = [&](const char* symbol, auto& function) {
-    library.find(symbol, function);
-    if (function == nullptr && missing.empty()) missing = std::string("libcuda.so.1 has no ") + symbol;
-  };
+  const auto need = [&](const char* symbol, auto& function) { library.need(symbol, function, missing); };
   need("cuInit", call.init);
   need("cuDriverGetVersion", call.driver_version);
   need("cuDeviceGetCount", call.device_count);

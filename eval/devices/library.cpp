@@ -4,7 +4,7 @@
 
 namespace ckpt::eval {
 
-Library::Library(const char* name) : handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+Library::Library(const char* name) : name_(name), handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
   if (handle_ != nullptr) return;
   const char* words = ::dlerror();
   error_ = words != nullptr ? words : std::string(name) + " could not be loaded";

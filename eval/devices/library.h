@@ -21,9 +21,17 @@ class Library {
     function = reinterpret_cast<Function*>(address(symbol));
   }
 
+  /// The same of a function that must be there: the first that is not is named in `missing`.
+  template <typename Function>
+  void need(const char* symbol, Function*& function, std::string& missing) const {
+    find(symbol, function);
+    if (function == nullptr && missing.empty()) missing = name_ + " has no " + symbol;
+  }
+
  private:
   [[nodiscard]] void* address(const char* symbol) const;
 
+  std::string name_;
   void* handle_ = nullptr;
   std::string error_;
 };

@@ -85,10 +85,7 @@ std::unique_ptr<Nvml> open_nvml(const Library& library, std::string& missing) {
     return nullptr;
   }
   Functions call{};
-  const auto need = [&](const char* symbol, auto& function) {
-    library.find(symbol, function);
-    if (function == nullptr && missing.empty()) missing = std::string("libnvidia-ml.so.1 has no ") + symbol;
-  };
+  const auto need = [&](const char* symbol, auto& function) { library.need(symbol, function, missing); };
   need("nvmlInit_v2", call.init);
   need("nvmlShutdown", call.shutdown);
   need("nvmlSystemGetDriverVersion", call.driver_version);

@@ -55,18 +55,6 @@ Result evaluate_as_asked(const Options& options, bool quiet) {
   return fast;
 }
 
-/// What a result must reach; of a baseline that is a model, all but what it reaches.
-Bars bars_of(const BarSettings& given, bool& baseline_is_model) {
-  Bars bars;
-  if (given.min_accuracy) bars.min_accuracy = parse_fraction(*given.min_accuracy, "--min-accuracy");
-  if (given.max_drop) bars.max_drop = parse_fraction(*given.max_drop, "--max-drop");
-  if (!given.baseline) return bars;
-  const BaselineKind kind = baseline_kind(*given.baseline);
-  baseline_is_model = kind == BaselineKind::model;
-  if (!baseline_is_model) bars.baseline = read_baseline(*given.baseline, kind);
-  return bars;
-}
-
 Baseline evaluated_baseline(const std::string& model, Options options, bool quiet) {
   options.model = model;
   options.outputs = false;
@@ -87,7 +75,7 @@ int run(const Settings& settings, bool quiet) {
   try {
     // Before the run, which may be long: what is wrong with it should not be learnt at its end.
     bool baseline_is_model = false;
-    Bars bars = bars_of(settings.bars, baseline_is_model);
+    Bars bars = settings.bars.bars(baseline_is_model);
     const Result result = evaluate_as_asked(options, quiet);
     if (settings.shard) {
       tools::print(partial_text(result));

@@ -16,15 +16,11 @@ struct MergeSettings {
 };
 
 Bars bars_of(const BarSettings& given) {
-  Bars bars;
-  if (given.min_accuracy) bars.min_accuracy = parse_fraction(*given.min_accuracy, "--min-accuracy");
-  if (given.max_drop) bars.max_drop = parse_fraction(*given.max_drop, "--max-drop");
-  if (!given.baseline) return bars;
-  const BaselineKind kind = baseline_kind(*given.baseline);
-  if (kind == BaselineKind::model)
+  bool baseline_is_model = false;
+  Bars bars = given.bars(baseline_is_model);
+  if (baseline_is_model)
     throw tools::usage_error("eval-merge runs no model, and " + *given.baseline + " is one",
                              "--baseline takes an earlier --json or --predictions here");
-  bars.baseline = read_baseline(*given.baseline, kind);
   return bars;
 }
 

@@ -103,6 +103,17 @@ void BarSettings::check() const {
   if (max_drop) (void)parse_fraction(*max_drop, "--max-drop");
 }
 
+Bars BarSettings::bars(bool& baseline_is_model) const {
+  Bars out;
+  if (min_accuracy) out.min_accuracy = parse_fraction(*min_accuracy, "--min-accuracy");
+  if (max_drop) out.max_drop = parse_fraction(*max_drop, "--max-drop");
+  if (!baseline) return out;
+  const BaselineKind kind = baseline_kind(*baseline);
+  baseline_is_model = kind == BaselineKind::model;
+  if (!baseline_is_model) out.baseline = read_baseline(*baseline, kind);
+  return out;
+}
+
 void Settings::define(tools::Arguments& arguments) {
   arguments.files(files);
   arguments.value("--data", "PATH", data, "the test set: IDX files, batches, npz, pictures; else it is looked for");

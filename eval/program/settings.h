@@ -7,6 +7,7 @@
 
 #include "ckpt/eval.h"
 #include "console/arguments.h"
+#include "report/verdict.h"
 
 /// What the options of ckpt eval and ckpt eval-merge were set to.
 namespace ckpt::eval {
@@ -29,6 +30,8 @@ struct BarSettings {
 
   void define(tools::Arguments& arguments);
   void check() const;
+  /// Of a baseline that is a model, all but what it reaches. Throws Error: what read_baseline() throws.
+  [[nodiscard]] Bars bars(bool& baseline_is_model) const;
 };
 
 struct Settings {
