@@ -32,23 +32,24 @@ Detection detect(const ByteSourcePtr& source) {
   return {opened.format == nullptr ? std::string() : std::string(opened.format->name), opened.gzip_layers};
 }
 
-Checkpoint read(const ByteSourcePtr& source) {
-  const Opened opened = open_layers(source);
+Checkpoint read_opened(const Opened& opened, const ReadContext& context) {
   if (opened.format == nullptr) throw foreign_file(*opened.bytes);
-  Checkpoint checkpoint;
-  try {
-    checkpoint = opened.format->read(opened.bytes, {.pickle_cap = limits::pickle_cap(source->size()),
-                                                    .inflated_cap = limits::inflated_cap(source->size()),
-                                                    .findings = nullptr});
-  } catch (Error& error) {
-    throw error.in(source->name());
-  }
-  checkpoint.file = source->name();
+  Checkpoint checkpoint = opened.format->read(opened.bytes, context);
   checkpoint.gzip = opened.gzip_layers > 0;
   checkpoint.source = opened.bytes;
   return checkpoint;
 }
 
-Checkpoint load(const std::string& path) { return read(open_file(path)); }
+Checkpoint read(const ByteSourcePtr& source, const ReadOptions& options) {
+  try {
+    Checkpoint checkpoint = read_opened(open_layers(source), ReadContext::of(*source, options));
+    checkpoint.file = source->name();
+    return checkpoint;
+  } catch (Error& error) {
+    throw error.in(source->name());
+  }
+}
+
+Checkpoint load(const std::string& path, const ReadOptions& options) { return read(open_checkpoint(path), options); }
 
 }  // namespace ckpt

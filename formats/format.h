@@ -11,12 +11,13 @@
 #include "ckpt/byte_source.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
+#include "ckpt/folder_sink.h"
 #include "ckpt/formats.h"
 #include "ckpt/limits.h"
 
 namespace ckpt {
 
-/// What a reader is given beside the bytes: how deep it is in files within files, and where to put diagnostics.
+/// What a reader is given beside the bytes: what the file may cost, what lies beside it, and where to put diagnostics.
 struct ReadContext {
   /// Bytes that a pickle of this file may have, or an archive's directory: what is held in memory as a whole.
   std::uint64_t pickle_cap = limits::pickle_bytes;
@@ -25,6 +26,22 @@ struct ReadContext {
   /// Set by verify(): the reader then reads every byte, and faults that do not keep the rest from being read go here
   /// instead of being thrown.
   std::vector<Finding>* findings = nullptr;
+  ReadOptions options = {};
+  /// ByteSource::folder() of what the user named.
+  std::string folder = {};
+  /// How many files this one lies in, and what findings call it there.
+  int depth = 0;
+  std::string place = {};
+
+  /// For a file that the user named.
+  static ReadContext of(const ByteSource& source, const ReadOptions& options = {});
+
+  /// Reads a checkpoint that lies in this file or beside it, in whatever format and in gzip or not; `where` is what
+  /// messages call it. Throws Error: what read() throws, limit_exceeded (files in files in files).
+  [[nodiscard]] Checkpoint open(const ByteSourcePtr& source, const std::string& where) const;
+  /// The file of that name in the same folder or below; null where there is none. Throws Error: corrupt (a name that
+  /// leads out of the folder), unsupported (this file came from no folder), io.
+  [[nodiscard]] ByteSourcePtr open_beside(const std::string& name) const;
 
   /// Throws the error, or notes it where findings are collected.
   void report(const Error& error, const std::string& where) const;
@@ -33,6 +50,9 @@ struct ReadContext {
   /// Where findings are collected: reads all of `bytes` and reports what is wrong with them.
   void check_bytes(const ByteSource& bytes, const std::string& where) const;
 };
+
+/// That a read fails or memory runs out is no fault of the file.
+bool is_of_the_machine(const Error& error);
 
 /// The CRC-32 of each storage as it was written, by its key in the file.
 using WriteReceipt = std::map<std::string, std::uint32_t>;
@@ -49,10 +69,15 @@ struct Format {
   bool (*probe)(const ByteSource& source);
   /// Null for a format that is recognised only to be named.
   Checkpoint (*read)(const ByteSourcePtr& source, const ReadContext& context);
-  /// Null for a format that is only read.
-  WriteReceipt (*write)(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+  /// Null for a format that is only read, or a folder.
+  WriteReceipt (*write)(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) = nullptr;
   /// What the format cannot say and write() leaves out, as SaveReport::left_out. Null: it can say everything.
   std::vector<std::string> (*losses)(const Checkpoint& checkpoint) = nullptr;
+  /// For a checkpoint of several files: the source by which the folder that holds these names (sorted) is read, such as
+  /// its index; null where it is none of this format's. Throws Error: io.
+  ByteSourcePtr (*enter)(const std::string& folder, std::span<const std::string> names) = nullptr;
+  /// In place of write(), where what is written is a folder.
+  WriteReceipt (*write_folder)(const Checkpoint& checkpoint, FolderSink& sink, const WriteOptions& options) = nullptr;
 };
 
 /// Every format, in the order in which they are asked.

@@ -15,4 +15,8 @@ struct Opened {
 /// Throws Error: io, limit_exceeded.
 Opened open_layers(const ByteSourcePtr& source);
 
+/// Reads what open_layers() found: a checkpoint that knows its name, its compression and its bytes. Throws Error:
+/// unsupported, by name, where no format knows it; what the format's reader throws.
+Checkpoint read_opened(const Opened& opened, const ReadContext& context);
+
 }  // namespace ckpt

@@ -21,7 +21,10 @@ Checkpoint read_again(const Format& format, const ByteSourcePtr& written, ReadBa
   // Where nothing but the receipt covers the storages, they are read when that is compared, and not before.
   std::vector<Finding> findings;
   const bool read_all = how == ReadBack::full && format.has_checksums;
-  Checkpoint back = format.read(written, {.findings = read_all ? &findings : nullptr});
+  ReadContext context;
+  context.folder = written->folder();
+  if (read_all) context.findings = &findings;
+  Checkpoint back = format.read(written, context);
   for (const Finding& finding : findings)
     if (finding.fault) differ(finding.what);
   return back;

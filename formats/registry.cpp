@@ -33,7 +33,7 @@ std::vector<FormatInfo> formats() {
                      {format->suffixes.begin(), format->suffixes.end()},
                      std::string(format->loader),
                      format->read != nullptr,
-                     format->write != nullptr});
+                     format->write != nullptr || format->write_folder != nullptr});
   return infos;
 }
 

@@ -10,24 +10,26 @@
 namespace ckpt {
 namespace {
 
+bool is_written(const Format& format) { return format.write != nullptr || format.write_folder != nullptr; }
+
 const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& options) {
   const std::string& name = options.format.empty() ? checkpoint.format : options.format;
   const Format* const format = find_format(name);
   std::string known;
   for (const Format* each : format_table())
-    if (each->write != nullptr) known += (known.empty() ? "" : ", ") + std::string(each->name);
+    if (is_written(*each)) known += (known.empty() ? "" : ", ") + std::string(each->name);
   if (format == nullptr) throw Error(ErrorCode::invalid_argument, "no format is called '" + name + "'").expected(known);
-  if (format->write == nullptr)
-    throw Error(ErrorCode::unsupported, "format '" + name + "' is read only").expected(known);
+  if (!is_written(*format)) throw Error(ErrorCode::unsupported, "format '" + name + "' is read only").expected(known);
   if (options.protocol && (*options.protocol < 0 || *options.protocol > 5))
     throw Error(ErrorCode::invalid_argument, "pickle protocol " + std::to_string(*options.protocol)).expected("0 to 5");
   return *format;
 }
 
-WriteReceipt write_with(const Format& format, const Checkpoint& checkpoint, ByteSink& sink,
-                        const WriteOptions& options) {
+/// Write: format.write() or format.write_folder(), to the sink of either.
+template <class Write, class Sink>
+WriteReceipt write_with(Write write, const Checkpoint& checkpoint, Sink& sink, const WriteOptions& options) {
   try {
-    WriteReceipt receipt = format.write(checkpoint, sink, options);
+    WriteReceipt receipt = write(checkpoint, sink, options);
     finish_reading(checkpoint);
     return receipt;
   } catch (Error& error) {
@@ -62,21 +64,9 @@ bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const Sav
   return checkpoint.gzip && !ends_in_gz(checkpoint.file);
 }
 
-}  // namespace
-
-void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
-  write_with(format_to_write(checkpoint, options), checkpoint, sink, options);
-}
-
-SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
-  WriteOptions chosen = options;
-  chosen.format = format_name(checkpoint, path, options);
-  const Format& format = format_to_write(checkpoint, chosen);
-  SaveReport report{.format = std::string(format.name),
-                    .gzip = wants_gzip(checkpoint, path, options),
-                    .bytes = 0,
-                    .pickled = format.pickled,
-                    .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
+void save_file(const Format& format, const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
+               SaveReport& report) {
+  report.gzip = wants_gzip(checkpoint, path, options);
   std::unique_ptr<ByteSink> sink;
   FileSink* file = nullptr;
   if (options.dry_run) {
@@ -93,16 +83,59 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   };
   if (report.gzip) {
     const auto gzip = gzip_sink(*sink, options.gzip_level.value_or(gzip_default_level));
-    const WriteReceipt receipt = write_with(format, checkpoint, *gzip, options);
+    const WriteReceipt receipt = write_with(format.write, checkpoint, *gzip, options);
     gzip->commit();
     // Quick would be to inflate all of it (docs/adr/0006).
     if (file != nullptr && options.read_back == ReadBack::full) check(gunzip(file->read_back()), receipt);
   } else {
-    const WriteReceipt receipt = write_with(format, checkpoint, *sink, options);
+    const WriteReceipt receipt = write_with(format.write, checkpoint, *sink, options);
     if (file != nullptr && options.read_back != ReadBack::none) check(file->read_back(), receipt);
   }
   report.bytes = sink->offset();
   sink->commit();
+}
+
+void save_folder(const Format& format, const Checkpoint& checkpoint, const std::string& path,
+                 const SaveOptions& options, SaveReport& report) {
+  const auto refuse = [&](std::string what, std::string hint) {
+    return Error(ErrorCode::invalid_argument, std::move(what)).in(checkpoint.file).hint(std::move(hint));
+  };
+  const std::string name(format.name);
+  if (path == "-") throw refuse("'" + name + "' is a folder of files, and no stream", "name the folder to be made");
+  if (options.gzip_level || options.gzip.value_or(false))
+    throw refuse("'" + name + "' is a folder of files, which is not compressed", "leave --gzip out");
+  FolderSink sink(path, {options.no_clobber, options.dry_run});
+  const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options);
+  if (!options.dry_run && options.read_back != ReadBack::none)
+    check_read_back(format, checkpoint, open_checkpoint(sink.path()), receipt, options.read_back);
+  report.bytes = sink.bytes();
+  sink.commit();
+}
+
+}  // namespace
+
+void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
+  const Format& format = format_to_write(checkpoint, options);
+  if (format.write == nullptr)
+    throw Error(ErrorCode::unsupported, "format '" + std::string(format.name) + "' is a folder of files")
+        .expected("a format of one file")
+        .in(checkpoint.file);
+  write_with(format.write, checkpoint, sink, options);
+}
+
+SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
+  WriteOptions chosen = options;
+  chosen.format = format_name(checkpoint, path, options);
+  const Format& format = format_to_write(checkpoint, chosen);
+  SaveReport report{.format = std::string(format.name),
+                    .gzip = false,
+                    .bytes = 0,
+                    .pickled = format.pickled,
+                    .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
+  if (format.write_folder != nullptr)
+    save_folder(format, checkpoint, path, options, report);
+  else
+    save_file(format, checkpoint, path, options, report);
   return report;
 }
 

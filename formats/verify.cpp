@@ -1,49 +1,18 @@
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
-#include "foreign.h"
 #include "format.h"
-#include "io/checksum.h"
 #include "opened.h"
 
 namespace ckpt {
 
-namespace {
-
-/// That a read fails or memory runs out is no fault of the file.
-bool is_of_the_machine(const Error& error) {
-  return error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory;
-}
-
-}  // namespace
-
-void ReadContext::report(const Error& error, const std::string& where) const {
-  if (findings == nullptr || is_of_the_machine(error)) throw error;
-  findings->push_back({true, error.what(), where});
-}
-
-void ReadContext::remark(std::string what, const std::string& where) const {
-  if (findings != nullptr) findings->push_back({false, std::move(what), where});
-}
-
-void ReadContext::check_bytes(const ByteSource& bytes, const std::string& where) const {
-  if (findings == nullptr) return;
-  try {
-    stream_all(bytes, [](std::span<const std::byte>) {});
-  } catch (const Error& error) {
-    report(error, where);
-  }
-}
-
 std::vector<Finding> verify(const ByteSourcePtr& source) {
   const Opened opened = open_layers(source);
   std::vector<Finding> findings;
-  const ReadContext context{.pickle_cap = limits::pickle_cap(source->size()),
-                            .inflated_cap = limits::inflated_cap(source->size()),
-                            .findings = &findings};
+  ReadContext context = ReadContext::of(*source);
+  context.findings = &findings;
   try {
     // Where gzip itself is damaged this throws what is wrong with it: a fault of a file that was recognised.
-    if (opened.format == nullptr) throw foreign_file(*opened.bytes);
-    const Checkpoint checkpoint = opened.format->read(opened.bytes, context);
+    const Checkpoint checkpoint = read_opened(opened, context);
     static_cast<void>(opened.bytes->size());  // a compressed stream is read to its end and its checksum compared
     for (const std::string& warning : checkpoint.warnings) context.remark(warning);
     for (const GlobalUse& global : checkpoint.globals)

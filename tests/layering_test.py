@@ -13,7 +13,7 @@ from pathlib import Path
 
 # Which layer of lib a public header belongs to.
 PUBLIC = {
-    "io": "byte_sink byte_source error export file_sink gzip limits utf8 version",
+    "io": "byte_sink byte_source error export file_sink folder_sink gzip limits utf8 version",
     "model": "checkpoint device dtype state_dict storage tensor value",
     "ops": "check diff glob ops tensor_reader",
 }
@@ -41,7 +41,7 @@ BELOW = {
     "program": LIBCKPT | PLAIN | {"console", "eval", "program"},
 }
 # Folders of formats/ that others may include, and what each of them may include.
-SHARED_FORMATS = {"container": set(), "pickle": set(), "torch_common": {"container", "pickle"}}
+SHARED_FORMATS = {"container": set(), "pickle": set(), "torch_common": {"container", "pickle"}, "named_tensors": set()}
 HEAVY = {
     re.compile(r"^(torch|ATen|c10|caffe2)/"): {"eval api", "distributed", "bridge", "models", "runner", "eval"},
     re.compile(r"^(cuda|cublas|cudnn|nccl)"): {"kernels"},

@@ -16,10 +16,11 @@ struct InspectOptions {
 };
 
 int inspect(const InspectOptions& options, const std::string& file, bool quiet) {
-  const ByteSourcePtr source = open_file(file);
+  const ByteSourcePtr source = open_checkpoint(file);
   Checkpoint checkpoint = read(source);
   for (std::string& warning : finish_reading(checkpoint)) checkpoint.warnings.push_back(std::move(warning));
-  const Inspection inspection = inspect_checkpoint(checkpoint, file, source->size(), options.keys);
+  const Inspection inspection =
+      inspect_checkpoint(checkpoint, file, source->size() + checkpoint.beside_bytes, options.keys);
   if (options.json) {
     print_inspection_json(inspection);
     return exit_done;

@@ -111,6 +111,21 @@ std::string globals(const Inspection& inspection, const Colours& colours) {
   return out;
 }
 
+std::string metadata(const Inspection& inspection) {
+  constexpr std::size_t shown_entries = 20, shown_bytes = 80;
+  // What printable() spells out it does by the character: one that was cut through is spelt too.
+  const auto& all = inspection.checkpoint->metadata;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(all.size(), shown_entries); ++i) {
+    const std::string_view text = all[i].second;
+    out += "metadata " + printable(all[i].first) + ": " + printable(text.substr(0, shown_bytes)) +
+           (text.size() > shown_bytes ? "... (" + size_text(text.size()) + ")" : "") + "\n";
+  }
+  if (all.size() > shown_entries)
+    out += "and " + count_text(all.size() - shown_entries) + " more (--json has them all)\n";
+  return out;
+}
+
 }  // namespace
 
 void print_inspection(const Inspection& inspection) {
@@ -118,7 +133,7 @@ void print_inspection(const Inspection& inspection) {
   print(heading(inspection, colours));
   print_tensors(inspection, colours);
   print(totals(inspection) + devices(inspection) + wasteful(inspection) + state_dicts(inspection) +
-        globals(inspection, colours));
+        metadata(inspection) + globals(inspection, colours));
   for (const std::string& warning : inspection.warnings) print(colours.yellow("warning: ") + printable(warning) + "\n");
 }
 

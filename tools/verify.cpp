@@ -86,7 +86,7 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
 }
 
 Result examine(const std::string& file, const VerifyOptions& options, const DigestList* list) {
-  const ByteSourcePtr source = open_file(file);
+  const ByteSourcePtr source = open_checkpoint(file);
   Result result{file, 0, detect(source), verify(source), 0};
   look_further(source, options, list, result.findings);
   result.bytes = source->size();

@@ -7,7 +7,7 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
-#include "numpy/losses.h"
+#include "named_tensors/losses.h"
 #include "ops/tensor_bytes.h"
 
 namespace ckpt::numpy {
@@ -56,7 +56,7 @@ TensorSource tensor_of(std::string name, const Header& header, const ByteSourceP
 }
 
 std::vector<OutArray> arrays_of(const Checkpoint& checkpoint) {
-  refuse_other_values(checkpoint);
+  named_tensors::refuse_other_values(checkpoint);
   std::vector<OutArray> arrays;
   for (const NamedTensor& named : tensor_names(checkpoint)) arrays.push_back(array_of(checkpoint, named));
   std::vector<const DenseTensor*> views;

@@ -1,4 +1,4 @@
-#include "numpy/losses.h"
+#include "named_tensors/losses.h"
 #include "numpy/numpy.h"
 
 namespace ckpt::numpy {
@@ -16,7 +16,7 @@ const Format npy_format{
     .probe = probe_npy,
     .read = read_npy,
     .write = write_npy,
-    .losses = losses,
+    .losses = named_tensors::losses,
 };
 
 const Format npz_format{
@@ -29,7 +29,7 @@ const Format npz_format{
     .probe = probe_npz,
     .read = read_npz,
     .write = write_npz,
-    .losses = losses,
+    .losses = named_tensors::losses,
 };
 
 }  // namespace ckpt::numpy

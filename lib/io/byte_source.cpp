@@ -10,7 +10,7 @@
 
 namespace ckpt {
 
-ByteSource::ByteSource(std::string name) : name_(std::move(name)) {}
+ByteSource::ByteSource(std::string name, std::string folder) : name_(std::move(name)), folder_(std::move(folder)) {}
 ByteSource::~ByteSource() = default;
 
 bool ByteSource::size_is_known() const { return true; }

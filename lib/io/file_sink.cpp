@@ -79,7 +79,7 @@ bool FileSink::State::with_new_name(const std::function<bool(const char*)>& make
 void FileSink::State::remove_temporary() {
   if (!temporary) return;
   const SignalsBlocked blocked;
-  ::unlinkat(target.folder.get(), temporary->name(), 0);
+  temporary->remove();
   temporary.reset();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ckpt/error.h"
+#include "io/paths.h"
 
 namespace ckpt {
 namespace {
@@ -13,8 +14,12 @@ namespace {
 class FileSource final : public ByteSource {
  public:
   FileSource(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
-             const std::optional<struct stat>& as_opened)
-      : ByteSource(std::move(name)), fd_(std::move(fd)), begin_(begin), size_(size), as_opened_(as_opened) {}
+             const std::optional<struct stat>& as_opened, std::string folder)
+      : ByteSource(std::move(name), std::move(folder)),
+        fd_(std::move(fd)),
+        begin_(begin),
+        size_(size),
+        as_opened_(as_opened) {}
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
 
@@ -56,7 +61,7 @@ class FileSource final : public ByteSource {
   std::optional<struct stat> as_opened_;
 };
 
-ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name) {
+ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name, std::string folder) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_system_error("cannot read", name, errno);
   if (S_ISDIR(status.st_mode)) {
@@ -80,25 +85,25 @@ ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name) {
     fd = spool(fd.get(), name, size);
   }
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  return file_source(std::move(fd), begin, size, name, as_opened);
+  return file_source(std::move(fd), begin, size, name, as_opened, std::move(folder));
 }
 
 }  // namespace
 
 ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
-                          const std::optional<struct stat>& as_opened) {
-  return std::make_shared<FileSource>(std::move(fd), begin, size, std::move(name), as_opened);
+                          const std::optional<struct stat>& as_opened, std::string folder) {
+  return std::make_shared<FileSource>(std::move(fd), begin, size, std::move(name), as_opened, std::move(folder));
 }
 
 ByteSourcePtr open_file(const std::string& path) {
   if (path == "-") {
     UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
     if (!input) throw_system_error("cannot read", "standard input", errno);
-    return open_descriptor(std::move(input), "standard input");
+    return open_descriptor(std::move(input), "standard input", {});
   }
   UniqueFd file(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
   if (!file) throw_system_error("cannot open", path, errno);
-  return open_descriptor(std::move(file), path);
+  return open_descriptor(std::move(file), path, folder_of(path));
 }
 
 }  // namespace ckpt

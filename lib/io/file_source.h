@@ -14,7 +14,7 @@ namespace ckpt {
 /// `size` bytes of an open file from `begin` on, read by pread. Owns the descriptor. With `as_opened`, what fstat said
 /// of a file that others may write to, a read is an Error (io) once its size or time of modification is another.
 ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
-                          const std::optional<struct stat>& as_opened = std::nullopt);
+                          const std::optional<struct stat>& as_opened = std::nullopt, std::string folder = {});
 
 /// Copies all that `fd` still gives to an unnamed temporary file in $TMPDIR (or /tmp) and returns that.
 /// Throws Error (io).

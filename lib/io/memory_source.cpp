@@ -9,8 +9,8 @@ namespace {
 
 class MemorySource final : public ByteSource {
  public:
-  MemorySource(std::vector<std::byte> bytes, std::string name)
-      : ByteSource(std::move(name)), bytes_(std::move(bytes)) {}
+  MemorySource(std::vector<std::byte> bytes, std::string name, std::string folder)
+      : ByteSource(std::move(name), std::move(folder)), bytes_(std::move(bytes)) {}
 
   [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
 
@@ -27,8 +27,8 @@ class MemorySource final : public ByteSource {
 
 }  // namespace
 
-ByteSourcePtr memory_source(std::vector<std::byte> bytes, std::string name) {
-  return std::make_shared<MemorySource>(std::move(bytes), std::move(name));
+ByteSourcePtr memory_source(std::vector<std::byte> bytes, std::string name, std::string folder) {
+  return std::make_shared<MemorySource>(std::move(bytes), std::move(name), std::move(folder));
 }
 
 }  // namespace ckpt

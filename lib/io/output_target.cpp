@@ -1,23 +1,20 @@
 #include "io/output_target.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 
 #include <climits>
+#include <memory>
 #include <vector>
 
 #include "io/output.h"
+#include "io/paths.h"
 
 namespace ckpt {
 namespace {
 
 // The kernel's own bound on links that lead to links.
 constexpr int most_links = 40;
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 /// What the link at `path` leads to; nothing where it is no link (or nothing is there).
 std::optional<std::string> link_target(const std::string& path, const std::string& shown) {
@@ -51,6 +48,14 @@ UniqueFd open_folder(const std::string& path) {
   return folder;
 }
 
+bool is_empty_folder(const std::string& path, const std::string& shown) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(path.c_str()), ::closedir);
+  if (!open) throw output_error("cannot create", shown, errno);
+  while (const dirent* const entry = ::readdir(open.get()))
+    if (std::string_view(entry->d_name) != "." && std::string_view(entry->d_name) != "..") return false;
+  return true;
+}
+
 }  // namespace
 
 Error exists_already(const std::string& path) {
@@ -78,6 +83,35 @@ OutputTarget open_target(const std::string& path) {
   if (target.name.empty()) throw output_error("cannot create", path, path.empty() ? ENOENT : EISDIR);
   target.folder = open_folder(target.folder_path);
   if (!target.folder) throw output_error("cannot create", path, errno);
+  return target;
+}
+
+OutputTarget open_folder_target(const std::string& path) {
+  std::string bare = path;
+  while (bare.size() > 1 && bare.ends_with('/')) bare.pop_back();
+  OutputTarget target;
+  target.shown = path;
+  struct stat status {};
+  const bool exists = ::lstat(bare.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) throw output_error("cannot create", path, errno);
+  const auto refuse = [&](std::string what) {
+    return Error(ErrorCode::io, std::move(what))
+        .expected("nothing there, or an empty folder: this format is a folder of files")
+        .in(path)
+        .on_output()
+        .hint("name another folder, or remove what is there");
+  };
+  if (exists && !S_ISDIR(status.st_mode)) throw refuse("is there already, and no folder");
+  if (exists && !is_empty_folder(bare, path)) throw refuse("is a folder that holds something");
+  if (exists) target.existing = status;
+  target.folder_path = folder_of(bare);
+  target.name = bare.substr(bare.rfind('/') + 1);
+  if (target.name.empty() || target.name == "." || target.name == "..")
+    throw output_error("cannot create", path, path.empty() ? ENOENT : EEXIST);
+  target.folder = open_folder(target.folder_path);
+  if (!target.folder) throw output_error("cannot create", path, errno);
+  if (::faccessat(target.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+    throw output_error("cannot create", path, errno);
   return target;
 }
 

@@ -22,6 +22,9 @@ struct OutputTarget {
 /// Throws Error (io, on_output): no such folder, a folder or a device in the target's place.
 OutputTarget open_target(const std::string& path);
 
+/// The same for a folder to be made: nothing stands there, or an empty folder. Throws Error (io, on_output).
+OutputTarget open_folder_target(const std::string& path);
+
 /// What --no-clobber refuses.
 [[nodiscard]] Error exists_already(const std::string& path);
 

@@ -21,9 +21,11 @@ struct Slot {
   std::atomic<SlotState> state = SlotState::free;
   int folder = -1;
   std::array<char, 64> name{};
+  std::atomic<int> inside = -1;  ///< of a folder
+  std::atomic<const TemporaryFile*> files = nullptr;
 };
 
-static_assert(std::atomic<SlotState>::is_always_lock_free);
+static_assert(std::atomic<SlotState>::is_always_lock_free && std::atomic<const TemporaryFile*>::is_always_lock_free);
 
 std::array<Slot, 64> slots;
 std::atomic<std::uint64_t> names_made{0};
@@ -40,6 +42,14 @@ int take_slot() {
       .on_output();
 }
 
+/// Async-signal-safe.
+void remove_entry(const Slot& slot) {
+  const int inside = slot.inside;
+  for (const TemporaryFile* file = slot.files; file != nullptr; file = file->next)
+    ::unlinkat(inside, file->name.c_str(), 0);
+  ::unlinkat(slot.folder, slot.name.data(), inside >= 0 ? AT_REMOVEDIR : 0);
+}
+
 }  // namespace
 
 SignalsBlocked::SignalsBlocked() {
@@ -53,6 +63,8 @@ SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullp
 TemporaryName::TemporaryName(int folder) : slot_(take_slot()) {
   Slot& slot = slot_at(slot_);
   slot.folder = folder;
+  slot.inside = -1;
+  slot.files = nullptr;
   do {
     std::snprintf(slot.name.data(), slot.name.size(), ".ckpt-%ld-%llu.tmp", static_cast<long>(::getpid()),
                   static_cast<unsigned long long>(names_made++));
@@ -64,6 +76,16 @@ TemporaryName::~TemporaryName() { release(); }
 
 const char* TemporaryName::name() const { return slot_at(slot_).name.data(); }
 
+void TemporaryName::becomes_folder(int inside) { slot_at(slot_).inside = inside; }
+
+void TemporaryName::add_file(const std::string& name) {
+  Slot& slot = slot_at(slot_);
+  files_.push_back({name, slot.files});
+  slot.files = &files_.back();
+}
+
+void TemporaryName::remove() { remove_entry(slot_at(slot_)); }
+
 void TemporaryName::release() {
   if (slot_ >= 0) slot_at(slot_).state = SlotState::free;
   slot_ = -1;
@@ -72,7 +94,7 @@ void TemporaryName::release() {
 void discard_temporaries() noexcept {
   for (Slot& slot : slots) {
     SlotState expected = SlotState::registered;
-    if (slot.state.compare_exchange_strong(expected, SlotState::taken)) ::unlinkat(slot.folder, slot.name.data(), 0);
+    if (slot.state.compare_exchange_strong(expected, SlotState::taken)) remove_entry(slot);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <csignal>
+#include <deque>
 #include <string>
 
 namespace ckpt {
@@ -17,6 +18,12 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
+/// A file in a temporary folder, in a list that a signal handler can walk.
+struct TemporaryFile {
+  std::string name;
+  const TemporaryFile* next = nullptr;
+};
+
 /// A file name in an open folder that discard_temporaries() removes for as long as this object lives. The name is made
 /// here and is free to be created; removing or renaming the file is the owner's part.
 /// Throws Error (limit_exceeded) where more than 64 live at once.
@@ -28,11 +35,17 @@ class TemporaryName {
   TemporaryName& operator=(const TemporaryName&) = delete;
 
   [[nodiscard]] const char* name() const;
+  /// What has the name is a folder, opened as `inside`: it is removed with the files in it that add_file() told of.
+  void becomes_folder(int inside);
+  void add_file(const std::string& name);
+  /// Removes what has the name, now.
+  void remove();
   /// The file is gone or has its final name: nothing is left to remove.
   void release();
 
  private:
   int slot_;
+  std::deque<TemporaryFile> files_;  ///< whose elements stay where they are
 };
 
 }  // namespace ckpt

@@ -40,21 +40,32 @@ struct Detection {
 /// Throws Error: io, limit_exceeded (gzip inside gzip inside gzip).
 CKPT_API Detection detect(const ByteSourcePtr& source);
 
+/// Opens what `path` names for read(), detect() and verify(): a file ("-" is standard input), or of a folder the file
+/// by which it is read: a distributed checkpoint's .metadata, an index of shards, or the only checkpoint in it.
+/// Throws Error: io; invalid_argument (a folder of several), unsupported (of none).
+CKPT_API ByteSourcePtr open_checkpoint(const std::string& path);
+
+struct ReadOptions {
+  bool dequantize = false;  ///< blocks of quantised numbers (GGUF's Q8_0, Q4_0) as float32, computed when they are read
+};
+
 /// Reads a checkpoint; tensor bytes stay in the source. Of a compressed file, only finish_reading() knows that it is
 /// whole; save() and digest() come to it by themselves. Throws Error: unsupported (named where it is recognised),
 /// corrupt, truncated, limit_exceeded, io.
-CKPT_API Checkpoint read(const ByteSourcePtr& source);
-/// open_file() and read().
-CKPT_API Checkpoint load(const std::string& path);
+CKPT_API Checkpoint read(const ByteSourcePtr& source, const ReadOptions& options = {});
+/// open_checkpoint() and read().
+CKPT_API Checkpoint load(const std::string& path, const ReadOptions& options = {});
 
 struct WriteOptions {
-  std::string format;           ///< empty: the checkpoint's own; of save(), what OUT's suffix says, if anything
-  std::optional<int> protocol;  ///< of pickles, 0 to 5; none: the checkpoint's own
-  bool allow_unsafe = false;    ///< pass dangerous globals on
+  std::string format;             ///< empty: the checkpoint's own; of save(), what OUT's suffix says, if anything
+  std::optional<int> protocol;    ///< of pickles, 0 to 5; none: the checkpoint's own
+  bool allow_unsafe = false;      ///< pass dangerous globals on
+  std::uint64_t shard_bytes = 0;  ///< of formats that are written in several files: of tensors a file; 0: no bound
 };
 
-/// Writes a checkpoint to a sink; does not commit it. Throws Error: unsafe, unsupported (by the tensor's name), io, and
-/// what reading the source throws: a CRC that does not match stops the copy.
+/// Writes a checkpoint to a sink; does not commit it. Formats that are folders only save() writes. Throws Error:
+/// unsafe, unsupported (by the tensor's name), io, and what reading the source throws: a CRC that does not match stops
+/// the copy.
 CKPT_API void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options = {});
 
 /// How much of a file is read again before it appears.
@@ -84,7 +95,8 @@ struct SaveReport {
 
 /// Writes a file whole or not at all ("-" is standard output, where a failure leaves the archive without its
 /// directory; it cannot be read back). Before a file appears, as much of it is read back as `read_back` says and
-/// compared with what was to be written; a difference is an Error (io, on_output), and the old file stands.
+/// compared with what was to be written; a difference is an Error (io, on_output), and the old file stands. A format of
+/// several files makes the folder `path`, which must be new or empty (ckpt/folder_sink.h).
 CKPT_API SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options = {});
 
 /// One thing verify() found.

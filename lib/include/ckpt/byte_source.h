@@ -49,11 +49,15 @@ class CKPT_API ByteSource {
   /// What messages call it: the file's name as the user gave it, or "FILE: member 'data/0'".
   [[nodiscard]] const std::string& name() const { return name_; }
 
+  /// The folder that its file lies in, where what it names may lie beside it; empty for what came from nowhere.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+
  protected:
-  explicit ByteSource(std::string name);
+  explicit ByteSource(std::string name, std::string folder = {});
 
  private:
   std::string name_;
+  std::string folder_;
 };
 
 using ByteSourcePtr = std::shared_ptr<const ByteSource>;
@@ -64,8 +68,8 @@ using ByteSourcePtr = std::shared_ptr<const ByteSource>;
 /// Throws Error: io (also for a folder).
 CKPT_API ByteSourcePtr open_file(const std::string& path);
 
-/// Bytes in memory, owned by the source.
-CKPT_API ByteSourcePtr memory_source(std::vector<std::byte> bytes, std::string name);
+/// Bytes in memory, owned by the source. `folder`: as ByteSource::folder() tells it.
+CKPT_API ByteSourcePtr memory_source(std::vector<std::byte> bytes, std::string name, std::string folder = {});
 
 /// `size` bytes of `whole` from `offset` on. Throws Error (truncated) where they reach past its end, if its size is
 /// known without inflating; else reads past the end are short.

@@ -75,7 +75,10 @@ struct Checkpoint {
   bool pickled = true;  ///< the source's objects stand in a pickle
   int protocol = 2;     ///< of that pickle; of one to be written, where there is none
   std::shared_ptr<const FormatDetails> details;
-  ByteSourcePtr source;  ///< the file's bytes, inflated where it was compressed
+  ByteSourcePtr source;            ///< the file's bytes, inflated where it was compressed
+  std::uint64_t beside_bytes = 0;  ///< of other files that it is made of
+  /// Texts that its format keeps beside the tensors, by name, in the file's order; a number or a list is JSON.
+  std::vector<std::pair<std::string, std::string>> metadata;
   /// What a user should know, though the file reads: each a sentence without a full stop.
   std::vector<std::string> warnings;
 };

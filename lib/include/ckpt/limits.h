@@ -39,6 +39,16 @@ constexpr std::uint64_t pickle_cap(std::uint64_t file_bytes) {
   if (file_bytes >= (pickle_bytes - pickle_floor) / pickle_ratio) return pickle_bytes;
   return pickle_floor + pickle_ratio * file_bytes;
 }
+/// Files within files: a torch.save within a pickle within a tar.
+inline constexpr int nesting = 8;
+/// Bytes of the pickles of a file within another, as a multiple of its own bytes: there may be a million such.
+inline constexpr std::uint64_t nested_pickle_floor = 64 * kib;
+constexpr std::uint64_t nested_pickle_cap(std::uint64_t file_bytes) {
+  if (file_bytes >= (pickle_bytes - nested_pickle_floor) / pickle_ratio) return pickle_bytes;
+  return nested_pickle_floor + pickle_ratio * file_bytes;
+}
+/// Entries of a folder that is read as a checkpoint.
+inline constexpr std::size_t folder_entries = 256 * kib;
 /// Entries of a pickle's memo (an index may be higher).
 inline constexpr std::uint64_t pickle_memo = 128 * mib;
 /// Bytes of one line of a text opcode (protocol 0).

@@ -252,7 +252,7 @@ TEST(Npz, RefusesValuesThatAreNoTensorsByName) {
                                              {py::str("epoch"), py::integer(3)},
                                              {py::str("lr"), py::list({py::none()})}}));
   EXPECT_EQ(unsupported(trainer, "npz"),
-            "test.pt: 'epoch', 'lr.0' are no tensors, expected tensors alone, as numpy's files hold arrays");
+            "test.pt: 'epoch', 'lr.0' are no tensors, expected tensors alone, which is what this format holds");
   EXPECT_TRUE(has(unsupported(torch_testing::checkpoint_of(py::integer(3)), "npz"), "the object itself is no tensor"));
 }
 

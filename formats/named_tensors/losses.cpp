@@ -1,4 +1,4 @@
-#include "numpy/losses.h"
+#include "named_tensors/losses.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include "model/walk.h"
 #include "ops/value_view.h"
 
-namespace ckpt::numpy {
+namespace ckpt::named_tensors {
 namespace {
 
 constexpr std::size_t named_others = 3;
@@ -118,7 +118,7 @@ void refuse_other_values(const Checkpoint& checkpoint) {
   throw Error(ErrorCode::unsupported, names + (survey.more_others          ? " and more are no tensors"
                                                : survey.others.size() == 1 ? " is no tensor"
                                                                            : " are no tensors"))
-      .expected("tensors alone, as numpy's files hold arrays")
+      .expected("tensors alone, which is what this format holds")
       .in(checkpoint.file)
       .hint("ckpt convert IN OUT --weights-only takes the state dict alone; --drop NAME leaves a part out");
 }
@@ -145,4 +145,4 @@ std::vector<std::string> losses(const Checkpoint& checkpoint) {
   return left_out;
 }
 
-}  // namespace ckpt::numpy
+}  // namespace ckpt::named_tensors

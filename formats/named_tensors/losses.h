@@ -5,9 +5,10 @@
 
 #include "ckpt/checkpoint.h"
 
-namespace ckpt::numpy {
+/// For formats that hold tensors by name, and nothing beside them.
+namespace ckpt::named_tensors {
 
-/// What arrays by name cannot say of this checkpoint, as SaveReport::left_out: devices, that tensors share storage,
+/// What tensors by name cannot say of this checkpoint, as SaveReport::left_out: devices, that tensors share storage,
 /// what a tensor is beside its elements, attributes of mappings, nesting.
 std::vector<std::string> losses(const Checkpoint& checkpoint);
 
@@ -15,4 +16,4 @@ std::vector<std::string> losses(const Checkpoint& checkpoint);
 /// asked to be dropped. Throws Error: unsupported, naming what else there is; limit_exceeded.
 void refuse_other_values(const Checkpoint& checkpoint);
 
-}  // namespace ckpt::numpy
+}  // namespace ckpt::named_tensors

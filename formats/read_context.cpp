@@ -1,0 +1,78 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "ckpt/error.h"
+#include "format.h"
+#include "io/checksum.h"
+#include "io/paths.h"
+#include "opened.h"
+
+namespace ckpt {
+namespace {
+
+/// A place in a file that lies at another.
+std::string located(const std::string& place, const std::string& where) {
+  return place.empty() || where.empty() ? place + where : place + ": " + where;
+}
+
+}  // namespace
+
+ReadContext ReadContext::of(const ByteSource& source, const ReadOptions& options) {
+  return {.pickle_cap = limits::pickle_cap(source.size()),
+          .inflated_cap = limits::inflated_cap(source.size()),
+          .options = options,
+          .folder = source.folder()};
+}
+
+Checkpoint ReadContext::open(const ByteSourcePtr& source, const std::string& where) const {
+  ReadContext context = *this;
+  context.depth = depth + 1;
+  context.place = located(place, where);
+  context.pickle_cap = std::min(pickle_cap, limits::nested_pickle_cap(source->size()));
+  try {
+    if (context.depth > limits::nesting)
+      throw Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
+    const Opened opened = open_layers(source);
+    return read_opened(opened, context);
+  } catch (Error& error) {
+    throw error.within(where);
+  }
+}
+
+ByteSourcePtr ReadContext::open_beside(const std::string& name) const {
+  if (!stays_inside(name))
+    throw Error(ErrorCode::corrupt, "it names '" + name + "' as a part of itself").expected("a file in its own folder");
+  if (folder.empty())
+    throw Error(ErrorCode::unsupported, "it names '" + name + "', which lies beside it")
+        .expected("a file in a folder, and not a stream or a part of another file")
+        .hint("give ckpt the folder or the file by its path");
+  const std::string path = folder == "/" ? "/" + name : folder + "/" + name;
+  if (::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) return nullptr;
+  return open_file(path);
+}
+
+void ReadContext::report(const Error& error, const std::string& where) const {
+  if (findings == nullptr || is_of_the_machine(error)) throw error;
+  findings->push_back({true, error.what(), located(place, where)});
+}
+
+void ReadContext::remark(std::string what, const std::string& where) const {
+  if (findings != nullptr) findings->push_back({false, std::move(what), located(place, where)});
+}
+
+void ReadContext::check_bytes(const ByteSource& bytes, const std::string& where) const {
+  if (findings == nullptr) return;
+  try {
+    stream_all(bytes, [](std::span<const std::byte>) {});
+  } catch (const Error& error) {
+    report(error, where);
+  }
+}
+
+bool is_of_the_machine(const Error& error) {
+  return error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory;
+}
+
+}  // namespace ckpt

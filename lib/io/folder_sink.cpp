@@ -1,0 +1,152 @@
+#include "ckpt/folder_sink.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/file_sink.h"
+#include "io/output.h"
+#include "io/output_target.h"
+#include "io/paths.h"
+#include "io/temporaries.h"
+
+namespace ckpt {
+
+struct FolderSink::State {
+  std::string shown;
+  FolderSinkOptions options;
+  OutputTarget target;
+  std::optional<TemporaryName> temporary;  ///< none in a dry run, and after commit()
+  UniqueFd folder;                         ///< the temporary one
+  std::uint64_t bytes = 0;
+
+  ~State() { remove_temporary(); }
+
+  void create();
+  void remove_temporary();
+  [[noreturn]] void fail(const std::string& doing) const { throw output_error(doing, shown, errno); }
+};
+
+namespace {
+
+/// A file of a FolderSink, which it counts into at its end.
+class FileInFolder final : public ByteSink {
+ public:
+  FileInFolder(UniqueFd file, std::string name, std::uint64_t& total)
+      : ByteSink(name), file_(std::move(file)), output_(file_.get(), std::move(name)), total_(total) {}
+
+  void commit() override {
+    output_.flush();
+    if (uninterrupted([&] { return ::fsync(file_.get()); }) != 0) throw output_error("cannot write", name(), errno);
+    file_.reset();
+    total_ += offset();
+  }
+
+ private:
+  void append(std::span<const std::byte> bytes) override { output_.write(bytes); }
+
+  UniqueFd file_;
+  BufferedOutput output_;
+  std::uint64_t& total_;
+};
+
+class CountedFile final : public ByteSink {
+ public:
+  CountedFile(std::string name, std::uint64_t& total) : ByteSink(std::move(name)), total_(total) {}
+  void commit() override { total_ += offset(); }
+
+ private:
+  void append(std::span<const std::byte> /*bytes*/) override {}
+
+  std::uint64_t& total_;
+};
+
+}  // namespace
+
+void FolderSink::State::create() {
+  const SignalsBlocked blocked;
+  // In containers two processes may have one number, and so choose one name at the same moment.
+  constexpr int most_attempts = 100;
+  for (int attempt = 1; !folder; ++attempt) {
+    temporary.reset();
+    temporary.emplace(target.folder.get());
+    if (::mkdirat(target.folder.get(), temporary->name(), 0777) == 0) {
+      constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+      folder = UniqueFd(uninterrupted([&] { return ::openat(target.folder.get(), temporary->name(), flags); }));
+      if (!folder) fail("cannot create");
+      temporary->becomes_folder(folder.get());
+    } else if (errno != EEXIST || attempt == most_attempts) {
+      const int errno_value = errno;
+      temporary.reset();
+      throw output_error("cannot create", shown, errno_value);
+    }
+  }
+}
+
+void FolderSink::State::remove_temporary() {
+  if (!temporary) return;
+  const SignalsBlocked blocked;
+  temporary->remove();
+  temporary.reset();
+}
+
+FolderSink::FolderSink(const std::string& path, FolderSinkOptions options) : state_(std::make_unique<State>()) {
+  state_->shown = path;
+  state_->options = options;
+  state_->target = open_folder_target(path);
+  if (state_->target.existing && options.no_clobber) throw exists_already(path);
+  if (options.dry_run) return;
+  state_->create();
+}
+
+FolderSink::~FolderSink() = default;
+
+std::unique_ptr<ByteSink> FolderSink::add(const std::string& name) {
+  State& state = *state_;
+  const std::string shown = state.shown + "/" + name;
+  if (!stays_inside(name) || name.find('/') != std::string::npos)
+    throw Error(ErrorCode::invalid_argument, "'" + name + "' is no name of a file in a folder").on_output();
+  if (state.options.dry_run) return std::make_unique<CountedFile>(shown, state.bytes);
+  const SignalsBlocked blocked;
+  state.temporary->add_file(name);
+  constexpr int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC;
+  UniqueFd file(uninterrupted([&] { return ::openat(state.folder.get(), name.c_str(), flags, 0666); }));
+  if (!file) throw output_error("cannot create", shown, errno);
+  return std::make_unique<FileInFolder>(std::move(file), shown, state.bytes);
+}
+
+void FolderSink::commit() {
+  State& state = *state_;
+  if (state.options.dry_run) return;
+  if (uninterrupted([&] { return ::fsync(state.folder.get()); }) != 0 && errno != EINVAL) state.fail("cannot write");
+  const SignalsBlocked blocked;
+  const int parent = state.target.folder.get();
+  const char* const from = state.temporary->name();
+  const char* const to = state.target.name.c_str();
+  // Onto an empty folder, or nothing: rename() itself refuses all else.
+  const unsigned how = state.options.no_clobber ? RENAME_NOREPLACE : 0;
+  bool done = ::renameat2(parent, from, parent, to, how) == 0;
+  if (!done && how == 0 && (errno == EINVAL || errno == ENOSYS)) done = ::renameat(parent, from, parent, to) == 0;
+  if (!done && errno == EEXIST && state.options.no_clobber) throw exists_already(state.shown);
+  if (!done) state.fail("cannot create");
+  state.temporary->release();
+  state.temporary.reset();
+  if (uninterrupted([&] { return ::fsync(parent); }) != 0 && errno != EINVAL && errno != EBADF)
+    state.fail("was written, but its folder cannot be synced");
+}
+
+std::string FolderSink::path() const {
+  const State& state = *state_;
+  return state.temporary ? state.target.folder_path + "/" + state.temporary->name() : std::string();
+}
+
+std::uint64_t FolderSink::bytes() const { return state_->bytes; }
+
+const std::string& FolderSink::name() const { return state_->shown; }
+
+}  // namespace ckpt

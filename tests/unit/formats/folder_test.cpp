@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ckpt/assemble.h"
+#include "ckpt/error.h"
+#include "ckpt/formats.h"
+#include "format.h"
+#include "io/io_testing.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::error_of;
+using io_testing::put_file;
+using io_testing::TemporaryFolder;
+
+void put_checkpoint(const std::string& path) {
+  save(assemble({{.name = "w",
+                  .dtype = DType::uint8,
+                  .shape = {2},
+                  .bytes = memory_source({std::byte{1}, std::byte{2}}, "w")}}),
+       path);
+}
+
+TEST(FolderTest, AFolderOfOneCheckpointIsThatCheckpoint) {
+  const TemporaryFolder folder;
+  put_checkpoint(folder / "model.pt");
+  put_file(folder / "config.json", "{}");
+  EXPECT_EQ(tensor_names(load(folder.path())).front().name, "w");
+}
+
+TEST(FolderTest, WeightsByTheirUsualNameComeBeforeOtherCheckpoints) {
+  const TemporaryFolder folder;
+  put_checkpoint(folder / "pytorch_model.bin");
+  put_file(folder / "optimizer.pt", "no checkpoint at all");
+  EXPECT_EQ(load(folder.path()).file, folder / "pytorch_model.bin");
+}
+
+TEST(FolderTest, AFolderOfSeveralCheckpointsAsksWhichIsMeant) {
+  const TemporaryFolder folder;
+  put_checkpoint(folder / "a.pt");
+  put_checkpoint(folder / "b.pt.gz");
+  const auto error = error_of([&] { (void)load(folder.path()); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+  EXPECT_NE(std::string(error->what()).find("a.pt, b.pt.gz"), std::string::npos) << error->what();
+}
+
+TEST(FolderTest, AFolderWithoutACheckpointIsNamed) {
+  const TemporaryFolder folder;
+  put_file(folder / "notes.txt", "");
+  const auto error = error_of([&] { (void)load(folder.path()); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsupported);
+}
+
+TEST(ReadContextTest, WhatLiesBesideAFileIsOpenedByName) {
+  const TemporaryFolder folder;
+  put_checkpoint(folder / "a.pt");
+  put_file(folder / "index", "{}");
+  const ReadContext context = ReadContext::of(*open_file(folder / "index"));
+  const Checkpoint beside = context.open(context.open_beside("a.pt"), "shard 'a.pt'");
+  EXPECT_EQ(beside.tensors.size(), 1u);
+  EXPECT_EQ(context.open_beside("b.pt"), nullptr);
+}
+
+TEST(ReadContextTest, NothingOutsideTheFolderIsOpened) {
+  const TemporaryFolder folder;
+  put_file(folder / "index", "{}");
+  const ReadContext context = ReadContext::of(*open_file(folder / "index"));
+  for (const char* name : {"../a.pt", "/etc/hostname", "a/../../b"}) {
+    const auto error = error_of([&] { (void)context.open_beside(name); });
+    ASSERT_TRUE(error) << name;
+    EXPECT_EQ(error->code(), ErrorCode::corrupt) << name;
+  }
+}
+
+TEST(ReadContextTest, AStreamHasNothingBesideIt) {
+  const ReadContext context = ReadContext::of(*memory_source({}, "standard input"));
+  const auto error = error_of([&] { (void)context.open_beside("a.pt"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsupported);
+}
+
+TEST(ReadContextTest, FilesInFilesInFilesHaveAnEnd) {
+  const TemporaryFolder folder;
+  put_checkpoint(folder / "a.pt");
+  ReadContext context;
+  context.depth = limits::nesting;
+  const auto error = error_of([&] { (void)context.open(open_file(folder / "a.pt"), "inside"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  EXPECT_NE(std::string(error->what()).find("inside"), std::string::npos) << error->what();
+}
+
+}  // namespace
+}  // namespace ckpt
