@@ -122,6 +122,16 @@ def interop(options):
     return with_torch(options, "tests/interop/run.py", "--ckpt", options.ckpt)
 
 
+def formats(options):
+    return with_torch(options, "tests/formats/run.py", "--ckpt", options.ckpt)
+
+
+def memory(options):
+    if not options.plain:
+        return Result(skipped=1, remark="only for a build without sanitizers")
+    return with_torch(options, "tests/memory/run.py", "--ckpt", options.ckpt, "--build", options.build)
+
+
 def pictures(options):
     return with_torch(options, "tests/eval/pictures.py", "--program", options.build / "bin/ckpt_picture_tensor")
 
@@ -187,6 +197,8 @@ def suites(options):
         "bad": script(*plain, "tests/bad/run.py", "--ckpt", options.ckpt, "--build", options.build, *unlimited),
         "corpus": script(*plain, "tests/corpus/run.py", "--ckpt", options.ckpt, *unlimited),
         "interop": interop,
+        "formats": formats,
+        "memory": memory,
         "pictures": pictures,
         "test-sets": test_sets,
         "eval": evaluation,

@@ -12,9 +12,9 @@ variants …). Of each, a file beside them says what PyTorch itself sees: each t
 offset, device and storage, and the SHA-256 of its bytes.
 
 *Read*: `ckpt inspect` takes it. *Equal*: `verify` finds no fault; inspect and digest say what PyTorch says, to the last
-bit; and after `convert --to cpu`, `convert` without options, and `convert --format` to the other of the two formats, the
-file reads back with the same tensors, digests, globals and state dicts, the device alone having changed where that was
-asked.
+bit; and after `convert --to cpu`, `convert` without options (where its format is written), and `convert --format` to
+another, the file reads back with the same tensors and digests; between torch's own two formats with the same globals and
+state dicts too, the device alone having changed where that was asked.
 *Needs --allow-unsafe*: read and equal, but written only where the user says so. *Refused*: by content, with a message
 that names what it is.
 """

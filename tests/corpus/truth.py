@@ -1,8 +1,25 @@
 """What truth.json says of each file of the shared corpus, and how what ckpt says compares with it. No tolerance."""
 
 import json
+from dataclasses import dataclass
 
-FORMATS = {"zip": "torch", "legacy": "torch-legacy"}
+
+@dataclass
+class Format:
+    """What a kind of file in truth.json is to ckpt, and what it is converted to."""
+
+    name: str
+    to: tuple  # formats
+    written: bool = True  # and to its own
+    weights: bool = False  # --format takes its state dict alone
+
+
+FORMATS = {
+    "zip": Format("torch", ("torch-legacy",)),
+    "legacy": Format("torch-legacy", ("torch",)),
+}
+# Between these everything is kept; to others, tensors.
+PICKLED = {"torch", "torch-legacy"}
 # What the message must say where the file is of a format that ckpt only names; None: any message will do.
 NAMED = {
     "torchscript": "torchscript",
@@ -45,7 +62,8 @@ class Row:
         self.tensors = row.get("tensors") or []
         container = self.kind.removeprefix("gzip:")
         self.gzip = self.kind.startswith("gzip:")
-        self.format = FORMATS.get(container)
+        self.like = FORMATS.get(container)
+        self.format = self.like and self.like.name
         self.names_as = NAMED.get(container)
         self.known_kind = self.format or container in NAMED
 

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Memory stays constant: every operation on a checkpoint of 2 GiB, in every format, takes 64 MiB at most.
+
+The files are sparse, or made by ckpt, and lie on disk, one at a time. `--gib` makes smaller ones.
+"""
+
+import json
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+
+MOST = 64 << 20
+TENSORS = 8
+
+
+def safetensors(path, size):
+    """Zeros, which take no room on the disk."""
+    each = size // TENSORS
+    header = json.dumps(
+        {
+            f"layer{i}.weight": {"dtype": "F32", "shape": [each // 4096, 1024], "data_offsets": [i * each, (i + 1) * each]}
+            for i in range(TENSORS)
+        }
+    ).encode()
+    header += b" " * (-len(header) % 8)
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        file.truncate(8 + len(header) + size)
+
+
+def gguf(path, size):
+    each = size // TENSORS
+
+    def text(words):
+        return struct.pack("<Q", len(words)) + words.encode()
+
+    head = b"GGUF" + struct.pack("<IQQ", 3, TENSORS, 1) + text("general.architecture") + struct.pack("<I", 8) + text("test")
+    for i in range(TENSORS):
+        head += text(f"layer{i}.weight") + struct.pack("<IQQIQ", 2, 1024, each // 4096, 0, i * each)
+    head += b"\0" * (-len(head) % 32)
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(len(head) + size)
+
+
+# Run by a Python of its own, whose memory goes with it.
+MAKERS = """
+import pickle, struct, sys, torch
+kind, path, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+tensors = {f"layer{i}_weight": torch.zeros(size // 8 // 4096, 1024) for i in range(8)}
+if kind == "pickle":
+    with open(path, "wb") as file:
+        pickle.dump(tensors, file, protocol=4)
+if kind == "torchscript":
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name, tensor in tensors.items():
+                self.register_buffer(name, tensor)
+        def forward(self, x):
+            return x
+    torch.jit.save(torch.jit.script(Net()), path)
+if kind == "torch-tar":
+    sys.path.insert(0, sys.argv[4])
+    import libraries
+    libraries.TorchTar().save(tensors, path)
+"""
+# By ckpt, of the sparse file: what is converted to it with these words.
+WRITTEN = {
+    "torch": ["--format", "torch"],
+    "torch, gzip": ["--format", "torch", "--gzip"],
+    "torch-legacy": ["--format", "torch-legacy"],
+    "safetensors-index": ["--format", "safetensors-index", "--shard-size", "500MB"],
+    "torch-index": ["--format", "torch-index", "--shard-size", "500MB"],
+    "dcp": ["--format", "dcp"],
+    "npz": ["--format", "npz"],
+}
+
+
+class Measure:
+    def __init__(self, suite, build, folder):
+        self.suite, self.folder = suite, folder
+        self.measure, self.ckpt = build / "bin/ckpt_measure", build / "bin/ckpt"
+
+    def run(self, name, *words):
+        """One command, which must succeed within the mark; returns its memory in bytes."""
+        command = [self.measure, self.folder / "stdout", self.ckpt, *words]
+        done = subprocess.run([str(w) for w in command], capture_output=True, text=True, env=harness.environment())
+        report = json.loads(done.stdout.strip().split("\n")[-1]) if done.stdout.strip() else {}
+        if not self.suite.check(f"{name}: {words[0]} succeeds", report.get("status") == 0, f"{done.stdout}{done.stderr}"):
+            return 0
+        self.suite.check(f"{name}: {words[0]} within {MOST >> 20} MiB", report["peak"] <= MOST, f"{report['memory'] >> 20} MiB")
+        return report["peak"]
+
+    def operations(self, name, path):
+        most = max(
+            self.run(name, "inspect", path),
+            self.run(name, "verify", path),
+            self.run(name, "digest", path),
+            self.run(name, "convert", path, self.folder / "out.safetensors", "--dry-run", "--weights-only"),
+        )
+        self.suite.figure(f"memory.{name.replace(', ', '.')}", most >> 20)
+
+
+def made(kind, path, size):
+    tests = Path(__file__).resolve().parent.parent / "formats"
+    subprocess.run([sys.executable, "-c", MAKERS, kind, str(path), str(size), str(tests)], check=True)
+
+
+def main():
+    p = harness.parser(__doc__.split("\n")[0])
+    p.add_argument("--build", type=Path, required=True, help="the build folder, for its program that measures")
+    p.add_argument("--gib", type=float, default=2, help="of each checkpoint (2)")
+    p.add_argument("formats", nargs="*", help="formats to try (all)")
+    options = harness.parse(p)
+    suite = harness.Suite()
+    size = int(options.gib * (1 << 30)) // (TENSORS * 4096) * TENSORS * 4096
+    folder = Path(tempfile.mkdtemp(prefix="ckpt-memory-"))  # on disk, not in memory
+    wanted = lambda name: not options.formats or name in options.formats  # noqa: E731
+    try:
+        if shutil.disk_usage(folder).free < 2 * size + (1 << 30):
+            suite.skip("memory", f"less than {2 * size >> 30} GiB free in {folder.parent}")
+            return suite.finish()
+        measure = Measure(suite, options.build, folder)
+        source = folder / "source.safetensors"
+        safetensors(source, size)
+        for name, maker in (("safetensors", safetensors), ("gguf", gguf)):
+            with suite.group(name):
+                if wanted(name):
+                    path = folder / f"made.{name}"
+                    maker(path, size)
+                    measure.operations(name, path)
+        for name, words in WRITTEN.items():
+            if not wanted(name):
+                continue
+            with suite.group(name):
+                path = folder / "written"
+                measure.run(name, "convert", source, path, *words)
+                measure.operations(name, path)
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for name in ("torchscript", "pickle", "torch-tar"):
+            if not wanted(name):
+                continue
+            with suite.group(name):
+                path = folder / "made"
+                made(name, path, size)
+                measure.operations(name, path)
+                path.unlink()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
