@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Every file of the shared corpus against what PyTorch says of it; writes docs/corpus.md with --write-page.
+"""Every file of the shared corpus against what PyTorch says of it; writes docs/corpus.md and README.md's figure with --write-page.
 
 Files of malicious/ are given to ckpt alone: nothing here unpickles anything.
 """
 
 import difflib
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,8 @@ import page  # noqa: E402
 import truth  # noqa: E402
 
 PAGE = harness.ROOT / "docs" / "corpus.md"
+README = harness.ROOT / "README.md"
+FIGURE = re.compile(r"Of \d+ real files that others wrote, \d+ are not read")
 WORKERS = 2
 
 
@@ -52,10 +55,13 @@ def main():
     suite.figure("corpus.hostile", len(ends))
     if not options.only:
         text = page.page(outcomes, ends)
+        unread = f"Of {len(outcomes)} real files that others wrote, {sum(not o.read for o in outcomes)} are not read"
         if options.write_page:
             PAGE.write_text(text)
+            README.write_text(FIGURE.sub(unread, README.read_text()))
         else:
             with suite.group("page"):
+                suite.check(f"README.md says: {unread}", unread in README.read_text())
                 old = PAGE.read_text() if PAGE.exists() else ""
                 changed = difflib.unified_diff(
                     old.split("\n"), text.split("\n"), "committed", "this run", lineterm="", n=0
