@@ -47,11 +47,6 @@ constexpr Signature signatures[] = {
      "in Python, if you trust it: torch.save(pickle.load(file), path)"},
 };
 
-/// A header length of 8 bytes, then JSON.
-bool is_safetensors(std::string_view head) {
-  return head.size() > 9 && head[8] == '{' && load_le<std::uint64_t>(as_bytes(head).data()) < (std::uint64_t{1} << 32);
-}
-
 /// What stands in place of many a download: a page, or a server's complaint. Empty where the bytes are no text.
 std::string_view text_kind(std::string_view head) {
   const auto is_text = [](char c) {
@@ -90,8 +85,6 @@ Error foreign_file(const ByteSource& source) {
     return error("this is text: '" + std::string(line) + "'",
                  "read it: a server's refusal is often saved under the name of the file that was asked for");
   }
-  if (is_safetensors(head))
-    return error("this is a safetensors file", "in Python: torch.save(safetensors.torch.load_file(path), out)");
   std::string shown;
   constexpr std::string_view hex = "0123456789abcdef";
   for (const unsigned char c : head.substr(0, 8)) shown += {' ', hex[c >> 4], hex[c & 15]};

@@ -3,6 +3,7 @@
 
 #include "format.h"
 #include "numpy/numpy.h"
+#include "safetensors/safetensors.h"
 #include "torch_legacy/torch_legacy.h"
 #include "torch_zip/torch_zip.h"
 
@@ -14,6 +15,7 @@ std::span<const Format* const> format_table() {
       &numpy::npz_format,  // before torch's, which takes every other zip for its own, to say what is wrong with it
       &torch::zip_format,
       &torch::legacy_format,
+      &safetensors::safetensors_format,
   };
   return table;
 }

@@ -68,6 +68,12 @@ inline constexpr std::uint64_t zip_small_member = 64 * mib;
 /// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
 inline constexpr std::uint64_t numpy_header_bytes = mib;
 
+/// Bytes of the header of a safetensors file (the library takes no more), and tensors that one may name.
+inline constexpr std::uint64_t safetensors_header_bytes = 100'000'000;
+inline constexpr std::uint64_t safetensors_tensors = mib;
+/// How deep JSON may be nested in places that say nothing to ckpt (as deep as serde takes it).
+inline constexpr std::size_t json_depth = 128;
+
 /// Bytes of a list of digests (what `ckpt digest` prints).
 inline constexpr std::uint64_t digest_list_bytes = 64 * mib;
 

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "ops/dense_tensor.h"
+#include "safetensors/dtypes.h"
+#include "safetensors/views.h"
+
+/// What a checkpoint is as a safetensors file: which tensors are written, in which order, and which are views of those.
+namespace ckpt::safetensors {
+
+struct OutTensor {
+  DenseTensor tensor;
+  const ElementType* type = nullptr;
+};
+
+struct Plan {
+  std::vector<OutTensor> written;  ///< as safetensors orders them: by dtype, then by name
+  std::vector<View> views;         ///< of those
+  /// The first two tensors that share a storage and are written one by one.
+  std::pair<std::string, std::string> parted;
+};
+
+/// Of all tensors of the checkpoint under each of its names. One that lies wholly within another is a view of it; of
+/// equal ones the first by name is written, as save_model does. Throws Error, naming the tensor: unsupported (what
+/// safetensors has not), limit_exceeded.
+Plan plan_of(const Checkpoint& checkpoint);
+
+}  // namespace ckpt::safetensors

@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "ckpt/error.h"
+#include "io/bytes.h"
+#include "io/checksum.h"
+#include "named_tensors/named_tensors.h"
+#include "ops/tensor_bytes.h"
+#include "ops/watched_source.h"
+#include "safetensors/plan.h"
+#include "safetensors/safetensors.h"
+
+namespace ckpt::safetensors {
+namespace {
+
+std::uint32_t stream(const OutTensor& out, const std::vector<Storage>& storages, ByteSink& sink) {
+  std::uint32_t crc = 0;
+  try {
+    stream_tensor(storages[*out.tensor.tensor->storage], out.tensor.placed, [&](std::span<const std::byte> piece) {
+      crc = crc32(crc, piece);
+      sink.write(piece);
+    });
+  } catch (Error& error) {
+    throw error.is_output() ? error : error.within(tensor_called(out.tensor.name));
+  }
+  return crc;
+}
+
+/// Of what came from elsewhere it says that it came from PyTorch: transformers reads no file that has metadata without.
+Metadata metadata_of(const Checkpoint& checkpoint, const Plan& plan) {
+  Metadata metadata = checkpoint.metadata;
+  const bool says = std::any_of(metadata.begin(), metadata.end(), [](const auto& e) { return e.first == "format"; });
+  if (!says && checkpoint.format != safetensors_format.name) metadata.insert(metadata.begin(), {"format", "pt"});
+  add_views(metadata, plan.views);
+  return metadata;
+}
+
+}  // namespace
+
+WriteReceipt write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
+  refuse_other_values(checkpoint);
+  const Plan plan = plan_of(checkpoint);
+  std::vector<Entry> entries;
+  std::uint64_t end = 0;
+  for (const OutTensor& out : plan.written) {
+    if (out.tensor.tensor->value == checkpoint.root)
+      throw Error(ErrorCode::unsupported, "a tensor without a name")
+          .expected("tensors by name, as safetensors files hold")
+          .in(checkpoint.file)
+          .hint("--format npy holds one tensor without a name");
+    const std::uint64_t begin = end;
+    end += logical_bytes(out.tensor.placed);
+    entries.push_back({.name = out.tensor.name,
+                       .dtype = out.type->dtype,
+                       .shape = out.tensor.tensor->info.shape,
+                       .begin = begin,
+                       .end = end});
+  }
+  sink.write(as_bytes(make_header(entries, metadata_of(checkpoint, plan))));
+  entries = {};
+  const std::vector<Storage> storages = watched_storages(checkpoint);
+  WriteReceipt receipt;
+  for (const OutTensor& out : plan.written) receipt[std::to_string(receipt.size())] = stream(out, storages, sink);
+  finish_watching(storages);
+  return receipt;
+}
+
+std::vector<std::string> losses(const Checkpoint& checkpoint) {
+  std::vector<std::string> left_out = named_tensor_losses(checkpoint);
+  const Plan plan = plan_of(checkpoint);
+  if (const auto& [a, b] = plan.parted; a != b)
+    left_out.push_back("tensors that share storage and lie in no other, such as '" + a + "' and '" + b +
+                       "', are written one by one");
+  const auto strided = std::find_if(plan.written.begin(), plan.written.end(),
+                                    [](const OutTensor& out) { return !is_contiguous(out.tensor.placed); });
+  if (strided != plan.written.end())
+    left_out.push_back("strides: what is not contiguous, such as '" + strided->tensor.name + "', is written so");
+  return left_out;
+}
+
+}  // namespace ckpt::safetensors
