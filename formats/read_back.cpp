@@ -1,5 +1,6 @@
 #include "read_back.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,8 +44,11 @@ void compare_storages(const Format& format, const Checkpoint& back, const WriteR
   }
 }
 
-void compare_tensors(const Checkpoint& back, const Checkpoint& checkpoint) {
-  const auto got = tensor_names(back), wanted = tensor_names(checkpoint);
+void compare_tensors(const Checkpoint& back, const Checkpoint& checkpoint, bool in_order) {
+  auto got = tensor_names(back), wanted = tensor_names(checkpoint);
+  for (auto* const names : {&got, &wanted})
+    if (!in_order)
+      std::stable_sort(names->begin(), names->end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   if (got.size() != wanted.size()) differ("another number of names of tensors");
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i].name != wanted[i].name)
@@ -61,13 +65,13 @@ void check_read_back(const Format& format, const Checkpoint& checkpoint, const B
                      const WriteReceipt& receipt, ReadBack how) {
   try {
     const Checkpoint back = read_again(format, written, how);
-    // A format that cannot say what tensors share makes one of each name.
+    // A format of tensors by name makes one of each name, in an order of its own.
     const bool by_name = format.losses != nullptr;
     const std::size_t wanted = by_name ? tensor_names(checkpoint).size() : checkpoint.tensors.size();
     if (back.tensors.size() != wanted) differ("another number of tensors");
     compare_storages(format, back, receipt, how);
     if (how != ReadBack::full) return;
-    compare_tensors(back, checkpoint);
+    compare_tensors(back, checkpoint, !by_name);
     static_cast<void>(written->size());  // a compressed stream is read to its end, and its own checksum compared
     if (gzip_trailing_bytes(*written) > 0) differ("bytes follow the gzip stream");
   } catch (Error& error) {

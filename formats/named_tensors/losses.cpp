@@ -123,14 +123,12 @@ void refuse_other_values(const Checkpoint& checkpoint) {
       .hint("ckpt convert IN OUT --weights-only takes the state dict alone; --drop NAME leaves a part out");
 }
 
-std::vector<std::string> losses(const Checkpoint& checkpoint) {
+std::vector<std::string> losses_but_sharing(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
   const std::vector<NamedTensor> names = tensor_names(checkpoint);
   std::vector<std::string> left_out;
   if (survey.nested) left_out.emplace_back("what is nested becomes one list of names, joined by dots");
   if (survey.attributes) left_out.emplace_back("attributes of dicts, such as a state dict's _metadata, are left out");
-  if (const auto [a, b] = shared_pair(names); a != b)
-    left_out.push_back("tensors that share storage, such as '" + a + "' and '" + b + "', are written one by one");
   const auto on_device = [&](const NamedTensor& named) {
     return !device_of(checkpoint, *named.tensor).starts_with("cpu");
   };
@@ -142,6 +140,13 @@ std::vector<std::string> losses(const Checkpoint& checkpoint) {
   };
   if (std::any_of(names.begin(), names.end(), special))
     left_out.emplace_back("what tensors are besides their elements (Parameter, requires_grad) is left out");
+  return left_out;
+}
+
+std::vector<std::string> losses(const Checkpoint& checkpoint) {
+  std::vector<std::string> left_out = losses_but_sharing(checkpoint);
+  if (const auto [a, b] = shared_pair(tensor_names(checkpoint)); a != b)
+    left_out.push_back("tensors that share storage, such as '" + a + "' and '" + b + "', are written one by one");
   return left_out;
 }
 

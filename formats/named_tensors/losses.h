@@ -11,6 +11,8 @@ namespace ckpt::named_tensors {
 /// What tensors by name cannot say of this checkpoint, as SaveReport::left_out: devices, that tensors share storage,
 /// what a tensor is beside its elements, attributes of mappings, nesting.
 std::vector<std::string> losses(const Checkpoint& checkpoint);
+/// Of a format that says in its own way what tensors share.
+std::vector<std::string> losses_but_sharing(const Checkpoint& checkpoint);
 
 /// Refuses a checkpoint that holds anything but tensors, in mappings, lists and tuples: nothing is dropped that nobody
 /// asked to be dropped. Throws Error: unsupported, naming what else there is; limit_exceeded.

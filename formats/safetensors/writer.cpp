@@ -3,7 +3,7 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
-#include "named_tensors/named_tensors.h"
+#include "named_tensors/losses.h"
 #include "ops/tensor_bytes.h"
 #include "ops/watched_source.h"
 #include "safetensors/plan.h"
@@ -37,7 +37,7 @@ Metadata metadata_of(const Checkpoint& checkpoint, const Plan& plan) {
 }  // namespace
 
 WriteReceipt write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
-  refuse_other_values(checkpoint);
+  named_tensors::refuse_other_values(checkpoint);
   const Plan plan = plan_of(checkpoint);
   std::vector<Entry> entries;
   std::uint64_t end = 0;
@@ -65,7 +65,7 @@ WriteReceipt write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOpti
 }
 
 std::vector<std::string> losses(const Checkpoint& checkpoint) {
-  std::vector<std::string> left_out = named_tensor_losses(checkpoint);
+  std::vector<std::string> left_out = named_tensors::losses_but_sharing(checkpoint);
   const Plan plan = plan_of(checkpoint);
   if (const auto& [a, b] = plan.parted; a != b)
     left_out.push_back("tensors that share storage and lie in no other, such as '" + a + "' and '" + b +
