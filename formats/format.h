@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "ckpt/folder_sink.h"
 #include "ckpt/formats.h"
 #include "ckpt/limits.h"
+#include "io/file_pool.h"
 
 namespace ckpt {
 
@@ -29,6 +31,7 @@ struct ReadContext {
   ReadOptions options = {};
   /// ByteSource::folder() of what the user named.
   std::string folder = {};
+  std::shared_ptr<FilePool> files = std::make_shared<FilePool>();
   /// How many files this one lies in, and what findings call it there.
   int depth = 0;
   std::string place = {};

@@ -50,7 +50,7 @@ ByteSourcePtr ReadContext::open_beside(const std::string& name) const {
         .hint("give ckpt the folder or the file by its path");
   const std::string path = folder == "/" ? "/" + name : folder + "/" + name;
   if (::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) return nullptr;
-  return open_file(path);
+  return files->open(path);
 }
 
 void ReadContext::report(const Error& error, const std::string& where) const {

@@ -4,6 +4,7 @@
 #include "format.h"
 #include "numpy/numpy.h"
 #include "safetensors/safetensors.h"
+#include "shards/shards.h"
 #include "torch_legacy/torch_legacy.h"
 #include "torch_zip/torch_zip.h"
 
@@ -16,6 +17,8 @@ std::span<const Format* const> format_table() {
       &torch::zip_format,
       &torch::legacy_format,
       &safetensors::safetensors_format,
+      &shards::safetensors_index_format,
+      &shards::torch_index_format,
   };
   return table;
 }

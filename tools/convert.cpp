@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -19,7 +21,7 @@ namespace {
 struct ConvertOptions {
   WritingOptions writing;
   SelectionOptions selection;
-  std::optional<std::string> to, format, protocol, strip_prefix, add_prefix;
+  std::optional<std::string> to, format, protocol, shard_size, strip_prefix, add_prefix;
   std::vector<std::string> map;
 };
 
@@ -37,6 +39,35 @@ std::string writable_format(const std::string& name) {
   const bool read_only = std::any_of(all.begin(), all.end(), [&](const FormatInfo& f) { return f.name == name; });
   throw usage_error(read_only ? "format '" + name + "' is only read, not written" : "unknown format '" + name + "'",
                     "--format takes " + known);
+}
+
+constexpr std::uint64_t default_shard_bytes = 5'000'000'000;  // huggingface_hub's
+
+// "500MB", "5GB", "2GiB", "1000000".
+std::uint64_t number_of_bytes(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    std::uint64_t bytes;
+  };
+  constexpr Unit units[] = {{"KiB", 1 << 10},  {"MiB", 1 << 20},      {"GiB", 1 << 30}, {"KB", 1'000},
+                            {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"", 1}};
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto unit = std::find_if(std::begin(units), std::end(units),
+                                 [&](const Unit& each) { return each.name == std::string_view(text).substr(digits); });
+  std::uint64_t number = 0, bytes = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + digits, number);
+  if (unit == std::end(units) || parsed.ec != std::errc() || __builtin_mul_overflow(number, unit->bytes, &bytes) ||
+      bytes == 0)
+    throw usage_error("--shard-size takes a number of bytes, not '" + text + "'", "--shard-size 5GB, 500MB, 2GiB");
+  return bytes;
+}
+
+std::uint64_t shard_bytes_of(const ConvertOptions& options, const Checkpoint& checkpoint) {
+  const bool in_shards = options.format.value_or(checkpoint.format).ends_with("-index");
+  if (options.shard_size && !in_shards)
+    throw usage_error("--shard-size is of formats in several files",
+                      "--format safetensors-index --shard-size " + shell_word(*options.shard_size));
+  return in_shards ? options.shard_size ? number_of_bytes(*options.shard_size) : default_shard_bytes : 0;
 }
 
 // --to is the rule for every device that --map does not name.
@@ -121,6 +152,7 @@ int run(const ConvertOptions& options, bool quiet) {
 
   std::vector<std::string> done;
   Checkpoint checkpoint = load_input(job);
+  job.save.shard_bytes = shard_bytes_of(options, checkpoint);
   checkpoint = take_part(std::move(checkpoint), options.selection, done);
   checkpoint = remap_devices(std::move(checkpoint), map, done);
   checkpoint = strip_prefixes(std::move(checkpoint), strip, done, quiet);
@@ -136,7 +168,10 @@ Runner define(Arguments& arguments) {
   arguments.value("--to", "DEVICE", options->to, "the device of every storage: cpu, cuda:1, mps, ...");
   arguments.values("--map", "SRC=DST", options->map, "one device's storages to another; '*=DST' takes every other");
   arguments.value("--format", "NAME", options->format,
-                  "torch, torch-legacy, npz, npy; else as OUT's suffix says, or as the input");
+                  "torch, torch-legacy, safetensors, npz, npy, safetensors-index, torch-index; else as OUT's suffix "
+                  "says, or as the input");
+  arguments.value("--shard-size", "BYTES", options->shard_size,
+                  "of a file of safetensors-index or torch-index, where OUT is a folder; default 5GB");
   arguments.value("--protocol", "N", options->protocol, "pickle protocol, 0 to 5; else as the input");
   arguments.optional_value("--strip-prefix", "P", module, options->strip_prefix, "take module. (or P) from the keys");
   arguments.optional_value("--add-prefix", "P", module, options->add_prefix,

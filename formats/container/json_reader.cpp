@@ -207,7 +207,9 @@ void JsonReader::skip_scalar() {
   skip_number();
 }
 
-void JsonReader::skip() {
+std::string_view JsonReader::skip() {
+  peek();
+  const std::size_t begin = next_;
   std::vector<char> open;
   do {
     // An object asks for a key before its value, an array for nothing.
@@ -225,6 +227,7 @@ void JsonReader::skip() {
     }
   } while (!open.empty());
   first_ = false;
+  return text_.substr(begin, next_ - begin);
 }
 
 void JsonReader::finish() {

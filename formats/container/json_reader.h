@@ -42,8 +42,8 @@ class JsonReader {
   std::uint64_t integer();
   /// Whether null comes next; it is taken if so.
   bool accept_null();
-  /// Any value; throws limit_exceeded where it is nested deeper than limits::json_depth.
-  void skip();
+  /// Any value, as it stands in the text; throws limit_exceeded where it is nested deeper than limits::json_depth.
+  std::string_view skip();
   /// Nothing but white space may be left.
   void finish();
 

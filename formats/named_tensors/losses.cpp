@@ -123,23 +123,29 @@ void refuse_other_values(const Checkpoint& checkpoint) {
       .hint("ckpt convert IN OUT --weights-only takes the state dict alone; --drop NAME leaves a part out");
 }
 
-std::vector<std::string> losses_but_sharing(const Checkpoint& checkpoint) {
+std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
-  const std::vector<NamedTensor> names = tensor_names(checkpoint);
   std::vector<std::string> left_out;
   if (survey.nested) left_out.emplace_back("what is nested becomes one list of names, joined by dots");
   if (survey.attributes) left_out.emplace_back("attributes of dicts, such as a state dict's _metadata, are left out");
-  const auto on_device = [&](const NamedTensor& named) {
-    return !device_of(checkpoint, *named.tensor).starts_with("cpu");
-  };
-  if (std::any_of(names.begin(), names.end(), on_device))
-    left_out.emplace_back("devices are left out: arrays are on the CPU");
+  const std::vector<NamedTensor> names = tensor_names(checkpoint);
   const ValueViews views(checkpoint);
   const auto special = [&](const NamedTensor& named) {
     return is_more_than_elements(tensor_facts(views, checkpoint, named.tensor->value));
   };
   if (std::any_of(names.begin(), names.end(), special))
     left_out.emplace_back("what tensors are besides their elements (Parameter, requires_grad) is left out");
+  return left_out;
+}
+
+std::vector<std::string> losses_but_sharing(const Checkpoint& checkpoint) {
+  std::vector<std::string> left_out = losses_beside_elements(checkpoint);
+  const std::vector<NamedTensor> names = tensor_names(checkpoint);
+  const auto on_device = [&](const NamedTensor& named) {
+    return !device_of(checkpoint, *named.tensor).starts_with("cpu");
+  };
+  if (std::any_of(names.begin(), names.end(), on_device))
+    left_out.emplace_back("devices are left out: arrays are on the CPU");
   return left_out;
 }
 

@@ -13,6 +13,8 @@ namespace ckpt::named_tensors {
 std::vector<std::string> losses(const Checkpoint& checkpoint);
 /// Of a format that says in its own way what tensors share.
 std::vector<std::string> losses_but_sharing(const Checkpoint& checkpoint);
+/// Of one that says also where they are.
+std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint);
 
 /// Refuses a checkpoint that holds anything but tensors, in mappings, lists and tuples: nothing is dropped that nobody
 /// asked to be dropped. Throws Error: unsupported, naming what else there is; limit_exceeded.

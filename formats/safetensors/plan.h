@@ -22,11 +22,10 @@ struct Plan {
   std::vector<OutTensor> written;  ///< as safetensors orders them: by dtype, then by name
   std::vector<View> views;         ///< of those
   /// The first two tensors that share a storage and are written one by one.
-  std::pair<std::string, std::string> parted;
+  std::pair<std::string, std::string> apart;
 };
 
-/// Of all tensors of the checkpoint under each of its names. One that lies wholly within another is a view of it; of
-/// equal ones the first by name is written, as save_model does. Throws Error, naming the tensor: unsupported (what
+/// Of all tensors of the checkpoint under each of its names. Throws Error, naming the tensor: unsupported (what
 /// safetensors has not), limit_exceeded.
 Plan plan_of(const Checkpoint& checkpoint);
 

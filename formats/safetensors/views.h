@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "named_tensors/sharing.h"
 #include "safetensors/header.h"
 
 /// Tensors that are views of others. The format has no place for them: their bytes are written once, and `__metadata__`
@@ -16,13 +16,7 @@ namespace ckpt::safetensors {
 ///     {"head.weight": {"of": "embed.weight"}, "t": {"of": "w", "shape": [3, 2], "stride": [1, 3], "offset": 0}}
 inline constexpr std::string_view views_key = "ckpt.views";
 
-struct View {
-  std::string name, of;
-  /// In elements of the tensor `of`, from its first one. Neither shape nor stride: all of it, as it is.
-  std::vector<std::int64_t> shape, stride;
-  std::int64_t offset = 0;
-  bool whole = true;
-};
+using named_tensors::View;
 
 /// Takes from the metadata what says that a name stands for a tensor of the file: ckpt's own map, and where there is
 /// none what safetensors.torch.save_model leaves, {removed: kept}. That is nothing but text, and so is any other

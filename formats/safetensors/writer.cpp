@@ -29,7 +29,8 @@ std::uint32_t stream(const OutTensor& out, const std::vector<Storage>& storages,
 Metadata metadata_of(const Checkpoint& checkpoint, const Plan& plan) {
   Metadata metadata = checkpoint.metadata;
   const bool says = std::any_of(metadata.begin(), metadata.end(), [](const auto& e) { return e.first == "format"; });
-  if (!says && checkpoint.format != safetensors_format.name) metadata.insert(metadata.begin(), {"format", "pt"});
+  if (!says && !checkpoint.format.starts_with(safetensors_format.name))
+    metadata.insert(metadata.begin(), {"format", "pt"});
   add_views(metadata, plan.views);
   return metadata;
 }
@@ -67,7 +68,7 @@ WriteReceipt write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOpti
 std::vector<std::string> losses(const Checkpoint& checkpoint) {
   std::vector<std::string> left_out = named_tensors::losses_but_sharing(checkpoint);
   const Plan plan = plan_of(checkpoint);
-  if (const auto& [a, b] = plan.parted; a != b)
+  if (const auto& [a, b] = plan.apart; a != b)
     left_out.push_back("tensors that share storage and lie in no other, such as '" + a + "' and '" + b +
                        "', are written one by one");
   const auto strided = std::find_if(plan.written.begin(), plan.written.end(),

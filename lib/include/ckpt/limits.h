@@ -49,6 +49,11 @@ constexpr std::uint64_t nested_pickle_cap(std::uint64_t file_bytes) {
 }
 /// Entries of a folder that is read as a checkpoint.
 inline constexpr std::size_t folder_entries = 256 * kib;
+/// Files of one checkpoint that are open at a time.
+inline constexpr std::size_t open_files = 32;
+/// Shards of one checkpoint, which their names count in five digits; bytes of their index, some 100 a tensor.
+inline constexpr std::uint32_t shards = 99'999;
+inline constexpr std::uint64_t index_bytes = 64 * mib;
 /// Entries of a pickle's memo (an index may be higher).
 inline constexpr std::uint64_t pickle_memo = 128 * mib;
 /// Bytes of one line of a text opcode (protocol 0).

@@ -1,0 +1,62 @@
+#include "named_tensors/sources.h"
+
+#include <map>
+#include <utility>
+
+#include "ckpt/error.h"
+
+namespace ckpt::named_tensors {
+namespace {
+
+[[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& name, const std::string& what) {
+  throw Error(ErrorCode::unsupported, "tensor '" + name + "' " + what)
+      .expected("a dense tensor of numbers")
+      .in(checkpoint.file)
+      .hint("--drop NAME leaves it out; --format torch can say it");
+}
+
+const Storage& storage_of(const Checkpoint& checkpoint, const NamedTensor& named) {
+  const Tensor& tensor = *named.tensor;
+  if (tensor.info.layout != Layout::strided)
+    refuse(checkpoint, named.name, "is " + std::string(layout_name(tensor.info.layout)));
+  if (is_quantised(tensor.info.dtype))
+    refuse(checkpoint, named.name, "is quantised (" + std::string(dtype_name(tensor.info.dtype)) + ")");
+  if (tensor.info.conjugate || tensor.info.negative)
+    refuse(checkpoint, named.name, "is a lazy conjugate or negative of what is stored");
+  if (!tensor.storage || checkpoint.storages[*tensor.storage].bytes == nullptr)
+    refuse(checkpoint, named.name,
+           tensor.device == "meta" || tensor.storage ? "is a meta tensor, which has no elements"
+                                                     : "is held as a numpy array");
+  return checkpoint.storages[*tensor.storage];
+}
+
+}  // namespace
+
+std::vector<TensorSource> tensor_sources(const Checkpoint& checkpoint, std::span<const NamedTensor> tensors) {
+  std::vector<TensorSource> sources;
+  sources.reserve(tensors.size());
+  // A storage has one dtype: of another one it is read as one of its own.
+  std::map<std::pair<std::uint32_t, DType>, ByteSourcePtr> bytes;
+  std::map<std::uint32_t, DType> first;
+  for (const NamedTensor& named : tensors) {
+    const Storage& storage = storage_of(checkpoint, named);
+    const TensorInfo& info = named.tensor->info;
+    const std::uint32_t index = *named.tensor->storage;
+    ByteSourcePtr& own = bytes[{index, info.dtype}];
+    if (own == nullptr)
+      own = first.try_emplace(index, info.dtype).first->second == info.dtype
+                ? storage.bytes
+                : slice(storage.bytes, 0, storage.nbytes, storage.bytes->name());
+    sources.push_back({.name = named.name,
+                       .dtype = info.dtype,
+                       .shape = info.shape,
+                       .stride = info.stride,
+                       .bytes = own,
+                       .byte_order = storage.byte_order,
+                       .location = storage.location,
+                       .offset = info.offset + static_cast<std::int64_t>(named.tensor->view_offset)});
+  }
+  return sources;
+}
+
+}  // namespace ckpt::named_tensors

@@ -1,0 +1,170 @@
+#include "shards/index.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <numeric>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "container/json_reader.h"
+#include "io/bytes.h"
+#include "io/keyed_hash.h"
+
+namespace ckpt::shards {
+namespace {
+
+constexpr std::string_view map_key = "weight_map", list_key = "ckpt.shards", white_space = " \t\n\r";
+
+Error twice(const std::string& what, std::uint64_t position) {
+  return Error(ErrorCode::corrupt, what + " comes twice").expected("each key once").at(position);
+}
+
+/// Gives each file its place among all, in the order in which they come.
+class Files {
+ public:
+  std::uint32_t place_of(std::string name) {
+    const auto [found, fresh] = places_.try_emplace(std::move(name), static_cast<std::uint32_t>(places_.size()));
+    if (fresh && places_.size() > limits::shards)
+      throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::shards) + " shards");
+    return found->second;
+  }
+
+  /// All of them, sorted; `places` says of each place where it stands then.
+  std::vector<std::string> sorted(std::vector<std::uint32_t>& places) const {
+    std::vector<std::string> names;
+    for (const auto& [name, place] : places_) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    places.resize(names.size());
+    for (std::uint32_t i = 0; i < names.size(); ++i) places[places_.at(names[i])] = i;
+    return names;
+  }
+
+ private:
+  NameMap<std::uint32_t> places_;
+};
+
+void read_map(JsonReader& json, Index& index, Files& files) {
+  if (index.weight_map) throw twice("'weight_map'", json.position());
+  index.weight_map.emplace();
+  json.enter_object();
+  while (auto name = json.next_key()) {
+    const std::uint32_t place = files.place_of(json.string());
+    index.weight_map->emplace_back(*std::move(name), place);
+  }
+  NameViewSet names;
+  for (const auto& entry : *index.weight_map)
+    if (!names.insert(entry.first).second) throw twice("tensor '" + entry.first + "'", json.position());
+}
+
+void read_list(JsonReader& json, Files& files) {
+  json.enter_array();
+  while (json.next_item()) files.place_of(json.string());
+}
+
+/// Some writers give total_size as a float: where it is a whole number, that counts.
+void read_metadata(JsonReader& json, Index& index) {
+  if (json.accept_null()) return;
+  json.enter_object();
+  while (const auto key = json.next_key()) {
+    if (json.sees('"')) {
+      index.metadata.emplace_back(*key, json.string());
+      continue;
+    }
+    std::string text(json.skip());
+    if (*key != "total_size") {
+      index.metadata.emplace_back(*key, std::move(text));
+      continue;
+    }
+    if (text.ends_with(".0")) text.resize(text.size() - 2);
+    JsonReader number(text, 0, "total_size");
+    const bool whole = text.find_first_not_of("0123456789") == std::string::npos && text.size() < 19;
+    if (whole) index.total_size = number.integer();
+  }
+}
+
+bool may_be_json(const ByteSource& source) {
+  std::array<std::byte, 64> start{};
+  const std::string_view head = as_text(std::span<const std::byte>(start).first(source.read_at(0, start)));
+  const std::size_t first = head.find_first_not_of(white_space);
+  return first != std::string_view::npos && head[first] == '{';
+}
+
+}  // namespace
+
+std::optional<std::string> first_shard(const ByteSource& source) {
+  try {
+    if (!may_be_json(source)) return std::nullopt;
+    const std::vector<std::byte> bytes = read_all(source, limits::index_bytes);
+    JsonReader json(as_text(bytes), 0, "the index");
+    json.enter_object();
+    while (const auto key = json.next_key()) {
+      if (*key == map_key && json.sees('{')) {
+        json.enter_object();
+        return json.next_key() ? json.string() : std::string();
+      }
+      if (*key == list_key && json.sees('[')) {
+        json.enter_array();
+        return json.next_item() ? json.string() : std::string();
+      }
+      json.skip();
+    }
+    return std::nullopt;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return std::nullopt;
+  }
+}
+
+Index read_index(const ByteSource& source) {
+  const std::vector<std::byte> bytes = read_all(source, limits::index_bytes);
+  Index index;
+  Files files;
+  JsonReader json(as_text(bytes), 0, "the index");
+  json.enter_object();
+  while (const auto key = json.next_key()) {
+    if (*key == map_key)
+      read_map(json, index, files);
+    else if (*key == "metadata")
+      read_metadata(json, index);
+    else if (*key == list_key)
+      read_list(json, files);
+    else
+      json.skip();
+  }
+  json.finish();
+  std::vector<std::uint32_t> places;
+  index.shards = files.sorted(places);
+  if (index.weight_map)
+    for (auto& entry : *index.weight_map) entry.second = places[entry.second];
+  return index;
+}
+
+std::string make_index(const Index& index) {
+  const auto& map = *index.weight_map;
+  std::vector<std::size_t> order(map.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return map[a].first < map[b].first; });
+  std::string text = "{\n  \"metadata\": {\n    \"total_size\": " + std::to_string(index.total_size.value_or(0)) +
+                     "\n  },\n  \"weight_map\": {";
+  for (const std::size_t i : order) {
+    text += text.back() == '{' ? "\n    " : ",\n    ";
+    append_json_string(text, map[i].first);
+    text += ": ";
+    append_json_string(text, index.shards[map[i].second]);
+  }
+  return text + (map.empty() ? "}\n}\n" : "\n  }\n}\n");
+}
+
+std::string make_list(const std::vector<std::string>& shards) {
+  std::string text = "{";
+  append_json_string(text, list_key);
+  text += ":[";
+  for (const std::string& shard : shards) {
+    if (text.back() != '[') text += ',';
+    append_json_string(text, shard);
+  }
+  return text + "]}";
+}
+
+}  // namespace ckpt::shards

@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "ckpt/assemble.h"
+#include "ckpt/error.h"
+#include "io/bytes.h"
+#include "io/keyed_hash.h"
+#include "named_tensors/losses.h"
+#include "named_tensors/sources.h"
+#include "ops/tensor_bytes.h"
+#include "shards/index.h"
+#include "shards/names.h"
+#include "shards/shards.h"
+
+namespace ckpt::shards {
+namespace {
+
+std::string shard_called(const std::string& name) { return "shard '" + name + "'"; }
+
+/// Reads shard after shard and holds each against the index.
+class Joiner {
+ public:
+  Joiner(const Index& index, const ReadContext& context) : index_(index), context_(context) {
+    if (!index.weight_map) return;
+    for (const auto& [name, shard] : *index.weight_map) place_of_.emplace(name, shard);
+  }
+
+  Checkpoint run() {
+    std::vector<bool> was_read(index_.shards.size(), false);
+    for (std::uint32_t i = 0; i < index_.shards.size(); ++i) was_read[i] = read_shard(i);
+    report_missing(was_read);
+    if (std::find(was_read.begin(), was_read.end(), false) == was_read.end()) warn_of_size();
+    Checkpoint checkpoint = assemble(std::move(tensors_));
+    checkpoint.beside_bytes = bytes_;
+    checkpoint.metadata = std::move(metadata_);
+    checkpoint.warnings = std::move(warnings_);
+    return checkpoint;
+  }
+
+ private:
+  bool read_shard(std::uint32_t shard) {
+    const std::string& name = index_.shards[shard];
+    const ByteSourcePtr source = context_.open_beside(name);
+    if (source == nullptr) {
+      context_.report(Error(ErrorCode::truncated, shard_called(name) + " is missing")
+                          .expected("it beside the others")
+                          .hint("fetch it into " + shell_word(context_.folder) + ", or fetch all of them again"),
+                      "");
+      return false;
+    }
+    bytes_ += source->size();
+    ReadContext context = context_;
+    context.pickle_cap = limits::pickle_cap(source->size());
+    context.inflated_cap = limits::inflated_cap(source->size());
+    try {
+      Checkpoint checkpoint = context.open(source, shard_called(name));
+      for (std::string& warning : checkpoint.warnings)
+        warnings_.push_back(shard_called(name) + ": " + std::move(warning));
+      for (const std::string& warning : finish_reading(checkpoint))
+        warnings_.push_back(shard_called(name) + ": " + warning);
+      add(checkpoint, shard);
+    } catch (Error& error) {
+      if (error.code() == ErrorCode::unsupported) throw;
+      context_.report(error, "");
+      return false;
+    }
+    return true;
+  }
+
+  void add(const Checkpoint& checkpoint, std::uint32_t shard) {
+    const std::string& name = index_.shards[shard];
+    try {
+      named_tensors::refuse_other_values(checkpoint);
+      const std::vector<NamedTensor> names = tensor_names(checkpoint);
+      std::vector<TensorSource> sources = named_tensors::tensor_sources(checkpoint, names);
+      warn_of_unnamed(names, sources, shard);
+      for (TensorSource& source : sources) add_tensor(std::move(source), shard);
+    } catch (Error& error) {
+      throw error.within(shard_called(name));
+    }
+    for (const std::string& loss : named_tensors::losses_beside_elements(checkpoint))
+      if (std::find(warnings_.begin(), warnings_.end(), loss) == warnings_.end()) warnings_.push_back(loss);
+    add_metadata(checkpoint.metadata, shard_called(name));
+  }
+
+  void add_tensor(TensorSource tensor, std::uint32_t shard) {
+    const auto place = place_of_.find(tensor.name);
+    const bool elsewhere = place != place_of_.end() && place->second != shard;
+    const auto [first, fresh] = shard_of_.try_emplace(tensor.name, shard);
+    if (elsewhere || !fresh) {
+      const std::string other = index_.shards[elsewhere ? place->second : first->second];
+      Error error(ErrorCode::corrupt, "tensor '" + tensor.name + "' is in it");
+      error.expected("it in " + shard_called(other) + " alone");
+      if (fresh) shard_of_.erase(first);
+      context_.report(error.within(shard_called(index_.shards[shard])), "");
+      return;
+    }
+    tensors_.push_back(std::move(tensor));
+  }
+
+  /// A name that shares the storage of one that the index names is another name of the same weights, as in save_model.
+  void warn_of_unnamed(const std::vector<NamedTensor>& names, const std::vector<TensorSource>& sources,
+                       std::uint32_t shard) {
+    if (!index_.weight_map) return;
+    std::map<const ByteSource*, bool> named;
+    for (const TensorSource& source : sources) named[source.bytes.get()] |= place_of_.contains(source.name);
+    std::size_t unnamed = 0;
+    const std::string* first = nullptr;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (named[sources[i].bytes.get()]) continue;
+      if (unnamed++ == 0) first = &names[i].name;
+    }
+    if (unnamed > 0)
+      warnings_.push_back(shard_called(index_.shards[shard]) + " has '" + *first + "'" +
+                          (unnamed > 1 ? " and " + std::to_string(unnamed - 1) + " more" : "") +
+                          ", which the index does not name");
+  }
+
+  void add_metadata(const std::vector<std::pair<std::string, std::string>>& metadata, const std::string& where) {
+    for (const auto& [key, value] : metadata) {
+      const auto found =
+          std::find_if(metadata_.begin(), metadata_.end(), [&](const auto& e) { return e.first == key; });
+      if (found == metadata_.end())
+        metadata_.emplace_back(key, value);
+      else if (found->second != value)
+        warnings_.push_back(where + " says otherwise of '" + key + "' in its metadata than those before it");
+    }
+  }
+
+  /// One finding a shard.
+  void report_missing(const std::vector<bool>& was_read) {
+    if (!index_.weight_map) return;
+    std::vector<std::pair<std::size_t, const std::string*>> missing(index_.shards.size());
+    for (const auto& [name, shard] : *index_.weight_map)
+      if (was_read[shard] && !shard_of_.contains(name) && missing[shard].first++ == 0) missing[shard].second = &name;
+    for (std::size_t shard = 0; shard < missing.size(); ++shard) {
+      const auto [count, first] = missing[shard];
+      if (count == 0) continue;
+      context_.report(Error(ErrorCode::corrupt, shard_called(index_.shards[shard]) + " has no tensor '" + *first + "'" +
+                                                    (count > 1 ? ", nor " + std::to_string(count - 1) + " more" : ""))
+                          .expected("what the index says of it")
+                          .hint("index and shards are not of one checkpoint: fetch all of them again"),
+                      "");
+    }
+    warn_of_others();
+  }
+
+  /// Files that the shards' own names say there are, and the index does not.
+  void warn_of_others() {
+    std::optional<ShardName> shard;
+    for (const std::string& name : index_.shards)
+      if (!shard) shard = parse_shard_name(name);
+    if (!shard) return;
+    for (shard->number = 1; shard->number <= shard->count; ++shard->number) {
+      const std::string name = shard_name(*shard);
+      if (std::binary_search(index_.shards.begin(), index_.shards.end(), name)) continue;
+      if (context_.open_beside(name) != nullptr)
+        warnings_.push_back(shard_called(name) + " lies there, and the index names nothing in it: it is not read");
+    }
+  }
+
+  /// Writers count a tensor or its storage, and what is tied once or twice.
+  void warn_of_size() {
+    if (!index_.total_size) return;
+    std::uint64_t logical = 0, stored = 0, once = 0;
+    std::map<const ByteSource*, bool> seen;
+    for (const TensorSource& tensor : tensors_) {
+      const std::uint64_t bytes =
+          logical_bytes({.dtype = tensor.dtype, .shape = tensor.shape, .stride = tensor.stride});
+      logical += bytes;
+      if (std::exchange(seen[tensor.bytes.get()], true)) continue;
+      stored += tensor.bytes->size();
+      once += bytes;
+    }
+    const std::uint64_t total = *index_.total_size;
+    if (total == logical || total == stored || total == once) return;
+    warnings_.push_back("the index says that the tensors have " + std::to_string(total) + " bytes; they have " +
+                        std::to_string(once));
+  }
+
+  const Index& index_;
+  const ReadContext& context_;
+  NameViewMap<std::uint32_t> place_of_;  ///< as the index says
+  NameMap<std::uint32_t> shard_of_;      ///< as it is
+  std::vector<TensorSource> tensors_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
+  std::vector<std::string> warnings_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace
+
+bool probe(const ByteSource& source, const Flavour& flavour) {
+  const auto first = first_shard(source);
+  if (!first) return false;
+  const bool safetensors = first->empty() || first->ends_with(safetensors_flavour.suffix);
+  return safetensors == (&flavour == &safetensors_flavour);
+}
+
+Checkpoint read(const ByteSourcePtr& source, const ReadContext& context, const Flavour& flavour) {
+  if (context.depth > 0)
+    throw Error(ErrorCode::unsupported, "an index of shards within another file").expected("a checkpoint in one file");
+  const Index index = read_index(*source);
+  Checkpoint checkpoint = Joiner(index, context).run();
+  checkpoint.file = source->name();
+  checkpoint.format = flavour.format;
+  return checkpoint;
+}
+
+}  // namespace ckpt::shards

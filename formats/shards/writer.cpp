@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "ckpt/assemble.h"
+#include "ckpt/error.h"
+#include "io/bytes.h"
+#include "named_tensors/losses.h"
+#include "named_tensors/sources.h"
+#include "shards/index.h"
+#include "shards/names.h"
+#include "shards/shards.h"
+#include "shards/split.h"
+
+namespace ckpt::shards {
+namespace {
+
+/// A checkpoint of these tensors alone.
+Checkpoint part_of(const Checkpoint& checkpoint, const std::vector<NamedTensor>& names,
+                   const std::vector<std::size_t>& members) {
+  std::vector<NamedTensor> tensors;
+  tensors.reserve(members.size());
+  for (const std::size_t i : members) tensors.push_back(names[i]);
+  Checkpoint part = assemble(named_tensors::tensor_sources(checkpoint, tensors));
+  part.file = checkpoint.file;
+  part.format = checkpoint.format;
+  part.metadata = checkpoint.metadata;
+  return part;
+}
+
+/// Storages are counted through all shards when they are read again.
+void add_receipt(WriteReceipt& all, const WriteReceipt& shard) {
+  const std::size_t before = all.size();
+  for (const auto& [key, crc] : shard) all[std::to_string(before + std::stoull(key))] = crc;
+}
+
+void write_index(const Index& index, FolderSink& sink, const Flavour& flavour) {
+  const auto file = sink.add(std::string(flavour.stem) + std::string(flavour.suffix) + ".index.json");
+  file->write(as_bytes(make_index(index)));
+  file->commit();
+}
+
+}  // namespace
+
+WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const WriteOptions& options,
+                          const Flavour& flavour) {
+  named_tensors::refuse_other_values(checkpoint);
+  const std::vector<NamedTensor> names = tensor_names(checkpoint);
+  if (!names.empty() && names.front().tensor->value == checkpoint.root)
+    throw Error(ErrorCode::unsupported, "a tensor without a name")
+        .expected("tensors by name, as an index holds")
+        .in(checkpoint.file)
+        .hint("--format npy holds one tensor without a name");
+  const Format& format = *find_format(flavour.shard_format);
+  const Split parts = split(checkpoint, names, options.shard_bytes, &flavour == &torch_flavour);
+  Index index;
+  index.weight_map.emplace();
+  index.total_size = parts.bytes;
+  ShardName name{std::string(flavour.stem), 0, static_cast<std::uint32_t>(parts.shards.size()),
+                 std::string(flavour.suffix)};
+  if (parts.shards.size() > limits::shards)
+    throw Error(ErrorCode::invalid_argument, std::to_string(parts.shards.size()) + " shards")
+        .expected("at most " + std::to_string(limits::shards))
+        .in(checkpoint.file)
+        .hint("a larger --shard-size");
+  WriteReceipt receipt;
+  for (const auto& members : parts.shards) {
+    ++name.number;
+    index.shards.push_back(shard_name(name));
+    for (const std::size_t i : members)
+      if (!parts.is_view[i]) index.weight_map->emplace_back(names[i].name, name.number - 1);
+    const std::unique_ptr<ByteSink> file = sink.add(index.shards.back());
+    add_receipt(receipt, format.write(part_of(checkpoint, names, members), *file, options));
+    file->commit();
+  }
+  write_index(index, sink, flavour);
+  return receipt;
+}
+
+std::vector<std::string> losses(const Checkpoint& checkpoint, const Flavour& flavour) {
+  const Format& format = *find_format(flavour.shard_format);
+  // A shard of torch's is a dict of plain tensors, whatever torch could say.
+  return format.losses == nullptr ? named_tensors::losses_beside_elements(checkpoint) : format.losses(checkpoint);
+}
+
+}  // namespace ckpt::shards
