@@ -75,6 +75,9 @@ void print_inspection_json(const Inspection& inspection) {
   for (const StateDictSummary& state_dict : inspection.state_dicts) {
     tail["state_dicts"].push_back(valid_utf8(state_dict.path));
   }
+  tail["modules"] = Json::array();
+  for (const Module& module : inspection.modules)
+    tail["modules"].push_back({{"path", valid_utf8(module.path)}, {"class", valid_utf8(module.class_name)}});
   tail["globals"] = Json::array();
   for (const GlobalUse& global : checkpoint.globals) tail["globals"].push_back(global_json(global));
   tail["warnings"] = Json::array();
