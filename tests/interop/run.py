@@ -30,6 +30,7 @@ def main():
     import finite
     import hand
     import loading
+    import modules
     import mutants
     import pickles
     import prefixes
@@ -62,6 +63,7 @@ def main():
         *arrays.GROUPS,
         *diffs.GROUPS,
         *loading.GROUPS,
+        *modules.GROUPS,
         *pickles.GROUPS,
         *mutants.GROUPS,
     ]
