@@ -33,7 +33,6 @@ constexpr Signature signatures[] = {
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file (Keras)", "in Python: h5py.File(path)"},
     {0, "\x1f\x8b"sv, "a gzip file with a broken header (another method than deflate, or reserved flags)",
      "the file is damaged: fetch or copy it again"},
-    {0, "GGUF"sv, "a GGUF file", "a GGUF reader, such as Python's package gguf"},
     {0, "tjgg"sv, "a ggml file", "the program that wrote it"},
     {0, "lmgg"sv, "a ggml file", "the program that wrote it"},
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside"},

@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "format.h"
+#include "gguf/gguf.h"
 #include "numpy/numpy.h"
 #include "torch_legacy/torch_legacy.h"
 #include "torch_zip/torch_zip.h"
@@ -10,6 +11,7 @@ namespace ckpt {
 
 std::span<const Format* const> format_table() {
   static constexpr const Format* table[] = {
+      &gguf::gguf_format,
       &numpy::npy_format,
       &numpy::npz_format,  // before torch's, which takes every other zip for its own, to say what is wrong with it
       &torch::zip_format,

@@ -9,6 +9,7 @@
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
+#include "loading.h"
 #include "prefix_edit.h"
 #include "selection.h"
 #include "writing.h"
@@ -19,6 +20,7 @@ namespace {
 struct ConvertOptions {
   WritingOptions writing;
   SelectionOptions selection;
+  ReadOptions reading;
   std::optional<std::string> to, format, protocol, strip_prefix, add_prefix;
   std::vector<std::string> map;
 };
@@ -120,7 +122,7 @@ int run(const ConvertOptions& options, bool quiet) {
   check_prefixes(add, "--add-prefix");
 
   std::vector<std::string> done;
-  Checkpoint checkpoint = load_input(job);
+  Checkpoint checkpoint = load_input(job, options.reading);
   checkpoint = take_part(std::move(checkpoint), options.selection, done);
   checkpoint = remap_devices(std::move(checkpoint), map, done);
   checkpoint = strip_prefixes(std::move(checkpoint), strip, done, quiet);
@@ -141,6 +143,7 @@ Runner define(Arguments& arguments) {
   arguments.optional_value("--strip-prefix", "P", module, options->strip_prefix, "take module. (or P) from the keys");
   arguments.optional_value("--add-prefix", "P", module, options->add_prefix,
                            "put module. (or P) before the keys, after any stripping");
+  define_reading_options(arguments, options->reading);
   define_writing_options(arguments, options->writing);
   return [options](bool quiet) { return run(*options, quiet); };
 }

@@ -28,6 +28,7 @@ def main():
     import devices
     import diffs
     import finite
+    import gguf_files
     import hand
     import loading
     import modules
@@ -62,6 +63,7 @@ def main():
         hand.discarded_calls,
         *arrays.GROUPS,
         *diffs.GROUPS,
+        *gguf_files.GROUPS,
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,

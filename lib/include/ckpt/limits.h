@@ -68,6 +68,9 @@ inline constexpr std::uint64_t zip_small_member = 64 * mib;
 /// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
 inline constexpr std::uint64_t numpy_header_bytes = mib;
 
+/// Arrays in arrays of GGUF's metadata: this deep (real files have none).
+inline constexpr std::size_t gguf_nesting = 8;
+
 /// Bytes of a list of digests (what `ckpt digest` prints).
 inline constexpr std::uint64_t digest_list_bytes = 64 * mib;
 
