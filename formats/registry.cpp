@@ -6,6 +6,7 @@
 #include "numpy/numpy.h"
 #include "torch_legacy/torch_legacy.h"
 #include "torch_zip/torch_zip.h"
+#include "torchscript/torchscript.h"
 
 namespace ckpt {
 
@@ -13,7 +14,8 @@ std::span<const Format* const> format_table() {
   static constexpr const Format* table[] = {
       &gguf::gguf_format,
       &numpy::npy_format,
-      &numpy::npz_format,  // before torch's, which takes every other zip for its own, to say what is wrong with it
+      &numpy::npz_format,
+      &torchscript::script_format,
       &torch::zip_format,
       &torch::legacy_format,
   };

@@ -65,6 +65,10 @@ inline constexpr std::uint64_t zip_ratio = 1032;
 /// Bytes of a small member (version, byteorder, serialization_id …) that is held in memory.
 inline constexpr std::uint64_t zip_small_member = 64 * mib;
 
+/// Bytes of the model.json of a TorchScript file of 2019, and how deep it may be nested: two levels a module.
+inline constexpr std::uint64_t script_model_bytes = 16 * mib;
+inline constexpr int script_model_depth = 256;
+
 /// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
 inline constexpr std::uint64_t numpy_header_bytes = mib;
 
