@@ -15,8 +15,8 @@ std::span<const Format* const> format_table() {
       &gguf::gguf_format,
       &numpy::npy_format,
       &numpy::npz_format,
-      &torchscript::script_format,
       &torch::zip_format,
+      &torchscript::script_format,
       &torch::legacy_format,
   };
   return table;

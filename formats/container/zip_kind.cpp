@@ -28,8 +28,9 @@ bool is_at_top(std::string_view name, std::string_view file) {
 std::optional<ZipKind> kind_by_pickle(const ByteSource& source) {
   const auto pickle = zip::read_forward_header(source, 0);
   if (!pickle) return std::nullopt;
-  constexpr std::string_view script = "\x80\x02"
-                                      "c__torch__";
+  constexpr std::string_view script =
+      "\x80\x02"
+      "c__torch__";
   std::array<std::byte, script.size()> begin{};
   const std::size_t got = source.read_at(pickle->data_offset, begin);
   return as_text(std::span(begin).first(got)) == script ? ZipKind::script : ZipKind::checkpoint;

@@ -35,7 +35,8 @@ ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const 
         "");
     return memory_source({}, name);
   }
-  if (member->size != storage.nbytes)
+  const bool has_bytes = storage.location != "meta" || member->size != 0;
+  if (has_bytes && member->size != storage.nbytes)
     context.report(Error(ErrorCode::corrupt, "member '" + name + "' holds " + std::to_string(member->size) + " bytes")
                        .expected(std::to_string(storage.nbytes) + ", as the pickle says")
                        .at(member->data_offset)

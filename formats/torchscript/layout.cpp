@@ -20,11 +20,10 @@ std::string find_root(const ZipReader& zip, const ByteSource& source) {
 }
 
 std::string storage_folder_of(const ZipReader& zip, const std::string& root, std::string_view pickle) {
-  const std::string own(pickle.substr(0, pickle.size() - std::string_view(".pkl").size()) + std::string("/"));
+  const std::string own = std::string(pickle.substr(0, pickle.rfind('.'))) + "/";
   if (pickle != bytecode_name) return own;
-  const bool has_own = std::any_of(zip.members().begin(), zip.members().end(), [&](const ZipMember& member) {
-    return member.name.starts_with(root + "/" + own);
-  });
+  const bool has_own = std::any_of(zip.members().begin(), zip.members().end(),
+                                   [&](const ZipMember& member) { return member.name.starts_with(root + "/" + own); });
   return has_own ? own : "constants/";
 }
 

@@ -10,9 +10,9 @@
 /// holds the tree of modules and a table of tensors, and attributes.pkl.
 namespace ckpt::torchscript {
 
-/// The tensors by their qualified names; those that only code names as CONSTANTS.c0 … Sets details.entries. The key of a
-/// storage is its member: "tensors/0".
-/// Throws Error: corrupt, truncated, unsupported (a quantised tensor), limit_exceeded.
+/// The tensors by their qualified names; those that only code names as CONSTANTS.c0 … Sets details.entries. The key of
+/// a storage is its member: "tensors/0". Throws Error: corrupt, truncated, unsupported (a quantised tensor),
+/// limit_exceeded.
 Checkpoint read_model_json(ScriptDetails& details, const ByteSource& source, const ReadContext& context);
 
 /// model.json with the storages' present locations as its tensors' devices; as it was where all are there already.

@@ -12,8 +12,8 @@ namespace {
 
 /// Caffe2's names of element types (caffe2/proto/caffe2.proto).
 constexpr std::pair<std::string_view, DType> data_types[] = {
-    {"FLOAT", DType::float32}, {"INT32", DType::int32},     {"BYTE", DType::uint8},      {"BOOL", DType::boolean},
-    {"UINT8", DType::uint8},   {"INT8", DType::int8},       {"INT16", DType::int16},     {"INT64", DType::int64},
+    {"FLOAT", DType::float32},   {"INT32", DType::int32},    {"BYTE", DType::uint8},  {"BOOL", DType::boolean},
+    {"UINT8", DType::uint8},     {"INT8", DType::int8},      {"INT16", DType::int16}, {"INT64", DType::int64},
     {"FLOAT16", DType::float16}, {"DOUBLE", DType::float64},
 };
 
@@ -71,9 +71,13 @@ class Table {
     const auto quantised = json.find("isQuantized");
     if (quantised != json.end() && *quantised == true)
       throw Error(ErrorCode::unsupported, "it is quantised").expected("a plain tensor, as torch 1.0 to 1.2 wrote");
-    TensorSource tensor{.name = number, .dtype = dtype_of(json), .shape = integers_of(json, "dims"),
-                        .stride = integers_of(json, "strides"), .bytes = nullptr,
-                        .location = text_of(json, "device"), .offset = integer_of(json, "offset", 0)};
+    TensorSource tensor{.name = number,
+                        .dtype = dtype_of(json),
+                        .shape = integers_of(json, "dims"),
+                        .stride = integers_of(json, "strides"),
+                        .bytes = nullptr,
+                        .location = text_of(json, "device"),
+                        .offset = integer_of(json, "offset", 0)};
     if (tensor.location.empty()) throw wrong("its device", "a name such as cpu");
     const std::string member = member_of(json);
     const auto [found, fresh] = storages_.try_emplace(member);

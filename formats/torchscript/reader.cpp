@@ -1,13 +1,13 @@
 #include <memory>
 #include <string>
 
-#include "ckpt/error.h"
 #include "container/zip_kind.h"
 #include "container/zip_reader.h"
 #include "torch_common/archive.h"
 #include "torch_common/tensors.h"
 #include "torchscript/details.h"
 #include "torchscript/layout.h"
+#include "torchscript/meta.h"
 #include "torchscript/model_json.h"
 #include "torchscript/pickles.h"
 #include "torchscript/torchscript.h"
@@ -33,6 +33,7 @@ Checkpoint read_script(const ByteSourcePtr& source, const ReadContext& context) 
     torch::attach_storages(checkpoint, zip, torch::read_byte_order(zip, details->root, *source), *source, context,
                            [&](const Storage& storage) { return details->root + "/" + storage.key; });
     torch::decode_tensors(checkpoint);
+    drop_meta_storages(checkpoint);
   }
   checkpoint.file = source->name();
   checkpoint.format = script_format.name;

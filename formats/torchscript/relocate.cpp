@@ -54,9 +54,9 @@ class Relocation {
   struct Instruction {
     std::uint8_t code = 0;
     std::uint64_t begin = 0, end = 0;
-    std::int64_t index = 0;                ///< of the memo
-    std::optional<std::string> text;       ///< what it pushes, where that may be a location
-    std::optional<std::string> in_place;   ///< the location to push instead
+    std::int64_t index = 0;               ///< of the memo
+    std::optional<std::string> text;      ///< what it pushes, where that may be a location
+    std::optional<std::string> in_place;  ///< the location to push instead
   };
   /// A text in the memo, as it was and as it is written.
   struct Kept {
@@ -96,8 +96,10 @@ class Relocation {
       wanted == nullptr || *wanted == kept->second.is ? copy(op) : write_text(out_, *wanted);
     } else {
       if (is_put(op.code)) {
-        if (pushed_) memo_[op.index] = *pushed_;
-        else memo_.erase(op.index);
+        if (pushed_)
+          memo_[op.index] = *pushed_;
+        else
+          memo_.erase(op.index);
       }
       copy(op);
     }

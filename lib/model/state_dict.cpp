@@ -129,6 +129,7 @@ class Search {
 }  // namespace
 
 std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) {
+<<<<<<< HEAD
   Search search(checkpoint);
   search.run();
   return std::move(search.state_dicts);
@@ -138,6 +139,10 @@ std::vector<Module> find_modules(const Checkpoint& checkpoint) {
   Search search(checkpoint);
   search.run();
   return std::move(search.modules);
+=======
+  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
+  return Search(checkpoint).run();
+>>>>>>> 75f9bbc (TorchScript: meta and sparse tensors of libtorch's pickler; zips without a checkpoint are named)
 }
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {
