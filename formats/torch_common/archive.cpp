@@ -35,8 +35,7 @@ ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const 
         "");
     return memory_source({}, name);
   }
-  const bool has_bytes = storage.location != "meta" || member->size != 0;
-  if (has_bytes && member->size != storage.nbytes)
+  if (member->size != storage.nbytes)
     context.report(Error(ErrorCode::corrupt, "member '" + name + "' holds " + std::to_string(member->size) + " bytes")
                        .expected(std::to_string(storage.nbytes) + ", as the pickle says")
                        .at(member->data_offset)
@@ -53,7 +52,8 @@ void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder ord
     Storage& storage = checkpoint.storages[i];
     storage.byte_order = order;
     std::uint64_t begin = 0;
-    storage.bytes = find_storage(zip, name_of(storage), storage, source, context, begin);
+    if (const std::string name = name_of(storage); !name.empty())
+      storage.bytes = find_storage(zip, name, storage, source, context, begin);
     by_offset.emplace_back(begin, i);
   }
   std::sort(by_offset.begin(), by_offset.end());

@@ -26,8 +26,8 @@ void check_root(const ZipReader& zip, const std::string& root, const ByteSource&
 ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const Storage& storage,
                            const ByteSource& source, const ReadContext& context, std::uint64_t& begin);
 
-/// Gives each storage the member that `name_of` names, in the order of the file, and renumbers the uses accordingly.
-/// Throws as find_storage() does.
+/// Gives each storage the member that `name_of` names (an empty name: none), in the order of the file, and renumbers
+/// the uses accordingly. Throws as find_storage() does.
 void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order, const ByteSource& source,
                      const ReadContext& context, const std::function<std::string(const Storage&)>& name_of);
 

@@ -6,14 +6,17 @@
 
 namespace ckpt::torchscript {
 
+constexpr std::string_view meta = "meta";
+
+bool is_meta(const Storage& storage) { return storage.location == meta; }
+
 void drop_meta_storages(Checkpoint& checkpoint) {
-  constexpr std::string_view meta = "meta";
   std::vector<std::uint32_t> place(checkpoint.storages.size());
   std::vector<bool> drops(place.size());
   std::vector<Storage> kept;
   for (std::size_t i = 0; i < place.size(); ++i) {
     place[i] = static_cast<std::uint32_t>(kept.size());
-    drops[i] = checkpoint.storages[i].location == meta;
+    drops[i] = is_meta(checkpoint.storages[i]);
     if (!drops[i]) kept.push_back(checkpoint.storages[i]);
   }
   if (kept.size() == place.size()) return;

@@ -30,8 +30,9 @@ Checkpoint read_script(const ByteSourcePtr& source, const ReadContext& context) 
   } else {
     checkpoint.file = source->name();
     read_pickles(checkpoint, *details, context);
-    torch::attach_storages(checkpoint, zip, torch::read_byte_order(zip, details->root, *source), *source, context,
-                           [&](const Storage& storage) { return details->root + "/" + storage.key; });
+    torch::attach_storages(
+        checkpoint, zip, torch::read_byte_order(zip, details->root, *source), *source, context,
+        [&](const Storage& storage) { return is_meta(storage) ? std::string() : details->root + "/" + storage.key; });
     torch::decode_tensors(checkpoint);
     drop_meta_storages(checkpoint);
   }
