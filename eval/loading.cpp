@@ -2,6 +2,7 @@
 
 #include "ckpt/byte_source.h"
 #include "ckpt/formats.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "metrics/signature.h"
 
@@ -28,7 +29,7 @@ LoadedModel load_for_evaluation(const Options& options, const std::function<bool
     static_cast<void>(has_cuda());
     return load_script(options.model, request);
   }
-  Checkpoint checkpoint = load(options.model);
+  Checkpoint checkpoint = unpack_modules(load(options.model));
   out.warnings = checkpoint.warnings;
   out.model = load_model(checkpoint, request, out.notes);
   check_signature(out.model->signature());

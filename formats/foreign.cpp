@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "container/zip_reader.h"
+#include "foreign_zip.h"
 #include "io/bytes.h"
 
 namespace ckpt {
@@ -33,9 +35,10 @@ constexpr Signature signatures[] = {
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file (Keras)", "in Python: h5py.File(path)"},
     {0, "\x1f\x8b"sv, "a gzip file with a broken header (another method than deflate, or reserved flags)",
      "the file is damaged: fetch or copy it again"},
-    {0, "GGUF"sv, "a GGUF file", "a GGUF reader, such as Python's package gguf"},
     {0, "tjgg"sv, "a ggml file", "the program that wrote it"},
     {0, "lmgg"sv, "a ggml file", "the program that wrote it"},
+    {4, "PTMF"sv, "a TorchScript model for mobile as a flatbuffer",
+     "in Python: torch.jit.load(path), and torch.jit.save writes it as a zip archive, which ckpt reads"},
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside"},
     {0, "\x80\x02"sv, "a pickle, but none that torch.save wrote",
      "in Python, if you trust it: torch.save(pickle.load(file), path)"},
@@ -64,6 +67,7 @@ std::string_view text_kind(std::string_view head) {
 }  // namespace
 
 Error foreign_file(const ByteSource& source) {
+  if (is_zip(source)) return foreign_zip(source);
   std::array<std::byte, 512> bytes{};
   const std::size_t got = source.read_at(0, bytes);
   const std::string_view head = as_text(std::span(bytes).first(got));

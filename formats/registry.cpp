@@ -2,19 +2,23 @@
 #include <iterator>
 
 #include "format.h"
+#include "gguf/gguf.h"
 #include "numpy/numpy.h"
 #include "safetensors/safetensors.h"
 #include "shards/shards.h"
 #include "torch_legacy/torch_legacy.h"
 #include "torch_zip/torch_zip.h"
+#include "torchscript/torchscript.h"
 
 namespace ckpt {
 
 std::span<const Format* const> format_table() {
   static constexpr const Format* table[] = {
+      &gguf::gguf_format,
       &numpy::npy_format,
-      &numpy::npz_format,  // before torch's, which takes every other zip for its own, to say what is wrong with it
+      &numpy::npz_format,
       &torch::zip_format,
+      &torchscript::script_format,
       &torch::legacy_format,
       &safetensors::safetensors_format,
       &shards::safetensors_index_format,

@@ -11,6 +11,7 @@
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
+#include "loading.h"
 #include "prefix_edit.h"
 #include "selection.h"
 #include "writing.h"
@@ -21,6 +22,7 @@ namespace {
 struct ConvertOptions {
   WritingOptions writing;
   SelectionOptions selection;
+  ReadOptions reading;
   std::optional<std::string> to, format, protocol, shard_size, strip_prefix, add_prefix;
   std::vector<std::string> map;
 };
@@ -151,7 +153,7 @@ int run(const ConvertOptions& options, bool quiet) {
   check_prefixes(add, "--add-prefix");
 
   std::vector<std::string> done;
-  Checkpoint checkpoint = load_input(job);
+  Checkpoint checkpoint = load_input(job, options.reading);
   job.save.shard_bytes = shard_bytes_of(options, checkpoint);
   checkpoint = take_part(std::move(checkpoint), options.selection, done);
   checkpoint = remap_devices(std::move(checkpoint), map, done);
@@ -176,6 +178,7 @@ Runner define(Arguments& arguments) {
   arguments.optional_value("--strip-prefix", "P", module, options->strip_prefix, "take module. (or P) from the keys");
   arguments.optional_value("--add-prefix", "P", module, options->add_prefix,
                            "put module. (or P) before the keys, after any stripping");
+  define_reading_options(arguments, options->reading);
   define_writing_options(arguments, options->writing);
   return [options](bool quiet) { return run(*options, quiet); };
 }

@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> files, ignore;
   std::optional<std::string> rtol, atol;
   bool json = false;
+  ReadOptions reading;
 };
 
 std::optional<double> tolerance(const std::string& option, const std::optional<std::string>& text) {
@@ -61,7 +62,7 @@ int run(const Options& options, bool quiet) {
                       "ckpt diff a.pt b.pt");
   const std::string &file_a = options.files[0], &file_b = options.files[1];
   if (file_a == "-" && file_b == "-") throw usage_error("standard input is one file", "ckpt diff a.pt -");
-  const Checkpoint a = load_with_warnings(file_a), b = load_with_warnings(file_b);
+  const Checkpoint a = load_with_warnings(file_a, options.reading), b = load_with_warnings(file_b, options.reading);
   const DiffReport report{file_a, file_b, &a, &b, ignored_words(how), diff(a, b, how)};
   finish_input(a, file_a);
   finish_input(b, file_b);
@@ -76,6 +77,7 @@ Runner define(Arguments& arguments) {
   arguments.value("--atol", "T", options->atol, "values may differ by T");
   arguments.values("--ignore", "WHAT", options->ignore, "devices, dtypes or other (all but tensors); may be repeated");
   arguments.flag("--json", options->json, "one JSON object, on one line");
+  define_reading_options(arguments, options->reading);
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

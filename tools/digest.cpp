@@ -6,6 +6,7 @@
 #include "console/command.h"
 #include "console/messages.h"
 #include "console/text.h"
+#include "loading.h"
 
 namespace ckpt::tools {
 namespace {
@@ -14,6 +15,7 @@ struct DigestOptions {
   std::vector<std::string> files;
   std::optional<std::string> root;
   bool json = false;
+  ReadOptions reading;
 };
 
 std::string digest_json(const CheckpointDigest& digest) {
@@ -39,7 +41,7 @@ int run(const DigestOptions& options) {
   }
   const std::string& file = options.files.front();
   try {
-    const CheckpointDigest result = digest(load(file), options.root.value_or(""));
+    const CheckpointDigest result = digest(load(file, options.reading), options.root.value_or(""));
     print(options.json ? digest_json(result) : digest_text(result));
     return exit_done;
   } catch (Error& error) {
@@ -56,6 +58,7 @@ Runner define(Arguments& arguments) {
   arguments.flag("--json", options->json, "one JSON object, on one line");
   arguments.value("--root", "PATH", options->root,
                   "only what lies below PATH, under names relative to it; 'auto' finds the state dict");
+  define_reading_options(arguments, options->reading);
   return [options](bool) { return run(*options); };
 }
 

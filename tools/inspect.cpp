@@ -5,6 +5,7 @@
 #include "console/command.h"
 #include "console/messages.h"
 #include "inspection.h"
+#include "loading.h"
 
 namespace ckpt::tools {
 namespace {
@@ -13,11 +14,12 @@ struct InspectOptions {
   std::vector<std::string> files;
   std::vector<std::string> keys;
   bool json = false;
+  ReadOptions reading;
 };
 
 int inspect(const InspectOptions& options, const std::string& file, bool quiet) {
   const ByteSourcePtr source = open_checkpoint(file);
-  Checkpoint checkpoint = read(source);
+  Checkpoint checkpoint = read(source, options.reading);
   for (std::string& warning : finish_reading(checkpoint)) checkpoint.warnings.push_back(std::move(warning));
   const Inspection inspection =
       inspect_checkpoint(checkpoint, file, source->size() + checkpoint.beside_bytes, options.keys);
@@ -37,6 +39,7 @@ Runner define(Arguments& arguments) {
   arguments.files(options->files);
   arguments.flag("--json", options->json, "one JSON object a file, on one line");
   arguments.values("--keys", "GLOB", options->keys, "only tensors whose name matches; * crosses dots; may be repeated");
+  define_reading_options(arguments, options->reading);
   return [options](bool quiet) {
     if (options->files.empty()) throw usage_error("inspect needs a FILE", "ckpt inspect model.pt");
     return for_each_file(options->files, [&](const std::string& file) { return inspect(*options, file, quiet); });

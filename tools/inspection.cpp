@@ -142,6 +142,7 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
   for (const StateDict& state_dict : find_state_dicts(checkpoint)) {
     inspection.state_dicts.push_back(summary_of(checkpoint, state_dict));
   }
+  inspection.modules = find_modules(checkpoint);
   return inspection;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "ckpt/modules.h"
 
 namespace ckpt::tools {
 
@@ -44,6 +45,7 @@ struct Inspection {
   std::vector<std::pair<std::string, std::size_t>> devices;  ///< and how many rows lie there, most first
   std::vector<WastefulStorage> wasteful;
   std::vector<StateDictSummary> state_dicts;
+  std::vector<Module> modules;
   std::vector<std::string> warnings;
 };
 

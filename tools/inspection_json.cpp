@@ -75,12 +75,20 @@ void print_inspection_json(const Inspection& inspection) {
   for (const StateDictSummary& state_dict : inspection.state_dicts) {
     tail["state_dicts"].push_back(valid_utf8(state_dict.path));
   }
+  tail["modules"] = Json::array();
+  for (const Module& module : inspection.modules)
+    tail["modules"].push_back({{"path", valid_utf8(module.path)}, {"class", valid_utf8(module.class_name)}});
   tail["globals"] = Json::array();
   for (const GlobalUse& global : checkpoint.globals) tail["globals"].push_back(global_json(global));
   tail["warnings"] = Json::array();
   for (const std::string& warning : inspection.warnings) tail["warnings"].push_back(valid_utf8(warning));
   tail["metadata"] = {{"protocol", checkpoint.pickled ? Json(checkpoint.protocol) : Json(nullptr)}};
-  for (const auto& [name, text] : checkpoint.metadata) tail["metadata"]["entries"][valid_utf8(name)] = valid_utf8(text);
+  if (!checkpoint.metadata.empty()) {
+    tail["metadata"]["entries"] = Json::object();
+    // ordered_json looks each key up in a list; readers refuse a name that comes twice, so the pairs go straight in.
+    auto& entries = tail["metadata"]["entries"].get_ref<Json::object_t&>();
+    for (const auto& [name, text] : checkpoint.metadata) entries.emplace_back(valid_utf8(name), valid_utf8(text));
+  }
   const std::string end = visible_json(tail.dump());
   print(std::string_view(end).substr(1));
   print("\n");

@@ -90,6 +90,17 @@ std::string state_dicts(const Inspection& inspection) {
   return out + hint("ckpt strip-prefix " + printable(shell_word(inspection.file)) + " OUT" + option);
 }
 
+std::string modules(const Inspection& inspection) {
+  std::string out;
+  for (const Module& module : inspection.modules)
+    out += "module " + (module.path.empty() ? "(root)" : printable(module.path)) + ": " +
+           (module.class_name.empty() ? "of a class that is not told" : printable(module.class_name)) + "\n";
+  if (inspection.modules.empty()) return out;
+  const bool one = inspection.modules.size() == 1;
+  return out + hint("ckpt convert " + printable(shell_word(inspection.file)) + " OUT --weights-only" +
+                    (one ? "" : " --root PATH") + " writes what its state_dict() gives");
+}
+
 std::string globals(const Inspection& inspection, const Colours& colours) {
   const auto& all = inspection.checkpoint->globals;
   const auto count = [&](Verdict verdict) {
@@ -133,7 +144,7 @@ void print_inspection(const Inspection& inspection) {
   print(heading(inspection, colours));
   print_tensors(inspection, colours);
   print(totals(inspection) + devices(inspection) + wasteful(inspection) + state_dicts(inspection) +
-        metadata(inspection) + globals(inspection, colours));
+        modules(inspection) + metadata(inspection) + globals(inspection, colours));
   for (const std::string& warning : inspection.warnings) print(colours.yellow("warning: ") + printable(warning) + "\n");
 }
 

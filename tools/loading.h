@@ -3,10 +3,15 @@
 #include <string>
 
 #include "ckpt/checkpoint.h"
+#include "ckpt/formats.h"
+#include "console/arguments.h"
 
 namespace ckpt::tools {
 
 /// Reads a file, prints what its reader warns of, and names it in errors.
-Checkpoint load_with_warnings(const std::string& file);
+Checkpoint load_with_warnings(const std::string& file, const ReadOptions& options = {});
+
+/// --dequantize.
+void define_reading_options(Arguments& arguments, ReadOptions& options);
 
 }  // namespace ckpt::tools

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "console/messages.h"
 #include "console/render.h"
@@ -16,6 +17,9 @@ std::string quoted(const std::string& prefix) { return "\"" + prefix + "\""; }
 
 void note_no_state_dict(const Checkpoint& checkpoint) {
   print_note(checkpoint.file + ": no state dict was found, so no key was changed");
+  if (!find_modules(checkpoint).empty())
+    print_hint("a whole module is no state dict: ckpt convert " + shell_word(checkpoint.file) +
+               " OUT --weights-only --strip-prefix makes one of it, and edits that");
 }
 
 void note_unchanged(const Checkpoint& checkpoint, const PrefixReport& report, const std::string& prefix) {

@@ -1,5 +1,6 @@
 #include "selection.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -21,8 +22,11 @@ std::uint64_t storage_bytes(const Checkpoint& checkpoint) {
 /// `above`: the path that `root` is relative to, for the hint.
 Checkpoint take(Checkpoint checkpoint, const std::string& root, const std::string& above = {}) {
   const std::string file = checkpoint.file;
+  const std::size_t told = checkpoint.warnings.size();
   try {
-    return take_root(std::move(checkpoint), root);
+    checkpoint = take_root(std::move(checkpoint), root);
+    for (std::size_t i = told; i < checkpoint.warnings.size(); ++i) print_warning(file + ": " + checkpoint.warnings[i]);
+    return checkpoint;
   } catch (Error& error) {
     constexpr std::string_view option = "--root ";
     const std::string hint = error.hint();
@@ -42,7 +46,8 @@ void define_selection_options(Arguments& arguments, SelectionOptions& options) {
   arguments.value("--root", "PATH", options.root,
                   "only the value at PATH, as the whole object; 'auto': the state dict");
   arguments.flag("--weights-only", options.weights_only,
-                 "only the state dict, as torch.load(weights_only=True) takes it");
+                 "only the state dict, as torch.load(weights_only=True) takes it; of a whole module, what its "
+                 "state_dict() gives");
   arguments.values("--keep", "GLOB", options.globs.keep,
                    "only entries whose name matches, and what is below them; * crosses dots");
   arguments.values("--drop", "GLOB", options.globs.drop, "without entries whose name matches; after --keep");
@@ -62,8 +67,9 @@ Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std
     warn_of_idle(checkpoint.file, "--keep", report.idle_keep);
     warn_of_idle(checkpoint.file, "--drop", report.idle_drop);
   }
-  const std::size_t left = count_tensors(checkpoint), dropped = tensors - left;
-  if (globs && tensors > 0 && left == 0)  // a root without tensors was asked for by its name
+  const std::size_t left = count_tensors(checkpoint);
+  const std::size_t dropped = tensors - std::min(tensors, left);  // tied parameters of a module become several tensors
+  if (globs && tensors > 0 && left == 0)                          // a root without tensors was asked for by its name
     throw Error(ErrorCode::invalid_argument, "what is selected holds no tensor")
         .expected("one at least")
         .in(checkpoint.file)

@@ -160,7 +160,7 @@ Job plan(const WritingOptions& options, const std::string& command) {
   return job;
 }
 
-Checkpoint load_input(const Job& job) { return load_with_warnings(job.in); }
+Checkpoint load_input(const Job& job, const ReadOptions& options) { return load_with_warnings(job.in, options); }
 
 std::size_t count_tensors(const Checkpoint& checkpoint) {
   std::vector<bool> named(checkpoint.tensors.size());

@@ -40,7 +40,7 @@ Job plan(const WritingOptions& options, const std::string& command);
 int number_option(const std::string& option, const std::string& text, int least, int most, int example);
 
 /// Reads the input, and prints what the reader warns of.
-Checkpoint load_input(const Job& job);
+Checkpoint load_input(const Job& job, const ReadOptions& options = {});
 
 /// Tensors as inspect counts them: one that has two names is one.
 std::size_t count_tensors(const Checkpoint& checkpoint);

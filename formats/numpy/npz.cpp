@@ -1,13 +1,9 @@
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "ckpt/error.h"
-#include "ckpt/limits.h"
 #include "ckpt/utf8.h"
-#include "container/zip_directory.h"
-#include "container/zip_end.h"
+#include "container/zip_kind.h"
 #include "container/zip_names.h"
 #include "container/zip_reader.h"
 #include "container/zip_writer.h"
@@ -19,7 +15,6 @@ namespace ckpt::numpy {
 namespace {
 
 constexpr std::string_view suffix = ".npy";
-constexpr std::string_view torch_pickle = "data.pkl";
 
 /// Members that are no arrays: only an npz made of this file has a place for them.
 class NpzDetails final : public FormatDetails {
@@ -50,19 +45,6 @@ TensorSource read_array(const ZipReader& zip, const ZipMember& member) {
   }
 }
 
-/// Of all members; none where the archive is cut short or damaged.
-std::optional<std::vector<std::string>> names_in(const ByteSource& source) {
-  try {
-    std::vector<std::string> names;
-    for (zip::DirectoryEntry& entry : zip::read_directory(source, zip::find_end(source, limits::zip_small_member)))
-      names.push_back(std::move(entry.member.name));
-    return names;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    return std::nullopt;
-  }
-}
-
 /// A name as a member's. Readers refuse some, and so does ckpt.
 std::string member_name(const Checkpoint& checkpoint, const std::string& name) {
   std::string member = name + std::string(suffix);
@@ -79,25 +61,7 @@ std::string member_name(const Checkpoint& checkpoint, const std::string& name) {
 
 }  // namespace
 
-// Every member counts, so that the directory is asked, but where torch's pickle comes first, as it nearly always does:
-// in gzip the directory is far away.
-bool probe_npz(const ByteSource& source) {
-  try {
-    if (!is_zip(source)) return false;
-    const std::string first = first_member_name(source);
-    if (first.ends_with(torch_pickle)) return false;
-    if (const auto names = names_in(source)) {
-      const auto any = [&](std::string_view end) {
-        return std::any_of(names->begin(), names->end(), [&](const std::string& name) { return name.ends_with(end); });
-      };
-      return any(suffix) && !any(torch_pickle);
-    }
-    return first.ends_with(suffix);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    return false;
-  }
-}
+bool probe_npz(const ByteSource& source) { return zip_kind(source) == ZipKind::arrays; }
 
 Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context) {
   const ZipReader zip = ZipReader::open(source, context, nullptr, NameCase::exact);

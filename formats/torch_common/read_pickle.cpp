@@ -1,5 +1,10 @@
 #include "torch_common/read_pickle.h"
 
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "ckpt/error.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
@@ -7,18 +12,32 @@
 
 namespace ckpt::torch {
 
-std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint) {
+void add_globals(Checkpoint& checkpoint, std::vector<GlobalUse> globals) {
+  std::set<std::pair<std::string, std::string>> known;
+  for (const GlobalUse& global : checkpoint.globals) known.emplace(global.module, global.name);
+  for (GlobalUse& global : globals)
+    if (known.emplace(global.module, global.name).second) checkpoint.globals.push_back(std::move(global));
+}
+
+pickle::Program add_pickle(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
+                           std::string_view folder) {
+  const auto first = static_cast<ValueId>(checkpoint.values.size());
   pickle::Program program = pickle::run(source, offset, checkpoint.values, cap);
-  checkpoint.root = program.root;
-  checkpoint.protocol = program.protocol;
-  checkpoint.discarded = std::move(program.discarded);
-  checkpoint.globals = std::move(program.globals);
+  add_globals(checkpoint, std::move(program.globals));
   try {
-    collect_storages(checkpoint);
+    collect_storages(checkpoint, first, folder);
   } catch (Error& error) {
     name_dangers(error, checkpoint.globals);
     throw;
   }
+  return program;
+}
+
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint) {
+  pickle::Program program = add_pickle(source, offset, cap, checkpoint);
+  checkpoint.root = program.root;
+  checkpoint.protocol = program.protocol;
+  checkpoint.discarded = std::move(program.discarded);
   return program.end;
 }
 

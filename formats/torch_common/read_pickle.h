@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/checkpoint.h"
+#include "pickle/machine.h"
 
 namespace ckpt::torch {
 
@@ -11,6 +14,14 @@ namespace ckpt::torch {
 /// and the storages that it names (without bytes). Returns where the pickle ends. decode_tensors() comes after the
 /// caller has found the bytes.
 std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint);
+
+/// Reads a pickle into a checkpoint that may have others already: adds to its graph, its globals, and its storages,
+/// whose keys are `folder` and what the ids say.
+pickle::Program add_pickle(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
+                           std::string_view folder = {});
+
+/// Adds names that the checkpoint does not have yet.
+void add_globals(Checkpoint& checkpoint, std::vector<GlobalUse> globals);
 
 /// Refuses (unsafe) a checkpoint that names dangerous globals, unless they are allowed.
 void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe);

@@ -89,15 +89,19 @@ std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id)
   return storage;
 }
 
-void collect_storages(Checkpoint& checkpoint) {
+void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view folder) {
   ValueGraph& values = checkpoint.values;
   PositionIndex by_key;
+  const auto place_of = [&](const std::string& key, std::uint32_t next) {
+    return by_key.add(hash_of(key), next, [&](std::uint32_t other) { return checkpoint.storages[other].key == key; });
+  };
+  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) place_of(checkpoint.storages[i].key, i);
   const auto count = static_cast<ValueId>(values.size());
   std::size_t persistent = 0;
-  for (ValueId id = 0; id < count; ++id) persistent += values.kind(id) == ValueKind::persistent ? 1 : 0;
-  checkpoint.storages.reserve(persistent);
-  checkpoint.storage_uses.reserve(persistent);
-  for (ValueId id = 0; id < count; ++id) {
+  for (ValueId id = first; id < count; ++id) persistent += values.kind(id) == ValueKind::persistent ? 1 : 0;
+  checkpoint.storages.reserve(checkpoint.storages.size() + persistent);
+  checkpoint.storage_uses.reserve(checkpoint.storage_uses.size() + persistent);
+  for (ValueId id = first; id < count; ++id) {
     if (values.kind(id) != ValueKind::persistent) continue;
     if (is_text(values, values.items(id)[0])) {
       const std::string text(values.text(values.items(id)[0]));
@@ -110,12 +114,11 @@ void collect_storages(Checkpoint& checkpoint) {
       if (!decode_storage_id(values, *tuple))
         throw Error(ErrorCode::unsupported, "persistent id '" + text.substr(0, 80) + "'").expected("a storage's");
     }
-    const auto storage = decode_storage_id(values, values.items(id)[0]);
+    auto storage = decode_storage_id(values, values.items(id)[0]);
     if (!storage) continue;
+    storage->key.insert(0, folder);
     const auto next = static_cast<std::uint32_t>(checkpoint.storages.size());
-    const std::uint32_t place = by_key.add(hash_of(storage->key), next, [&](std::uint32_t other) {
-      return checkpoint.storages[other].key == storage->key;
-    });
+    const std::uint32_t place = place_of(storage->key, next);
     if (place == next) {
       checkpoint.storages.push_back({.key = storage->key,
                                      .dtype = storage->type.dtype,
@@ -125,13 +128,13 @@ void collect_storages(Checkpoint& checkpoint) {
                                      .byte_order = ByteOrder::little,
                                      .bytes = nullptr});
     } else {
-      Storage& first = checkpoint.storages[place];
+      Storage& known = checkpoint.storages[place];
       // Bytes named once as torch.ByteStorage and once as torch.UntypedStorage are the same bytes.
-      first.typed |= storage->type.typed;
-      if (first.dtype != storage->type.dtype || first.nbytes != storage->nbytes)
+      known.typed |= storage->type.typed;
+      if (known.dtype != storage->type.dtype || known.nbytes != storage->nbytes)
         throw Error(ErrorCode::corrupt, "storage '" + storage->key + "' is named once as " +
-                                            std::to_string(first.nbytes) + " bytes of " +
-                                            std::string(dtype_name(first.dtype)) + " and once as " +
+                                            std::to_string(known.nbytes) + " bytes of " +
+                                            std::string(dtype_name(known.dtype)) + " and once as " +
                                             with_bytes(storage->elements, storage->type))
             .expected("one size and one dtype a storage");
     }

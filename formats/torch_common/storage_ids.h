@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -29,9 +30,10 @@ struct StorageId {
 /// where it begins as one and is broken.
 std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id);
 
-/// Decodes all persistent values that the graph has and fills checkpoint.storage_uses and checkpoint.storages (without
-/// bytes, in order of appearance). Throws Error (corrupt) where two ids contradict each other.
-void collect_storages(Checkpoint& checkpoint);
+/// Decodes all persistent values that the graph has from `first` on and adds to checkpoint.storage_uses and
+/// checkpoint.storages (without bytes, in order of appearance). A storage's key there is `folder` and the id's own.
+/// Throws Error (corrupt) where two ids contradict each other.
+void collect_storages(Checkpoint& checkpoint, ValueId first = 0, std::string_view folder = {});
 
 /// Which of the two forms to write.
 enum class IdForm { zip, legacy };

@@ -151,7 +151,7 @@ Tensor::Part Decoder::part(std::string name, const Arguments& arguments, std::si
   return {std::move(name), std::move(*tensor)};
 }
 
-/// (layout, (parts …, size[, is_coalesced]))
+/// (layout, (parts …, size[, is_coalesced])), and of libtorch: (number of the layout, size, requires_grad, parts …)
 Tensor Decoder::sparse(const Arguments& arguments) {
   struct Known {
     std::string_view name;
@@ -166,7 +166,12 @@ Tensor Decoder::sparse(const Arguments& arguments) {
   arguments.expect(2);
   // torch.serialization._get_layout("torch.sparse_coo")
   std::string_view name;
-  if (values_.kind(arguments.at(0)) == ValueKind::object) {
+  const bool by_number = values_.kind(arguments.at(0)) == ValueKind::integer;
+  if (by_number) {
+    constexpr std::int64_t coo = 1, csr = 2;  // c10/core/Layout.h
+    const std::int64_t number = values_.integer(arguments.at(0));
+    name = number == coo ? "torch.sparse_coo" : number == csr ? "torch.sparse_csr" : "";
+  } else if (values_.kind(arguments.at(0)) == ValueKind::object) {
     const auto call = values_.items(arguments.at(0));
     const auto named = call.size() > 1 ? values_.items(call[1]) : std::span<const ValueId>();
     if (named.size() == 1 && values_.kind(named[0]) == ValueKind::str) name = values_.text(named[0]);
@@ -174,13 +179,16 @@ Tensor Decoder::sparse(const Arguments& arguments) {
   const auto* const found =
       std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });
   if (found == std::end(known)) arguments.fail(0, "a sparse layout of torch");
-  const Arguments data(values_, "torch._utils._rebuild_sparse_tensor", arguments.tuple(1));
-  data.expect(found->parts.size() + 1);
+  const Arguments data =
+      by_number ? arguments : Arguments(values_, "torch._utils._rebuild_sparse_tensor", arguments.tuple(1));
+  const std::size_t size_at = by_number ? 1 : found->parts.size(), parts_at = by_number ? 3 : 0;
+  data.expect(found->parts.size() + (by_number ? 3 : 1));
   Tensor tensor;
-  for (std::size_t i = 0; i < found->parts.size(); ++i) tensor.parts.push_back(part(found->parts[i], data, i));
+  for (std::size_t i = 0; i < found->parts.size(); ++i)
+    tensor.parts.push_back(part(found->parts[i], data, parts_at + i));
   tensor.info.layout = found->layout;
   tensor.info.dtype = tensor.parts.back().tensor.info.dtype;
-  tensor.info.shape = data.integers(found->parts.size());
+  tensor.info.shape = data.integers(size_at);
   TensorInfo sizes_only = tensor.info;
   sizes_only.stride.assign(sizes_only.shape.size(), 0);
   check_geometry(sizes_only);

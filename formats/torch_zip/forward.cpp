@@ -54,7 +54,8 @@ class ForwardStorage final : public ByteSource {
   const ByteSource& from_directory() const {
     std::uint64_t begin = 0;
     if (!listed_)
-      listed_ = find_storage(archive_->directory(), archive_->root(), storage_, *archive_->source(), {}, begin);
+      listed_ = find_storage(archive_->directory(), archive_->root() + "/" + std::string(storage_folder) + storage_.key,
+                             storage_, *archive_->source(), {}, begin);
     return *listed_;
   }
 

@@ -108,7 +108,7 @@ std::vector<std::string> ForwardArchive::finish() {
   const ZipReader& zip = directory();
   for (const auto& [name, storage] : storages_) {
     std::uint64_t begin = 0;
-    static_cast<void>(find_storage(zip, root_, storage, *source_, context_, begin));
+    static_cast<void>(find_storage(zip, root_ + "/" + name, storage, *source_, context_, begin));
   }
   // What was read without a checksum to compare has one, where the archive has any.
   for (std::size_t i = 0; i < entries_.size() && zip.has_checksums(); ++i)

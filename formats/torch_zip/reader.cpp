@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "ckpt/error.h"
+#include "container/zip_kind.h"
 #include "container/zip_reader.h"
 #include "io/keyed_hash.h"
 #include "torch_common/read_pickle.h"
@@ -12,37 +13,6 @@
 
 namespace ckpt::torch {
 namespace {
-
-ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const ByteSource& source) {
-  const ZipMember* const member = zip.find(root + "/" + std::string(byte_order_name));
-  if (member == nullptr) return ByteOrder::little;  // torch before 2.0 wrote none
-  return parse_byte_order(read_text(*zip.read(*member)), member->data_offset, source);
-}
-
-/// Gives each storage its member, in the order of the file, and renumbers the uses accordingly.
-void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, const std::string& root, const ByteSource& source,
-                     const ReadContext& context) {
-  const ByteOrder order = read_byte_order(zip, root, source);
-  const auto count = checkpoint.storages.size();
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_offset;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    Storage& storage = checkpoint.storages[i];
-    storage.byte_order = order;
-    std::uint64_t begin = 0;
-    storage.bytes = find_storage(zip, root, storage, source, context, begin);
-    by_offset.emplace_back(begin, i);
-  }
-  std::sort(by_offset.begin(), by_offset.end());
-  std::vector<std::uint32_t> place(count);
-  std::vector<Storage> ordered;
-  ordered.reserve(count);
-  for (const auto& [offset, index] : by_offset) {
-    place[index] = static_cast<std::uint32_t>(ordered.size());
-    ordered.push_back(std::move(checkpoint.storages[index]));
-  }
-  checkpoint.storages = std::move(ordered);
-  for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
-}
 
 std::shared_ptr<ZipDetails> describe(const Checkpoint& checkpoint, const ZipReader& zip, const std::string& root) {
   auto details = std::make_shared<ListedDetails>();
@@ -63,7 +33,7 @@ std::shared_ptr<ZipDetails> describe(const Checkpoint& checkpoint, const ZipRead
 
 }  // namespace
 
-bool probe_zip(const ByteSource& source) { return is_zip(source); }
+bool probe_zip(const ByteSource& source) { return zip_kind(source) == ZipKind::checkpoint; }
 
 Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   if (context.findings == nullptr && !source->size_is_known())
@@ -80,7 +50,8 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   if (pickle.method == 0)
     for (GlobalUse& global : checkpoint.globals) global.offset += pickle.data_offset;
   refuse_views(checkpoint);
-  attach_storages(checkpoint, zip, root, *source, context);
+  attach_storages(checkpoint, zip, read_byte_order(zip, root, *source), *source, context,
+                  [&](const Storage& storage) { return root + "/" + std::string(storage_folder) + storage.key; });
   decode_tensors(checkpoint);
   checkpoint.details = describe(checkpoint, zip, root);
   if (context.findings != nullptr)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ckpt/device.h"
 #include "ckpt/gzip.h"
 
 namespace ckpt {
@@ -28,6 +29,12 @@ const StorageUse* find_storage_use(const Checkpoint& checkpoint, ValueId id) {
 }
 
 std::vector<std::string> FormatDetails::finish() const { return {}; }
+
+bool FormatDetails::is_indivisible() const { return false; }
+
+std::optional<StateEntries> FormatDetails::state_entries(const Checkpoint&) const { return std::nullopt; }
+
+std::vector<std::string> FormatDetails::out_of_reach(const DeviceMap&) const { return {}; }
 
 std::vector<std::string> finish_reading(const Checkpoint& checkpoint) {
   std::vector<std::string> warnings;

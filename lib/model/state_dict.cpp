@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
+#include "ckpt/modules.h"
+#include "model/module_reader.h"
 #include "model/python_str.h"
 #include "model/walk.h"
 
@@ -17,10 +20,12 @@ bool is_optimizer_state(const ValueGraph& values, const std::vector<MappingEntry
   return has("state") && has("param_groups");
 }
 
+/// Finds state dicts and modules on one walk.
 class Search {
  public:
   explicit Search(const Checkpoint& checkpoint)
       : values_(checkpoint.values),
+        modules_(checkpoint.values),
         is_tensor_(values_.size()),
         seen_(values_.size()),
         part_bytes_(checkpoint.file),
@@ -29,7 +34,7 @@ class Search {
     open_.push_back({checkpoint.root, 0});
   }
 
-  std::vector<StateDict> run() {
+  void run() {
     while (!open_.empty()) {
       const Open next = open_.back();
       open_.pop_back();
@@ -37,8 +42,10 @@ class Search {
       seen_[next.value] = true;
       visit(next);
     }
-    return std::move(found_);
   }
+
+  std::vector<StateDict> state_dicts;
+  std::vector<Module> modules;
 
  private:
   /// A place on the way: a part of a path, and the place above it. Paths are put together for what is found only.
@@ -60,16 +67,18 @@ class Search {
     return path;
   }
 
-  void add_found(const Open& at) {
-    found_.push_back({path_to(at.place), at.value});
-    path_bytes_.spend(found_.back().path.size());
+  std::string spent_path_to(std::size_t place) {
+    std::string path = path_to(place);
+    path_bytes_.spend(path.size());
+    return path;
   }
 
   void visit(const Open& at) {
     std::vector<Open> below;
     const auto is_searched = [&](ValueId child) {
       const ValueKind kind = values_.kind(child);
-      return is_mapping(values_, child) || kind == ValueKind::list || kind == ValueKind::tuple;
+      return is_mapping(values_, child) || kind == ValueKind::list || kind == ValueKind::tuple ||
+             modules_.read(child).is_module();
     };
     const auto add = [&](std::string part, ValueId child) {
       part_bytes_.spend(part.size());
@@ -79,9 +88,11 @@ class Search {
     if (is_mapping(values_, at.value)) {
       const auto entries = mapping_entries(values_, at.value);
       if (is_optimizer_state(values_, entries)) return;
-      if (is_state_dict(entries)) return add_found(at);
+      if (is_state_dict(entries)) return state_dicts.push_back({spent_path_to(at.place), at.value});
       for (const MappingEntry& entry : entries)
         if (is_searched(entry.value)) add(python_str(values_, entry.key), entry.value);
+    } else if (modules_.read(at.value).is_module()) {
+      return modules.push_back({spent_path_to(at.place), at.value, class_name(values_, at.value)});
     } else {
       std::size_t position = 0;
       const auto add_positions = [&](std::span<const ValueId> items) {
@@ -108,16 +119,31 @@ class Search {
   }
 
   const ValueGraph& values_;
+  ModuleReader modules_;
   std::vector<bool> is_tensor_, seen_;
   std::vector<Place> places_{1};  ///< the first is the root
   std::vector<Open> open_;
-  std::vector<StateDict> found_;
   NameBudget part_bytes_, path_bytes_;
 };
 
 }  // namespace
 
-std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) { return Search(checkpoint).run(); }
+std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) {
+<<<<<<< HEAD
+  Search search(checkpoint);
+  search.run();
+  return std::move(search.state_dicts);
+}
+
+std::vector<Module> find_modules(const Checkpoint& checkpoint) {
+  Search search(checkpoint);
+  search.run();
+  return std::move(search.modules);
+=======
+  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
+  return Search(checkpoint).run();
+>>>>>>> 75f9bbc (TorchScript: meta and sparse tensors of libtorch's pickler; zips without a checkpoint are named)
+}
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {
   ValueId metadata = no_value;

@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
@@ -276,6 +277,8 @@ CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, E
 }  // namespace
 
 CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options) {
+  if (!find_modules(checkpoint).empty() || !find_modules(like).empty())
+    return check(unpack_modules(checkpoint), unpack_modules(like), options);
   const StateDict dict = find_state_dict(checkpoint, options.root), like_dict = [&] {
     try {
       return find_state_dict(like, options.like_root);

@@ -4,6 +4,7 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
@@ -111,6 +112,7 @@ void check_views(const Checkpoint& checkpoint, std::string_view root) {
 }
 
 CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root) {
+  if (root == "auto" && !find_modules(checkpoint).empty()) return digest(unpack_modules(checkpoint), root);
   try {
     const std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));
     std::vector<std::string> hashes = hash_all(checkpoint, jobs);

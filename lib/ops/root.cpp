@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 
@@ -16,15 +17,11 @@ constexpr std::array<std::string_view, 5> usual_paths{"", "state_dict", "model_s
 constexpr std::size_t paths_shown = 8;
 
 [[noreturn]] void refuse_choice(const Checkpoint& checkpoint, const std::vector<StateDict>& found) {
-  const ValueGraph& values = checkpoint.values;
-  const bool is_tensor = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                                     [&](const Tensor& tensor) { return tensor.value == checkpoint.root; });
-  const bool is_object = checkpoint.root != no_value && values.kind(checkpoint.root) == ValueKind::object && !is_tensor;
-  if (found.empty() && is_object && !is_mapping(values, checkpoint.root) && !checkpoint.tensors.empty()) {
+  if (found.empty() && !find_modules(checkpoint).empty()) {
     throw Error(ErrorCode::invalid_argument, "the file holds a whole module and no state dict")
         .expected("a mapping of names to tensors")
         .in(checkpoint.file)
-        .hint("in Python, with the model's source at hand: torch.save(model.state_dict(), \"weights.pt\")");
+        .hint("ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only");
   }
   if (found.empty()) {
     throw Error(ErrorCode::invalid_argument, "no state dict was found")

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "model/walk.h"
 #include "ops/prune.h"
@@ -44,6 +45,7 @@ ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
 }  // namespace
 
 Checkpoint take_root(Checkpoint checkpoint, std::string_view root) {
+  if (root == "auto") checkpoint = unpack_modules(std::move(checkpoint));
   const std::string path = resolve_root(checkpoint, root);
   if (path.empty()) return checkpoint;
   const ValueId value = find_value(checkpoint, path);

@@ -28,8 +28,10 @@ def main():
     import devices
     import diffs
     import finite
+    import gguf_files
     import hand
     import loading
+    import modules
     import mutants
     import pickles
     import prefixes
@@ -61,7 +63,9 @@ def main():
         hand.discarded_calls,
         *arrays.GROUPS,
         *diffs.GROUPS,
+        *gguf_files.GROUPS,
         *loading.GROUPS,
+        *modules.GROUPS,
         *pickles.GROUPS,
         *mutants.GROUPS,
     ]

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,16 @@ struct StorageUse {
   std::uint64_t view_offset = 0, view_size = 0;
 };
 
+struct Checkpoint;
+class DeviceMap;
+
+/// The state dict that an object would give: what torch.nn.Module.state_dict() returns.
+struct StateEntries {
+  std::vector<std::pair<std::string, ValueId>> tensors;  ///< by name, in order
+  std::vector<std::string> modules;  ///< for `_metadata`: every module's name, the empty one first; all of version 1
+  std::string format;                ///< what a state dict of this kind is saved as: "torch"
+};
+
 /// What only the format that read a checkpoint understands (other members of its archive, its sys_info) and what it
 /// needs to write the same file again. Formats derive their own; nobody else looks inside.
 class CKPT_API FormatDetails {
@@ -45,6 +56,18 @@ class CKPT_API FormatDetails {
   /// Checks what the reader left until all else has been read. Returns what a user should know, as
   /// Checkpoint::warnings. Throws Error: corrupt, truncated.
   [[nodiscard]] virtual std::vector<std::string> finish() const;
+
+  /// Whether the file ties its object to the names that it has, by code or otherwise: then no part of it can be taken
+  /// and no key renamed, but for its state dict.
+  [[nodiscard]] virtual bool is_indivisible() const;
+
+  /// The state dict of an object that is none, where the file tells it. Throws Error: what reading throws, corrupt,
+  /// limit_exceeded.
+  [[nodiscard]] virtual std::optional<StateEntries> state_entries(const Checkpoint& checkpoint) const;
+
+  /// What a remap leaves as it is though it names a device, each a sentence without a full stop. Throws Error: what
+  /// reading throws.
+  [[nodiscard]] virtual std::vector<std::string> out_of_reach(const DeviceMap& map) const;
 };
 
 /// A checkpoint: one object graph, the storages its tensors live in, and where it all came from.

@@ -70,6 +70,10 @@ inline constexpr std::uint64_t zip_ratio = 1032;
 /// Bytes of a small member (version, byteorder, serialization_id …) that is held in memory.
 inline constexpr std::uint64_t zip_small_member = 64 * mib;
 
+/// Bytes of the model.json of a TorchScript file of 2019, and how deep it may be nested: two levels a module.
+inline constexpr std::uint64_t script_model_bytes = 16 * mib;
+inline constexpr int script_model_depth = 256;
+
 /// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
 inline constexpr std::uint64_t numpy_header_bytes = mib;
 
@@ -78,6 +82,8 @@ inline constexpr std::uint64_t safetensors_header_bytes = 100'000'000;
 inline constexpr std::uint64_t safetensors_tensors = mib;
 /// How deep JSON may be nested in places that say nothing to ckpt (as deep as serde takes it).
 inline constexpr std::size_t json_depth = 128;
+/// Arrays in arrays of GGUF's metadata: this deep (real files have none).
+inline constexpr std::size_t gguf_nesting = 8;
 
 /// Bytes of a list of digests (what `ckpt digest` prints).
 inline constexpr std::uint64_t digest_list_bytes = 64 * mib;

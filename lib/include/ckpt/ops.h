@@ -55,8 +55,9 @@ CKPT_API std::string prefix_command(const std::string& file, const std::string& 
 CKPT_API StateDict find_state_dict(const Checkpoint& checkpoint, std::string_view root = "auto");
 
 /// The value at `root` as the whole object: a path as tensor_names() has them, empty for all of it, or "auto" for the
-/// state dict that digest() finds. What only the rest held goes with it: tensors, storages, globals.
-/// Throws Error (invalid_argument) where nothing lies there, and where "auto" finds no state dict or cannot choose.
+/// state dict that digest() finds; a whole module counts as what unpack_modules() (ckpt/modules.h) makes of it. What
+/// only the rest held goes with it: tensors, storages, globals. Throws Error (invalid_argument) where nothing lies
+/// there, and where "auto" finds no state dict or cannot choose.
 CKPT_API Checkpoint take_root(Checkpoint checkpoint, std::string_view root);
 
 /// Globs over the paths of mappings' entries, tensors and other values alike; `*` crosses dots (docs/cli.md).
@@ -89,8 +90,8 @@ struct CheckpointDigest {
 
 /// The same for the same weights, whatever container, compression or device holds them. `root`: names below this path
 /// only, relative to it; "auto" finds the state dict at the root or under state_dict, model_state_dict, model or net,
-/// else the only one. Meta tensors have no bytes and are left out. Throws Error: limit_exceeded (a view that expands
-/// past ckpt/limits.h), invalid_argument (root), and what reading throws.
+/// else the only one, modules being unpacked (ckpt/modules.h). Meta tensors have no bytes and are left out. Throws
+/// Error: limit_exceeded (a view that expands past ckpt/limits.h), invalid_argument (root), and what reading throws.
 CKPT_API CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root = {});
 
 /// Refuses what digest() refuses, reading no bytes: views below `root`, one by one and together, that would take far

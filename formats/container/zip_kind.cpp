@@ -1,0 +1,77 @@
+#include "container/zip_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "container/zip_directory.h"
+#include "container/zip_end.h"
+#include "container/zip_forward.h"
+#include "container/zip_reader.h"
+#include "io/bytes.h"
+
+namespace ckpt {
+namespace {
+
+bool is_pickle(std::string_view name) { return name.ends_with("/data.pkl"); }
+
+/// Whether it is `file` in a folder at the top.
+bool is_at_top(std::string_view name, std::string_view file) {
+  const std::size_t slash = name.find('/');
+  return slash != std::string_view::npos && name.substr(slash + 1) == file;
+}
+
+/// Where the pickle comes first it tells, so that the directory, which is far away in gzip, need not be asked: the
+/// object of a script is of a class of its own code. Nothing where the pickle does not stand there as it is.
+std::optional<ZipKind> kind_by_pickle(const ByteSource& source) {
+  const auto pickle = zip::read_forward_header(source, 0);
+  if (!pickle) return std::nullopt;
+  constexpr std::string_view script =
+      "\x80\x02"
+      "c__torch__";
+  std::array<std::byte, script.size()> begin{};
+  const std::size_t got = source.read_at(pickle->data_offset, begin);
+  return as_text(std::span(begin).first(got)) == script ? ZipKind::script : ZipKind::checkpoint;
+}
+
+ZipKind kind_by_names(const std::vector<std::string>& names) {
+  const auto any = [&](const auto& is) { return std::any_of(names.begin(), names.end(), is); };
+  const auto at_top = [&](std::string_view file) {
+    return any([&](const std::string& name) { return is_at_top(name, file); });
+  };
+  if (at_top("constants.pkl") || (at_top("model.json") && at_top("version"))) return ZipKind::script;
+  if (any([](const std::string& name) { return is_pickle(name); })) return ZipKind::checkpoint;
+  return any([](const std::string& name) { return name.ends_with(".npy"); }) ? ZipKind::arrays : ZipKind::other;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> zip_names(const ByteSource& source) {
+  try {
+    std::vector<std::string> names;
+    for (zip::DirectoryEntry& entry : zip::read_directory(source, zip::find_end(source, limits::zip_small_member)))
+      names.push_back(std::move(entry.member.name));
+    return names;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return std::nullopt;
+  }
+}
+
+ZipKind zip_kind(const ByteSource& source) {
+  try {
+    if (!is_zip(source)) return ZipKind::none;
+    const std::string first = first_member_name(source);
+    if (is_at_top(first, "data.pkl"))
+      if (const auto kind = kind_by_pickle(source)) return *kind;
+    if (const auto names = zip_names(source)) return kind_by_names(*names);
+    return first.ends_with(".npy") ? ZipKind::arrays : ZipKind::checkpoint;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return ZipKind::checkpoint;
+  }
+}
+
+}  // namespace ckpt

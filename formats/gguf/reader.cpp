@@ -1,0 +1,129 @@
+#include <array>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "ckpt/assemble.h"
+#include "ckpt/error.h"
+#include "gguf/dequantize.h"
+#include "gguf/gguf.h"
+#include "gguf/header.h"
+#include "io/bytes.h"
+
+namespace ckpt::gguf {
+namespace {
+
+constexpr std::string_view magic = "GGUF";
+
+/// How the file ends, which a compressed source tells only at its end.
+class GgufDetails final : public FormatDetails {
+ public:
+  GgufDetails(ByteSourcePtr source, const Header& header)
+      : source_(std::move(source)), end_(header.data_end), alignment_(header.alignment) {}
+
+  [[nodiscard]] std::vector<std::string> finish() const override {
+    const std::uint64_t size = source_->size();
+    if (size < end_)
+      throw Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(size))
+          .expected(std::to_string(end_) + " bytes")
+          .at(size)
+          .in(source_->name())
+          .hint("the copy or download stopped early: fetch the file again");
+    if (size - end_ < alignment_) return {};
+    return {std::to_string(size - end_) + " bytes follow the tensors and are left out"};
+  }
+
+ private:
+  ByteSourcePtr source_;
+  std::uint64_t end_, alignment_;
+};
+
+/// The rows of bytes that gguf.GGUFReader gives.
+std::vector<std::int64_t> byte_shape(const TensorEntry& tensor) {
+  std::vector<std::int64_t> shape = tensor.shape;
+  shape.back() = shape.back() / tensor.type->block * tensor.type->bytes;
+  return shape;
+}
+
+TensorSource tensor_of(const TensorEntry& tensor, const Header& header, const ByteSourcePtr& source,
+                       const ReadOptions& options) {
+  TensorSource out;
+  out.name = tensor.name;
+  out.shape = tensor.shape;
+  // What is empty may be said to lie anywhere.
+  out.bytes = slice(source, tensor.nbytes == 0 ? 0 : tensor.offset, tensor.nbytes, source->name());
+  out.byte_order = header.byte_order;
+  if (tensor.type->dtype) {
+    out.dtype = *tensor.type->dtype;
+  } else if (!options.dequantize) {
+    out.dtype = DType::uint8;
+    out.shape = byte_shape(tensor);
+  } else if (can_dequantize(*tensor.type)) {
+    out.dtype = DType::float32;
+    out.bytes = dequantized(std::move(out.bytes), *tensor.type, header.byte_order);
+    out.byte_order = ByteOrder::little;
+  } else {
+    throw Error(ErrorCode::unsupported,
+                "tensor '" + tensor.name + "' is quantised as " + std::string(tensor.type->name))
+        .expected("Q8_0 or Q4_0, which --dequantize makes numbers of")
+        .in(source->name())
+        .hint("in Python: gguf.quants.dequantize(tensor.data, tensor.tensor_type)");
+  }
+  return out;
+}
+
+void warn_of_blocks(const Header& header, std::vector<std::string>& warnings) {
+  std::map<std::string_view, std::size_t> counts;
+  std::size_t all = 0;
+  bool known = false;
+  for (const TensorEntry& tensor : header.tensors) {
+    if (tensor.type->dtype) continue;
+    ++counts[tensor.type->name];
+    ++all;
+    known |= can_dequantize(*tensor.type);
+  }
+  if (all == 0) return;
+  std::string list;
+  for (const auto& [name, count] : counts)
+    list += (list.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(name);
+  warnings.push_back(std::to_string(all) + (all == 1 ? " tensor is" : " tensors are") + " quantised (" + list +
+                     ") and shown as the bytes of " + (all == 1 ? "its" : "their") + " blocks" +
+                     (known ? "; --dequantize makes float32 of Q8_0 and Q4_0" : ""));
+}
+
+}  // namespace
+
+bool probe(const ByteSource& source) {
+  std::array<std::byte, magic.size()> start{};
+  try {
+    return source.read_at(0, start) == start.size() && as_text(start) == magic;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return false;
+  }
+}
+
+Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
+  Header header = read_header(*source, context.pickle_cap);
+  auto details = std::make_shared<GgufDetails>(source, header);
+  // verify() reads to the end anyway; else a compressed source is not inflated for that alone.
+  const bool to_the_end = context.findings != nullptr || source->size_is_known();
+  std::vector<std::string> warnings;
+  if (to_the_end) warnings = details->finish();
+  if (!context.options.dequantize) warn_of_blocks(header, warnings);
+  std::vector<TensorSource> tensors;
+  tensors.reserve(header.tensors.size());
+  for (const TensorEntry& tensor : header.tensors) {
+    tensors.push_back(tensor_of(tensor, header, source, context.options));
+    context.check_bytes(*tensors.back().bytes, "tensor '" + tensor.name + "'");
+  }
+  Checkpoint checkpoint = assemble(std::move(tensors));
+  checkpoint.file = source->name();
+  checkpoint.format = gguf_format.name;
+  checkpoint.metadata = std::move(header.metadata);
+  checkpoint.warnings = std::move(warnings);
+  if (!to_the_end) checkpoint.details = std::move(details);
+  return checkpoint;
+}
+
+}  // namespace ckpt::gguf

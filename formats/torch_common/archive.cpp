@@ -1,0 +1,100 @@
+#include "torch_common/archive.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "io/bytes.h"
+
+namespace ckpt::torch {
+
+void check_root(const ZipReader& zip, const std::string& root, const ByteSource& source) {
+  for (const ZipMember& member : zip.members())
+    if (!member.name.starts_with(root + "/"))
+      throw Error(ErrorCode::corrupt, "member '" + member.name + "' lies outside the folder '" + root + "'")
+          .expected("one root folder")
+          .at(member.header_offset)
+          .in(source.name());
+  if (zip.find(root + "/version") == nullptr && zip.find(root + "/.data/version") == nullptr)
+    throw Error(ErrorCode::corrupt, "the archive has no member '" + root + "/version'")
+        .expected("the version that torch writes")
+        .in(source.name());
+}
+
+ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const Storage& storage,
+                           const ByteSource& source, const ReadContext& context, std::uint64_t& begin) {
+  const ZipMember* const member = zip.find(name);
+  begin = member == nullptr ? 0 : member->data_offset;
+  if (member == nullptr) {
+    context.report(
+        Error(ErrorCode::corrupt, "the pickle names storage '" + storage.key + "', which the archive does not hold")
+            .expected("member '" + name + "'")
+            .in(source.name()),
+        "");
+    return memory_source({}, name);
+  }
+  if (member->size != storage.nbytes)
+    context.report(Error(ErrorCode::corrupt, "member '" + name + "' holds " + std::to_string(member->size) + " bytes")
+                       .expected(std::to_string(storage.nbytes) + ", as the pickle says")
+                       .at(member->data_offset)
+                       .in(source.name()),
+                   "");
+  return zip.read(*member);
+}
+
+void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order, const ByteSource& source,
+                     const ReadContext& context, const std::function<std::string(const Storage&)>& name_of) {
+  const auto count = checkpoint.storages.size();
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_offset;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Storage& storage = checkpoint.storages[i];
+    storage.byte_order = order;
+    std::uint64_t begin = 0;
+    if (const std::string name = name_of(storage); !name.empty())
+      storage.bytes = find_storage(zip, name, storage, source, context, begin);
+    by_offset.emplace_back(begin, i);
+  }
+  std::sort(by_offset.begin(), by_offset.end());
+  std::vector<std::uint32_t> place(count);
+  std::vector<Storage> ordered;
+  ordered.reserve(count);
+  for (const auto& [offset, index] : by_offset) {
+    place[index] = static_cast<std::uint32_t>(ordered.size());
+    ordered.push_back(std::move(checkpoint.storages[index]));
+  }
+  checkpoint.storages = std::move(ordered);
+  for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
+}
+
+ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const ByteSource& source) {
+  const ZipMember* const member = zip.find(root + "/" + std::string(byte_order_name));
+  if (member == nullptr) return ByteOrder::little;  // torch before 2.0 wrote none
+  return parse_byte_order(read_text(*zip.read(*member)), member->data_offset, source);
+}
+
+std::string read_text(const ByteSource& record) {
+  const auto bytes = read_all(record, limits::zip_small_member);
+  std::string text(as_text(bytes));
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
+}
+
+ByteOrder parse_byte_order(const std::string& text, std::uint64_t offset, const ByteSource& source) {
+  if (text == "little") return ByteOrder::little;
+  if (text == "big") return ByteOrder::big;
+  throw Error(ErrorCode::corrupt, "member 'byteorder' says '" + text.substr(0, 40) + "'")
+      .expected("'little' or 'big'")
+      .at(offset)
+      .in(source.name());
+}
+
+std::optional<std::uint32_t> parse_alignment(const std::string& text) {
+  const bool number = !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (!number) return std::nullopt;
+  const auto value = static_cast<std::uint32_t>(std::stoul(text));
+  return value > 0 && value <= 65536 ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace ckpt::torch

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "ckpt/checkpoint.h"
+#include "container/zip_reader.h"
+#include "format.h"
+
+/// What torch.save and torch.jit.save have in common: caffe2/serialize/inline_container.cc wrote both archives.
+namespace ckpt::torch {
+
+inline constexpr std::string_view pickle_name = "data.pkl";
+inline constexpr std::string_view storage_folder = "data/";
+inline constexpr std::string_view byte_order_name = "byteorder";
+inline constexpr std::string_view alignment_name = ".storage_alignment";
+
+/// Throws Error (corrupt) where a member lies outside the folder `root`, or that holds no version.
+void check_root(const ZipReader& zip, const std::string& root, const ByteSource& source);
+
+/// The bytes of a storage, those of the member called `name`; empty ones, and a finding, where findings are collected
+/// and the archive lacks them. `begin` is set to where they start in the file. Throws Error: corrupt (no such member,
+/// or one of another size).
+ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const Storage& storage,
+                           const ByteSource& source, const ReadContext& context, std::uint64_t& begin);
+
+/// Gives each storage the member that `name_of` names (an empty name: none), in the order of the file, and renumbers
+/// the uses accordingly. Throws as find_storage() does.
+void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order, const ByteSource& source,
+                     const ReadContext& context, const std::function<std::string(const Storage&)>& name_of);
+
+/// Of the member `byteorder`; little where there is none, as before torch 2.0.
+ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const ByteSource& source);
+
+/// What a record that holds a line of text says.
+std::string read_text(const ByteSource& record);
+/// Throws Error (corrupt) for what is neither "little" nor "big".
+ByteOrder parse_byte_order(const std::string& text, std::uint64_t offset, const ByteSource& source);
+/// None for what cannot be an alignment.
+std::optional<std::uint32_t> parse_alignment(const std::string& text);
+
+}  // namespace ckpt::torch

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/export.h"
+
+/// Whole modules (`torch.save(model, path)`): objects of any class, known here or not, that hold `_parameters`,
+/// `_buffers` and `_modules` as every torch.nn.Module does.
+///
+///     Checkpoint c = ckpt::load("model.pt");                 // torch.save(model)
+///     c = ckpt::unpack_modules(std::move(c));                // as if model.state_dict() had been saved
+namespace ckpt {
+
+struct Module {
+  std::string path;  ///< from the root, joined by dots; empty for the root itself
+  ValueId value = no_value;
+  std::string class_name;  ///< "torch.nn.modules.linear.Linear"; empty where the file does not tell
+};
+
+/// The outermost modules of the checkpoint in file order, each once: looked for where state dicts are
+/// (find_state_dicts()), through mappings, lists and tuples. Not searched: attributes of other objects.
+CKPT_API std::vector<Module> find_modules(const Checkpoint& checkpoint);
+
+/// Each module of find_modules() as the state dict that its state_dict() would give: names, order, `_metadata`, plain
+/// tensors without gradient that share what they shared. The rest of the checkpoint stays, but for what only modules
+/// held. What is known to differ from Python (hooks, classes that write their own) is added to `warnings`. Where there
+/// is no module, the checkpoint comes back as it is.
+/// Throws Error: corrupt (a module within itself), limit_exceeded (modules shared past ckpt/limits.h).
+CKPT_API Checkpoint unpack_modules(Checkpoint checkpoint);
+
+}  // namespace ckpt

@@ -1,0 +1,89 @@
+#include "model/module_reader.h"
+
+#include <array>
+#include <utility>
+
+#include "ckpt/state_dict.h"
+#include "model/walk.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, ValueId ModuleParts::*>, 6> attribute_names{{
+    {"_parameters", &ModuleParts::parameters},
+    {"_buffers", &ModuleParts::buffers},
+    {"_modules", &ModuleParts::modules},
+    {"_non_persistent_buffers_set", &ModuleParts::non_persistent},
+    {"_state_dict_hooks", &ModuleParts::hooks},
+    {"_state_dict_pre_hooks", &ModuleParts::pre_hooks},
+}};
+
+/// What later attributes replace of earlier ones.
+void merge(ModuleParts& into, const ModuleParts& later) {
+  for (const auto& [name, part] : attribute_names)
+    if (later.*part != no_value) into.*part = later.*part;
+}
+
+bool is_global(const ValueGraph& values, ValueId id, std::string_view module, std::string_view name) {
+  return values.kind(id) == ValueKind::global && values.module(id) == module && values.name(id) == name;
+}
+
+/// The arguments of a REDUCE or NEWOBJ, or nothing.
+std::span<const ValueId> tuple_of_arguments(const ValueGraph& values, ValueId object) {
+  const CallKind call = values.call(object);
+  if (call == CallKind::inst || call == CallKind::obj) return {};
+  const ValueId arguments = values.items(object)[1];
+  return values.kind(arguments) == ValueKind::tuple ? values.items(arguments) : std::span<const ValueId>();
+}
+
+}  // namespace
+
+const ModuleParts& ModuleReader::attributes(ValueId mapping) {
+  const auto [found, fresh] = mappings_.try_emplace(mapping);
+  if (!fresh) return found->second;
+  for (const MappingEntry& entry : mapping_entries(values_, mapping)) {
+    if (!values_.is_string(entry.key)) continue;
+    for (const auto& [name, part] : attribute_names) {
+      if (values_.text(entry.key) != name) continue;
+      const bool taken = name == "_non_persistent_buffers_set" || is_mapping(values_, entry.value);
+      if (taken) found->second.*part = entry.value;
+    }
+  }
+  return found->second;
+}
+
+const ModuleParts& ModuleReader::read(ValueId id) {
+  static constexpr ModuleParts none;
+  if (values_.kind(id) != ValueKind::object || is_mapping(values_, id)) return none;
+  const auto [found, fresh] = objects_.try_emplace(id);
+  ModuleParts& parts = found->second;
+  if (!fresh) return parts;
+  // torch.fx's modules are made from their attributes (GraphModule.__reduce__).
+  if (is_global(values_, values_.items(id)[0], "torch.fx.graph_module", "reduce_graph_module")) {
+    const auto arguments = tuple_of_arguments(values_, id);
+    if (!arguments.empty() && is_mapping(values_, arguments[0])) parts = attributes(arguments[0]);
+  }
+  for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next) {
+    if (values_.effect(handle).kind != EffectKind::build) continue;
+    for (const ValueId mapping : state_mappings(values_, values_.items(values_.effect(handle))[0]))
+      merge(parts, attributes(mapping));
+  }
+  return parts;
+}
+
+std::string class_name(const ValueGraph& values, ValueId object) {
+  ValueId type = values.items(object)[0];
+  // Protocols 0 and 1: copyreg._reconstructor(class, object, None).
+  if (is_global(values, type, "copyreg", "_reconstructor") || is_global(values, type, "copy_reg", "_reconstructor")) {
+    const auto arguments = tuple_of_arguments(values, object);
+    if (!arguments.empty()) type = arguments[0];
+  }
+  // torch before 1.6 kept a class with its source, as a persistent id: ('module', class, file, source).
+  if (values.kind(type) == ValueKind::persistent)
+    for (const ValueId item : values.items(values.items(type)[0]))
+      if (values.kind(item) == ValueKind::global) type = item;
+  if (values.kind(type) != ValueKind::global) return {};
+  return std::string(values.module(type)) + "." + std::string(values.name(type));
+}
+
+}  // namespace ckpt

@@ -1,0 +1,254 @@
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "ckpt/modules.h"
+#include "ckpt/state_dict.h"
+#include "model/module_reader.h"
+#include "model/walk.h"
+#include "ops/plain_tensors.h"
+#include "ops/prune.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view batches = "num_batches_tracked";
+constexpr std::size_t warned_of = 20;
+
+/// state_dict(), step by step as torch.nn.Module takes them.
+class Unpacker {
+ public:
+  explicit Unpacker(Checkpoint& checkpoint)
+      : checkpoint_(checkpoint),
+        values_(checkpoint.values),
+        reader_(checkpoint.values),
+        tensors_(checkpoint),
+        bytes_(checkpoint.file),
+        most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()) {}
+
+  ValueId state_dict(const Module& module) {
+    entries_.clear();
+    metadata_.clear();
+    where_ = module.path;
+    enter(module.value, "");
+    while (!open_.empty()) {
+      Open& at = open_.back();
+      if (at.next == at.children.size()) {
+        on_path_.erase(at.module);
+        open_.pop_back();
+        continue;
+      }
+      const MappingEntry child = at.children[at.next++];
+      count_step();
+      if (values_.kind(child.value) == ValueKind::none || !values_.is_string(child.key)) continue;
+      const std::string name = at.prefix + std::string(values_.text(child.key));
+      if (reader_.read(child.value).is_module())
+        enter(child.value, name);
+      else
+        warn("'" + name + "' is no module that could be read, and is left out");
+    }
+    return made();
+  }
+
+  /// Adds what there is to say to the checkpoint's warnings.
+  void finish() {
+    if (silent_ > 0) warnings_.push_back("… and " + std::to_string(silent_) + " more of the like");
+    for (std::string& warning : warnings_) checkpoint_.warnings.push_back(std::move(warning));
+    tensors_.finish();
+  }
+
+ private:
+  struct Open {
+    ValueId module = no_value;
+    std::string prefix;  ///< of what is in it: empty, or its name and a dot
+    std::vector<MappingEntry> children;
+    std::size_t next = 0;
+  };
+
+  /// Its own entries; those of its children follow when their turn comes.
+  void enter(ValueId module, const std::string& name) {
+    if (!on_path_.insert(module).second)
+      throw Error(ErrorCode::corrupt, "the module '" + name + "' stands within itself")
+          .expected("a tree of modules")
+          .in(checkpoint_.file);
+    const ModuleParts parts = reader_.read(module);
+    Open open{module, name.empty() ? "" : name + ".", mapping_entries(values_, parts.modules), 0};
+    const auto buffers = mapping_entries(values_, parts.buffers);
+    count_step(buffers.size());
+    add_metadata(module, name, buffers);
+    add_entries(mapping_entries(values_, parts.parameters), open.prefix, {});
+    add_entries(buffers, open.prefix, parts.non_persistent == no_value ? Names() : strings_in(parts.non_persistent));
+    warn_of_hooks(parts, name);
+    open_.push_back(std::move(open));
+  }
+
+  using Names = std::unordered_set<std::string>;
+
+  /// The strings in a set, which protocols below 4 make by a call: set(([…],)).
+  Names strings_in(ValueId set) {
+    Names strings;
+    std::vector<ValueId> open{set};
+    for (int depth = 0; depth < 3 && !open.empty(); ++depth) {
+      std::vector<ValueId> below;
+      for (const ValueId holder : open)
+        values_.each_operand(holder, [&](ValueId item) {
+          count_step();
+          const ValueKind kind = values_.kind(item);
+          if (values_.is_string(item)) strings.emplace(values_.text(item));
+          if (kind == ValueKind::tuple || kind == ValueKind::list) below.push_back(item);
+        });
+      open = std::move(below);
+    }
+    return strings;
+  }
+
+  void add_entries(const std::vector<MappingEntry>& entries, const std::string& prefix, const Names& left_out) {
+    for (const MappingEntry& entry : entries) {
+      count_step();
+      if (values_.kind(entry.value) == ValueKind::none || !values_.is_string(entry.key)) continue;
+      const std::string name(values_.text(entry.key));
+      if (left_out.contains(name)) continue;
+      const ValueId tensor = tensors_.detached(entry.value);
+      if (tensor == no_value) {
+        warn("'" + prefix + name + "' is no tensor, and is left out");
+        continue;
+      }
+      entries_.push_back(text(prefix + name));
+      entries_.push_back(tensor);
+    }
+  }
+
+  /// The class has the version as an attribute, which no pickle holds. Norms have had num_batches_tracked, or None in
+  /// its place, since they are of version 2.
+  void add_metadata(ValueId module, const std::string& name, const std::vector<MappingEntry>& buffers) {
+    const std::string type = class_name(values_, module);
+    const ModuleClass* const known = find_module_class(type);
+    int version = known == nullptr ? 1 : known->version;
+    for (const MappingEntry& buffer : buffers)
+      if (values_.is_string(buffer.key) && values_.text(buffer.key) == batches) version = 2;
+    if (known != nullptr && known->own_state)
+      warn("'" + name + "' is a " + type + ", which writes its state in a way of its own");
+    const ValueId key = text(name);
+    const ValueId pair[] = {tensors_.text("version"), values_.make_integer(version)};
+    const ValueId local = kept(values_.make_container(ValueKind::dict));
+    values_.add_effect(local, EffectKind::set_items, pair);
+    metadata_.push_back(key);
+    metadata_.push_back(local);
+  }
+
+  void warn_of_hooks(const ModuleParts& parts, const std::string& name) {
+    for (const ValueId hooks : {parts.pre_hooks, parts.hooks}) {
+      if (hooks == no_value) continue;
+      for (const MappingEntry& hook : mapping_entries(values_, hooks)) {
+        count_step();
+        const bool object = values_.kind(hook.value) == ValueKind::object;
+        const std::string type = object ? class_name(values_, hook.value) : std::string();
+        warn("'" + name + "' has a hook of state_dict()" + (type.empty() ? "" : ", " + type + ",") +
+             " which may change what Python would give");
+      }
+    }
+  }
+
+  ValueId made() {
+    const ValueId dict = tensors_.ordered_dict(entries_);
+    const ValueId pair[] = {tensors_.text("_metadata"), tensors_.ordered_dict(metadata_)};
+    const ValueId state = kept(values_.make_container(ValueKind::dict));
+    values_.add_effect(state, EffectKind::set_items, pair);
+    values_.add_effect(dict, EffectKind::build, std::span(&state, 1));
+    return dict;
+  }
+
+  ValueId kept(ValueId id) {
+    values_.set_memoized(id);
+    return id;
+  }
+
+  /// A key. Modules that are shared are named once a path, so that names are counted, and their bytes.
+  ValueId text(const std::string& name) {
+    bytes_.spend(name.size());
+    if (++names_ > most_names_)
+      throw Error(ErrorCode::limit_exceeded,
+                  "the modules give more than " + std::to_string(most_names_) + " names of tensors and modules")
+          .in(checkpoint_.file);
+    return kept(values_.make_str(name));
+  }
+
+  void count_step(std::size_t steps = 1) {
+    steps_ += steps;
+    if (steps_ > limits::walk_steps)
+      throw Error(ErrorCode::limit_exceeded,
+                  "the modules hold each other more than " + std::to_string(limits::walk_steps) + " times over")
+          .in(checkpoint_.file);
+  }
+
+  void warn(std::string what) {
+    if (warnings_.size() == warned_of)
+      ++silent_;
+    else
+      warnings_.push_back((where_.empty() ? "" : "in '" + where_ + "': ") + std::move(what));
+  }
+
+  Checkpoint& checkpoint_;
+  ValueGraph& values_;
+  ModuleReader reader_;
+  PlainTensors tensors_;
+  NameBudget bytes_;
+  std::uint64_t most_names_, names_ = 0, steps_ = 0;
+  std::string where_;
+  std::vector<Open> open_;
+  std::unordered_set<ValueId> on_path_;
+  std::vector<ValueId> entries_, metadata_;
+  std::vector<std::string> warnings_;
+  std::size_t silent_ = 0;
+};
+
+/// Puts the state dicts in the modules' place in the root, and in the containers that find_modules() looks into.
+void put_in_place(Checkpoint& checkpoint, const std::unordered_map<ValueId, ValueId>& made) {
+  ValueGraph& values = checkpoint.values;
+  const auto replaced = [&](ValueId id) {
+    const auto found = made.find(id);
+    return found == made.end() ? id : found->second;
+  };
+  std::vector<ValueId> open;
+  std::vector<bool> seen(values.size());
+  const auto add = [&](ValueId id) {
+    const ValueKind kind = values.kind(id);
+    const bool searched = kind == ValueKind::list || kind == ValueKind::tuple || is_mapping(values, id);
+    if (searched && !seen[id]) open.push_back(id);
+    seen[id] = true;
+  };
+  checkpoint.root = replaced(checkpoint.root);
+  add(checkpoint.root);
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    for (std::size_t i = 0; i < values.items(id).size(); ++i) {
+      values.set_item(id, i, replaced(values.items(id)[i]));
+      add(values.items(id)[i]);
+    }
+    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
+      for (std::size_t i = 0; i < values.effect(handle).count; ++i) {
+        values.set_effect_item(handle, i, replaced(values.items(values.effect(handle))[i]));
+        add(values.items(values.effect(handle))[i]);
+      }
+  }
+}
+
+}  // namespace
+
+Checkpoint unpack_modules(Checkpoint checkpoint) {
+  const std::vector<Module> modules = find_modules(checkpoint);
+  if (modules.empty()) return checkpoint;
+  std::unordered_map<ValueId, ValueId> made;
+  Unpacker unpacker(checkpoint);
+  for (const Module& module : modules) made[module.value] = unpacker.state_dict(module);
+  unpacker.finish();
+  put_in_place(checkpoint, made);
+  return prune(std::move(checkpoint));
+}
+
+}  // namespace ckpt
