@@ -3,7 +3,9 @@
 
 #include "format.h"
 #include "numpy/numpy.h"
+#include "plain_pickle/plain_pickle.h"
 #include "torch_legacy/torch_legacy.h"
+#include "torch_tar/torch_tar.h"
 #include "torch_zip/torch_zip.h"
 
 namespace ckpt {
@@ -14,6 +16,8 @@ std::span<const Format* const> format_table() {
       &numpy::npz_format,  // before torch's, which takes every other zip for its own, to say what is wrong with it
       &torch::zip_format,
       &torch::legacy_format,
+      &torch::tar_format,
+      &plain_pickle::format,  // last: what nothing announces
   };
   return table;
 }

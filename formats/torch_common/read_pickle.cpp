@@ -3,11 +3,13 @@
 #include "ckpt/error.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
+#include "torch_common/nested_files.h"
 #include "torch_common/storage_ids.h"
 
 namespace ckpt::torch {
 
-std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint) {
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
+                          const ReadContext* context) {
   pickle::Program program = pickle::run(source, offset, checkpoint.values, cap);
   checkpoint.root = program.root;
   checkpoint.protocol = program.protocol;
@@ -15,6 +17,7 @@ std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::u
   checkpoint.globals = std::move(program.globals);
   try {
     collect_storages(checkpoint);
+    if (context != nullptr) open_nested_files(checkpoint, program.texts, *context);
   } catch (Error& error) {
     name_dangers(error, checkpoint.globals);
     throw;

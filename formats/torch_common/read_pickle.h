@@ -4,13 +4,15 @@
 
 #include "ckpt/byte_source.h"
 #include "ckpt/checkpoint.h"
+#include "format.h"
 
 namespace ckpt::torch {
 
 /// Reads the object's pickle at `offset`, of at most `cap` bytes, into an empty checkpoint: its graph, root, globals,
 /// and the storages that it names (without bytes). Returns where the pickle ends. decode_tensors() comes after the
-/// caller has found the bytes.
-std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint);
+/// caller has found the bytes. `context`: where given, files within the pickle are opened through it and judged.
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
+                          const ReadContext* context = nullptr);
 
 /// Refuses (unsafe) a checkpoint that names dangerous globals, unless they are allowed.
 void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe);

@@ -49,6 +49,10 @@ constexpr std::uint64_t nested_pickle_cap(std::uint64_t file_bytes) {
 }
 /// Entries of a folder that is read as a checkpoint.
 inline constexpr std::size_t folder_entries = 256 * kib;
+/// A text of a plain pickle stays in its file from this many bytes on: weights are there, and not in memory.
+inline constexpr std::uint64_t pickle_far_text = 4 * kib;
+/// Pickles behind the first one of a file whose names are looked at.
+inline constexpr std::uint64_t pickles_behind = 1024;
 /// Entries of a pickle's memo (an index may be higher).
 inline constexpr std::uint64_t pickle_memo = 128 * mib;
 /// Bytes of one line of a text opcode (protocol 0).
@@ -64,6 +68,10 @@ inline constexpr std::uint64_t zip_directory_bytes = gib;
 inline constexpr std::uint64_t zip_ratio = 1032;
 /// Bytes of a small member (version, byteorder, serialization_id …) that is held in memory.
 inline constexpr std::uint64_t zip_small_member = 64 * mib;
+
+/// Members of one tar archive, and bytes of what stands before one of them (a long name, pax's records).
+inline constexpr std::uint64_t tar_members = 64 * kib;
+inline constexpr std::uint64_t tar_header_bytes = mib;
 
 /// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
 inline constexpr std::uint64_t numpy_header_bytes = mib;
