@@ -1,22 +1,22 @@
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
 #include "ckpt/limits.h"
+#include "container/tar_reader.h"
 #include "foreign.h"
 #include "format.h"
 #include "opened.h"
 
 namespace ckpt {
 
-Opened open_layers(const ByteSourcePtr& source) {
-  Opened opened{.bytes = source};
+void open_gzip(Opened& opened, std::uint64_t file_bytes) {
   while (is_gzip(*opened.bytes)) {
     if (++opened.gzip_layers > limits::gzip_depth)
       throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip")
           .expected("at most " + std::to_string(limits::gzip_depth) + " layers")
-          .in(source->name())
+          .in(opened.bytes->name())
           .hint("gzip -d takes the outer layers off");
     // One layer cannot grow past the ratio; two could, a million times over.
-    const std::uint64_t most = opened.gzip_layers > 1 ? limits::inflated_cap(source->size()) : UINT64_MAX;
+    const std::uint64_t most = opened.gzip_layers > 1 ? limits::inflated_cap(file_bytes) : UINT64_MAX;
     opened.bytes = gunzip(opened.bytes, most);
   }
   for (const Format* format : format_table()) {
@@ -24,6 +24,13 @@ Opened open_layers(const ByteSourcePtr& source) {
     opened.format = format;
     break;
   }
+}
+
+Opened open_layers(const ByteSourcePtr& source) {
+  Opened opened{.bytes = source};
+  const std::uint64_t file_bytes = source->size();
+  open_gzip(opened, file_bytes);
+  if (opened.format == nullptr && is_tar(*opened.bytes)) open_archive(opened, file_bytes);
   return opened;
 }
 
@@ -33,10 +40,17 @@ Detection detect(const ByteSourcePtr& source) {
 }
 
 Checkpoint read_opened(const Opened& opened, const ReadContext& context) {
+  if (opened.refusal) throw *opened.refusal;
   if (opened.format == nullptr) throw foreign_file(*opened.bytes);
-  Checkpoint checkpoint = opened.format->read(opened.bytes, context);
+  ReadContext inside = context;
+  if (opened.archive) inside.folder.clear();  // what lies beside an archive is none of its members' business
+  Checkpoint checkpoint = opened.format->read(opened.bytes, inside);
   checkpoint.gzip = opened.gzip_layers > 0;
   checkpoint.source = opened.bytes;
+  checkpoint.archive = opened.archive;
+  if (opened.archive)
+    checkpoint.warnings.push_back("the checkpoint is member '" + opened.member +
+                                  "' of a tar archive, whose other files are left out");
   return checkpoint;
 }
 

@@ -1,19 +1,34 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "ckpt/byte_source.h"
 #include "format.h"
 
 namespace ckpt {
 
-/// A source with its gzip layers taken off, and the format of what is inside (null where none knows it).
+/// A source with its gzip layers and a tar archive around it taken off, and the format of what is inside (null where
+/// none knows it).
 struct Opened {
   ByteSourcePtr bytes;
   int gzip_layers = 0;
   const Format* format = nullptr;
+  ByteSourcePtr archive;         ///< the tar that `bytes` are a member of; null where they are the file itself
+  std::string member;            ///< its name there
+  std::optional<Error> refusal;  ///< why no member was chosen
 };
 
 /// Throws Error: io, limit_exceeded.
 Opened open_layers(const ByteSourcePtr& source);
+
+/// Takes gzip off opened.bytes and asks the formats. `file_bytes`: of the file on disk. Throws Error: io,
+/// limit_exceeded.
+void open_gzip(Opened& opened, std::uint64_t file_bytes);
+
+/// Where `opened` is a tar that no format reads: goes on to the one member that a format does, or says why not.
+/// Throws Error: io, limit_exceeded.
+void open_archive(Opened& opened, std::uint64_t file_bytes);
 
 /// Reads what open_layers() found: a checkpoint that knows its name, its compression and its bytes. Throws Error:
 /// unsupported, by name, where no format knows it; what the format's reader throws.

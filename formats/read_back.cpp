@@ -44,8 +44,24 @@ void compare_storages(const Format& format, const Checkpoint& back, const WriteR
   }
 }
 
-void compare_tensors(const Checkpoint& back, const Checkpoint& checkpoint, bool in_order) {
-  auto got = tensor_names(back), wanted = tensor_names(checkpoint);
+/// A pickle keeps numpy's arrays, which are no tensors to torch.
+bool is_written(const Format& format, const Tensor& tensor) { return !format.pickled || !tensor.array; }
+
+std::vector<NamedTensor> written_names(const Format& format, const Checkpoint& checkpoint) {
+  std::vector<NamedTensor> names = tensor_names(checkpoint);
+  std::erase_if(names, [&](const NamedTensor& named) { return !is_written(format, *named.tensor); });
+  return names;
+}
+
+/// A format of tensors by name makes one of each name.
+std::size_t count_written(const Format& format, const Checkpoint& checkpoint) {
+  if (format.losses != nullptr) return written_names(format, checkpoint).size();
+  return static_cast<std::size_t>(std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                                [&](const Tensor& tensor) { return is_written(format, tensor); }));
+}
+
+void compare_tensors(const Checkpoint& back, std::vector<NamedTensor> wanted, bool in_order) {
+  auto got = tensor_names(back);
   for (auto* const names : {&got, &wanted})
     if (!in_order)
       std::stable_sort(names->begin(), names->end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -65,13 +81,10 @@ void check_read_back(const Format& format, const Checkpoint& checkpoint, const B
                      const WriteReceipt& receipt, ReadBack how) {
   try {
     const Checkpoint back = read_again(format, written, how);
-    // A format of tensors by name makes one of each name, in an order of its own.
-    const bool by_name = format.losses != nullptr;
-    const std::size_t wanted = by_name ? tensor_names(checkpoint).size() : checkpoint.tensors.size();
-    if (back.tensors.size() != wanted) differ("another number of tensors");
+    if (back.tensors.size() != count_written(format, checkpoint)) differ("another number of tensors");
     compare_storages(format, back, receipt, how);
     if (how != ReadBack::full) return;
-    compare_tensors(back, checkpoint, !by_name);
+    compare_tensors(back, written_names(format, checkpoint), format.losses == nullptr);
     static_cast<void>(written->size());  // a compressed stream is read to its end, and its own checksum compared
     if (gzip_trailing_bytes(*written) > 0) differ("bytes follow the gzip stream");
   } catch (Error& error) {

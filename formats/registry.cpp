@@ -4,9 +4,11 @@
 #include "format.h"
 #include "gguf/gguf.h"
 #include "numpy/numpy.h"
+#include "plain_pickle/plain_pickle.h"
 #include "safetensors/safetensors.h"
 #include "shards/shards.h"
 #include "torch_legacy/torch_legacy.h"
+#include "torch_tar/torch_tar.h"
 #include "torch_zip/torch_zip.h"
 #include "torchscript/torchscript.h"
 
@@ -20,9 +22,11 @@ std::span<const Format* const> format_table() {
       &torch::zip_format,
       &torchscript::script_format,
       &torch::legacy_format,
+      &torch::tar_format,
       &safetensors::safetensors_format,
       &shards::safetensors_index_format,
       &shards::torch_index_format,
+      &plain_pickle::format,  // last: what nothing announces
   };
   return table;
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "ckpt/error.h"
 #include "ckpt/file_sink.h"
@@ -19,7 +21,10 @@ const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& 
   for (const Format* each : format_table())
     if (is_written(*each)) known += (known.empty() ? "" : ", ") + std::string(each->name);
   if (format == nullptr) throw Error(ErrorCode::invalid_argument, "no format is called '" + name + "'").expected(known);
-  if (!is_written(*format)) throw Error(ErrorCode::unsupported, "format '" + name + "' is read only").expected(known);
+  if (!is_written(*format))
+    throw Error(ErrorCode::unsupported, "format '" + name + "' is read only")
+        .expected(known)
+        .hint("--format torch, or a name for OUT that ends in .pt");
   if (options.protocol && (*options.protocol < 0 || *options.protocol > 5))
     throw Error(ErrorCode::invalid_argument, "pickle protocol " + std::to_string(*options.protocol)).expected("0 to 5");
   return *format;
@@ -59,9 +64,38 @@ std::string format_name(const Checkpoint& checkpoint, std::string_view path, con
 bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
   if (options.gzip_level) return true;
   if (options.gzip) return *options.gzip;
-  if (path == "-") return checkpoint.gzip;
+  const bool was = checkpoint.gzip && !checkpoint.archive;  // else it is the archive that was compressed
+  if (path == "-") return was;
   if (ends_in_gz(path)) return true;
-  return checkpoint.gzip && !ends_in_gz(checkpoint.file);
+  return was && !ends_in_gz(checkpoint.file);
+}
+
+/// What is written is bare: an archive's other files would be gone.
+void refuse_to_replace_archive(const Checkpoint& checkpoint, const std::string& path) {
+  std::error_code unknown;
+  if (!checkpoint.archive || path == "-") return;
+  if (path != checkpoint.file && !std::filesystem::equivalent(path, checkpoint.file, unknown)) return;
+  throw Error(ErrorCode::invalid_argument, "is a tar archive, and would be replaced by the checkpoint in it alone")
+      .expected("another OUT")
+      .in(checkpoint.file)
+      .hint("tar xf " + shell_word(checkpoint.file) + " gives the file to change");
+}
+
+/// A pickle that is only read may be of any protocol. torch.save's own is 2.
+std::optional<int> protocol_of(const Checkpoint& checkpoint) {
+  const Format* const source = find_format(checkpoint.format);
+  const bool is_kept = source == nullptr || is_written(*source) || !checkpoint.pickled || checkpoint.protocol == 2;
+  return is_kept ? std::nullopt : std::optional(2);
+}
+
+/// Where a pickle is written that keeps numpy's arrays, they are no tensors in it.
+void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
+  const auto count = std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                   [](const Tensor& tensor) { return tensor.array; });
+  if (!report.pickled || count == 0) return;
+  report.left_out.push_back(std::to_string(count) + (count == 1 ? " array of numpy's stays" : " arrays of numpy's stay") +
+                            " what " + (count == 1 ? "it is" : "they are") +
+                            ", and no tensor to torch; --weights-only makes tensors");
 }
 
 void save_file(const Format& format, const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
@@ -124,18 +158,21 @@ void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& opt
 }
 
 SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
-  WriteOptions chosen = options;
+  refuse_to_replace_archive(checkpoint, path);
+  SaveOptions chosen = options;
   chosen.format = format_name(checkpoint, path, options);
   const Format& format = format_to_write(checkpoint, chosen);
+  if (!chosen.protocol) chosen.protocol = protocol_of(checkpoint);
   SaveReport report{.format = std::string(format.name),
                     .gzip = false,
                     .bytes = 0,
                     .pickled = format.pickled,
                     .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
+  tell_of_arrays(checkpoint, report);
   if (format.write_folder != nullptr)
-    save_folder(format, checkpoint, path, options, report);
+    save_folder(format, checkpoint, path, chosen, report);
   else
-    save_file(format, checkpoint, path, options, report);
+    save_file(format, checkpoint, path, chosen, report);
   return report;
 }
 

@@ -7,13 +7,14 @@ namespace ckpt {
 
 std::vector<Finding> verify(const ByteSourcePtr& source) {
   const Opened opened = open_layers(source);
+  const ByteSource& whole = opened.archive ? *opened.archive : *opened.bytes;
   std::vector<Finding> findings;
   ReadContext context = ReadContext::of(*source);
   context.findings = &findings;
   try {
     // Where gzip itself is damaged this throws what is wrong with it: a fault of a file that was recognised.
     const Checkpoint checkpoint = read_opened(opened, context);
-    static_cast<void>(opened.bytes->size());  // a compressed stream is read to its end and its checksum compared
+    static_cast<void>(whole.size());  // a compressed stream is read to its end and its checksum compared
     for (const std::string& warning : checkpoint.warnings) context.remark(warning);
     for (const GlobalUse& global : checkpoint.globals)
       if (global.verdict == Verdict::dangerous)
@@ -26,7 +27,7 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
     context.report(error, "");
   }
   if (opened.gzip_layers > 0) {
-    if (const auto trailing = gzip_trailing_bytes(*opened.bytes); trailing > 0)
+    if (const auto trailing = gzip_trailing_bytes(whole); trailing > 0)
       context.remark(std::to_string(trailing) + " bytes follow the gzip stream and belong to nothing");
   } else if (!opened.format->has_checksums) {
     context.remark("no checksum covers the tensors' bytes (" + std::string(opened.format->name) +

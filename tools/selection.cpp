@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "ckpt/assemble.h"
 #include "ckpt/error.h"
 #include "console/messages.h"
 #include "console/render.h"
@@ -60,7 +61,8 @@ Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std
   const std::uint64_t bytes = storage_bytes(checkpoint);
   const std::string root = options.root.value_or("");
   if (options.root) checkpoint = take(std::move(checkpoint), root);
-  if (options.weights_only) checkpoint = take(std::move(checkpoint), "auto", root == "auto" ? "" : root);
+  if (options.weights_only)
+    checkpoint = arrays_as_tensors(take(std::move(checkpoint), "auto", root == "auto" ? "" : root));
   if (globs) {
     auto [selected, report] = select(std::move(checkpoint), options.globs);
     checkpoint = std::move(selected);

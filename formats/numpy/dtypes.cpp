@@ -1,23 +1,10 @@
 #include "numpy/dtypes.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "ckpt/error.h"
+#include "model/numpy_codes.h"
 
 namespace ckpt::numpy {
 namespace {
-
-struct Row {
-  std::string_view code;  ///< without its byte order
-  DType dtype;
-};
-
-constexpr Row rows[] = {{"b1", DType::boolean},   {"u1", DType::uint8},      {"u2", DType::uint16},
-                        {"u4", DType::uint32},    {"u8", DType::uint64},     {"i1", DType::int8},
-                        {"i2", DType::int16},     {"i4", DType::int32},      {"i8", DType::int64},
-                        {"f2", DType::float16},   {"f4", DType::float32},    {"f8", DType::float64},
-                        {"c8", DType::complex64}, {"c16", DType::complex128}};
 
 /// What the other codes of numpy stand for, and what would read them.
 struct Foreign {
@@ -50,11 +37,10 @@ bool is_order(char c) { return c == '<' || c == '>' || c == '|' || c == '='; }
 ArrayType parse_descr(std::string_view descr) {
   const bool ordered = !descr.empty() && is_order(descr[0]);
   const std::string_view code = descr.substr(ordered ? 1 : 0);
-  const auto known = std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return row.code == code; });
   // "=" is the order of the machine, which is little-endian wherever ckpt is built.
   const bool big = ordered && descr[0] == '>';
-  if (known != std::end(rows))
-    return {known->dtype, big && dtype_swap_size(known->dtype) > 1 ? ByteOrder::big : ByteOrder::little};
+  if (const auto dtype = dtype_from_numpy(code))
+    return {*dtype, big && dtype_swap_size(*dtype) > 1 ? ByteOrder::big : ByteOrder::little};
   const std::string shown(descr.substr(0, 40));
   for (const Foreign& kind : foreign)
     if (code.starts_with(kind.code))
@@ -65,10 +51,9 @@ ArrayType parse_descr(std::string_view descr) {
 }
 
 std::string descr_of(DType dtype) {
-  const auto* const found =
-      std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return row.dtype == dtype; });
-  if (found == std::end(rows)) return {};
-  return (dtype_size(dtype) == 1 ? "|" : "<") + std::string(found->code);
+  const std::string_view code = numpy_code(dtype);
+  if (code.empty()) return {};
+  return (dtype_size(dtype) == 1 ? "|" : "<") + std::string(code);
 }
 
 }  // namespace ckpt::numpy

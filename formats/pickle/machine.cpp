@@ -268,4 +268,9 @@ Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, s
   return Machine(source, offset, graph, cap).run();
 }
 
+Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,
+                   std::uint64_t far_from) {
+  return Machine(source, offset, graph, cap, MachineCaps{.far_from = far_from}).run();
+}
+
 }  // namespace ckpt::pickle

@@ -10,6 +10,14 @@
 
 namespace ckpt::pickle {
 
+/// A text of a pickle that is long enough to be a file in itself, and where it begins in the source.
+struct LongText {
+  ValueId value = no_value;
+  std::uint64_t at = 0;
+  bool is_raw = true;  ///< its bytes stand there as they are: no str, whose bytes are encoded
+};
+inline constexpr std::uint64_t long_text = 64;
+
 /// What one pickle says, with nothing of it run.
 struct Program {
   ValueId root = no_value;
@@ -17,6 +25,7 @@ struct Program {
   std::uint64_t end = 0;           ///< offset after STOP
   std::vector<ValueId> discarded;  ///< values that the program made, dropped, and that the root does not reach
   std::vector<GlobalUse> globals;  ///< each name once, judged by policy
+  std::vector<LongText> texts;     ///< by value, ascending
 };
 
 /// Runs a pickle symbolically: every opcode of protocols 0 to 5, no name resolved, no call made. Values go into
@@ -24,5 +33,9 @@ struct Program {
 /// (protocol above 5, out-of-band buffers), truncated, limit_exceeded.
 Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph,
             std::uint64_t cap = limits::pickle_bytes);
+
+/// The same, but texts of `far_from` bytes or more stay in the source, and do not count for the cap.
+Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,
+                   std::uint64_t far_from = limits::pickle_far_text);
 
 }  // namespace ckpt::pickle

@@ -30,6 +30,7 @@ struct Slot {
 struct MachineCaps {
   std::uint64_t values = limits::pickle_values;
   std::uint64_t memo = limits::pickle_memo;
+  std::uint64_t far_from = UINT64_MAX;  ///< bytes of a text that stays in the source
 };
 
 class Machine {
@@ -37,7 +38,7 @@ class Machine {
   Machine(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,
           const MachineCaps& caps = {})
       : source_(source),
-        scanner_(source, offset, cap),
+        scanner_(source, offset, cap, caps.far_from),
         graph_(graph),
         first_value_(graph.size()),
         caps_(caps),
@@ -45,6 +46,12 @@ class Machine {
     // Of a source that is more than a pickle, this is more than it needs: room that is never touched.
     const std::uint64_t size = source.size_is_known() ? source.size() : 0;
     graph_.reserve_for(static_cast<std::size_t>(std::min({size - std::min(size, offset), cap, 16 * limits::mib})));
+  }
+
+  /// With texts left in a source, which they hold on to.
+  Machine(ByteSourcePtr source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap, const MachineCaps& caps)
+      : Machine(*source, offset, graph, cap, caps) {
+    shared_source_ = std::move(source);
   }
 
   Program run();
@@ -82,6 +89,7 @@ class Machine {
   void push_integer(const Op& op, std::string_view twos_complement);
   void push_int_line(const Op& op);
   void push_text(const Op& op, ValueKind kind, std::string_view text);
+  [[nodiscard]] ByteSourcePtr far_text(const Op& op, ValueKind kind) const;
   ValueId global(std::string_view module, std::string_view name);
   void push_stack_global(const Op& op);
   void effect(const Op& op, EffectKind kind, std::span<const ValueId> operands);
@@ -90,6 +98,7 @@ class Machine {
   void keep_unreached();
 
   const ByteSource& source_;
+  ByteSourcePtr shared_source_;  ///< the same, where texts stay in it
   Scanner scanner_;
   ValueGraph& graph_;
   std::size_t first_value_;

@@ -31,8 +31,29 @@ void Machine::push_int_line(const Op& op) {
 }
 
 void Machine::push_text(const Op& op, ValueKind kind, std::string_view text) {
-  if (kind == ValueKind::str && !is_utf8(text)) fail("a string of the pickle is not UTF-8");
-  made(op, graph_.make_text(kind, text));
+  if (kind == ValueKind::str && !op.is_far && !is_utf8(text)) fail("a string of the pickle is not UTF-8");
+  made(op, op.is_far ? graph_.make_far_text(kind, far_text(op, kind)) : graph_.make_text(kind, text));
+  if (op.text_size >= long_text) program_.texts.push_back({stack_.back().id, op.text_at, kind != ValueKind::str});
+}
+
+ByteSourcePtr Machine::far_text(const Op& op, ValueKind kind) const {
+  const ByteSourcePtr bytes = slice(shared_source_, op.text_at, op.text_size, source_.name());
+  if (kind != ValueKind::str) return bytes;
+  // A piece at a time; a character that a piece cuts is looked at with the next.
+  std::string piece;
+  for (std::uint64_t at = 0; at < op.text_size;) {
+    const std::size_t left = piece.size();
+    piece.resize(left + static_cast<std::size_t>(std::min<std::uint64_t>(limits::copy_chunk, op.text_size - at)));
+    bytes->read_exactly(at, std::as_writable_bytes(std::span(piece).subspan(left)));
+    at += piece.size() - left;
+    std::size_t whole = piece.size();
+    if (at < op.text_size)
+      for (int back = 0; back < 4 && whole > 0 && (piece[whole - 1] & 0x80) != 0; ++back)
+        if ((piece[--whole] & 0xC0) == 0xC0) break;
+    if (!is_utf8(std::string_view(piece).substr(0, whole))) fail("a string of the pickle is not UTF-8");
+    piece.erase(0, whole);
+  }
+  return bytes;
 }
 
 ValueId Machine::global(std::string_view module, std::string_view name) {

@@ -8,8 +8,8 @@
 
 namespace ckpt::pickle {
 
-Scanner::Scanner(const ByteSource& source, std::uint64_t offset, std::uint64_t cap)
-    : source_(source), cursor_(source, offset, cap, "the pickle") {}
+Scanner::Scanner(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, std::uint64_t far_from)
+    : source_(source), cursor_(source, offset, cap, "the pickle"), far_from_(far_from) {}
 
 std::uint64_t Scanner::length(Operand operand) {
   switch (operand) {
@@ -29,6 +29,23 @@ std::uint64_t Scanner::length(Operand operand) {
         .at(where)
         .in(source_.name());
   return static_cast<std::uint64_t>(count);
+}
+
+void Scanner::counted(Op& op, Operand operand) {
+  op.text_size = length(operand);
+  op.text_at = cursor_.offset();
+  op.is_far = op.text_size >= far_from_ && op.code != LONG4 && op.code != LONG1;
+  if (!op.is_far) {
+    op.text = as_text(cursor_.take(op.text_size));
+    return;
+  }
+  const std::uint64_t end = checked_add(op.text_at, op.text_size).value_or(UINT64_MAX);
+  std::byte last{};
+  if (source_.read_at(end - 1, {&last, 1}) == 0)
+    throw Error(ErrorCode::truncated, "the pickle ends within a string of " + std::to_string(op.text_size) + " bytes")
+        .at(op.text_at)
+        .in(source_.name());
+  cursor_.skip(op.text_size);
 }
 
 Op Scanner::next() {
@@ -76,7 +93,7 @@ Op Scanner::next() {
     case Operand::bytes_u32:
     case Operand::bytes_u64:
     case Operand::bytes_i32:
-      op.text = as_text(cursor_.take(length(info.operand)));
+      counted(op, info.operand);
       break;
   }
   return op;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "io/swapped_source.h"
 #include "torch_common/storage_ids.h"
 #include "torch_common/storage_types.h"
+#include "torch_common/tensor_calls.h"
 #include "torch_common/tensors.h"
 
 namespace ckpt {
@@ -36,31 +36,31 @@ std::vector<std::int64_t> stride_of(const TensorSource& tensor) {
 class Assembler {
  public:
   ValueId add(TensorSource tensor) {
-    const auto name = torch::storage_class(tensor.dtype);
-    std::vector<ValueId> arguments{storage(tensor, name),        values().make_integer(tensor.offset),
-                                   integers(tensor.shape),       integers(stride_of(tensor)),
-                                   values().make_boolean(false), no_hooks()};
-    if (!name) arguments.push_back(global("torch", dtype_name(tensor.dtype)));
-    const ValueId call[] = {global("torch._utils", name ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
-                            kept(values().make_tuple(arguments))};
-    return kept(values().make_object(CallKind::reduce, call));
+    TensorInfo info;
+    info.dtype = tensor.dtype;
+    info.stride = stride_of(tensor);
+    info.offset = tensor.offset;
+    info.shape = tensor.shape;
+    const auto [function, arguments] = calls_.rebuild(storage(tensor), info);
+    const ValueId call[] = {function, arguments};
+    return calls_.kept(values().make_object(CallKind::reduce, call));
   }
 
-  ValueId key(const std::string& name) { return kept(values().make_str(name)); }
+  ValueId key(const std::string& name) { return calls_.kept(values().make_str(name)); }
 
   ValueId dict(const std::vector<ValueId>& pairs) {
-    return filled(kept(values().make_container(ValueKind::dict)), pairs);
+    return filled(calls_.kept(values().make_container(ValueKind::dict)), pairs);
   }
-  ValueId ordered_dict(const std::vector<ValueId>& pairs) { return filled(no_hooks(), pairs); }
+  ValueId ordered_dict(const std::vector<ValueId>& pairs) { return filled(calls_.ordered_dict(), pairs); }
 
   /// OrderedDict([("", {"version": 1}), …]), as an attribute.
   void set_metadata(ValueId state_dict, const std::vector<ModuleVersion>& versions) {
     std::vector<ValueId> modules;
     for (const auto& [module, version] : versions) {
       modules.push_back(key(module));
-      modules.push_back(dict({text("version"), values().make_integer(version)}));
+      modules.push_back(dict({calls_.text("version"), values().make_integer(version)}));
     }
-    const ValueId state = dict({text("_metadata"), ordered_dict(modules)});
+    const ValueId state = dict({calls_.text("_metadata"), ordered_dict(modules)});
     values().add_effect(state_dict, EffectKind::build, std::span(&state, 1));
   }
 
@@ -90,26 +90,23 @@ class Assembler {
 
   ValueGraph& values() { return checkpoint_.values; }
 
-  /// The persistent id of the tensor's storage, whose class is `name`.
-  ValueId storage(const TensorSource& tensor, const std::optional<std::string>& name) {
+  /// The persistent id of the tensor's storage.
+  ValueId storage(const TensorSource& tensor) {
     const auto [found, fresh] = shared_.try_emplace(tensor.bytes.get(), Shared{no_value, tensor.dtype});
     if (found->second.dtype != tensor.dtype)
       throw bad_tensor(tensor, "it shares the bytes of a " + std::string(dtype_name(found->second.dtype)) + " tensor")
           .expected("one dtype a storage");
     if (!fresh) return found->second.id;
+    const bool typed = torch::storage_class(tensor.dtype).has_value();
     Source source{tensor.bytes, tensor.byte_order};
-    if (!name && source.byte_order == ByteOrder::big)
+    if (!typed && source.byte_order == ByteOrder::big)
       // An untyped storage does not say in which units its bytes change places.
       source = {swapped(std::move(source.bytes), dtype_swap_size(tensor.dtype)), ByteOrder::little};
     const std::uint64_t nbytes = tensor.bytes->size();
-    const std::uint64_t unit = name ? dtype_size(tensor.dtype) : 1;
-    if (nbytes % unit != 0)
+    if (nbytes % (typed ? dtype_size(tensor.dtype) : 1) != 0)
       throw bad_tensor(tensor, std::to_string(nbytes) + " bytes of " + std::string(dtype_name(tensor.dtype)))
           .expected("whole elements");
-    const ValueId type = name ? global("torch", *name) : global("torch.storage", "UntypedStorage");
-    const ValueId id = kept(values().make_tuple(
-        std::vector<ValueId>{text("storage"), type, key(std::to_string(storages_.size())), text(tensor.location),
-                             values().make_integer(static_cast<std::int64_t>(nbytes / unit))}));
+    const ValueId id = calls_.storage_id(tensor.dtype, std::to_string(storages_.size()), tensor.location, nbytes);
     storages_.push_back(std::move(source));
     return found->second.id = values().make_persistent(id);
   }
@@ -119,40 +116,10 @@ class Assembler {
     return mapping;
   }
 
-  /// Python keeps everything in the memo but numbers and the empty tuple.
-  ValueId kept(ValueId id) {
-    values().set_memoized(id);
-    return id;
-  }
-
-  /// Each made once, as the memo has it.
-  ValueId global(std::string_view module, std::string_view name) {
-    const auto [found, fresh] = globals_.try_emplace({std::string(module), std::string(name)}, no_value);
-    if (fresh) found->second = kept(values().make_global(module, name));
-    return found->second;
-  }
-  ValueId text(const std::string& text) {
-    const auto [found, fresh] = texts_.try_emplace(text, no_value);
-    if (fresh) found->second = key(text);
-    return found->second;
-  }
-  ValueId integers(const std::vector<std::int64_t>& numbers) {
-    std::vector<ValueId> items;
-    items.reserve(numbers.size());
-    for (const std::int64_t number : numbers) items.push_back(values().make_integer(number));
-    const ValueId tuple = values().make_tuple(items);
-    return items.empty() ? tuple : kept(tuple);
-  }
-  ValueId no_hooks() {
-    const ValueId call[] = {global("collections", "OrderedDict"), values().make_tuple({})};
-    return kept(values().make_object(CallKind::reduce, call));
-  }
-
   Checkpoint checkpoint_;
+  torch::TensorCalls calls_{checkpoint_.values};
   std::vector<Source> storages_;
   std::map<const ByteSource*, Shared> shared_;  ///< by the source that was given
-  std::map<std::pair<std::string, std::string>, ValueId> globals_;
-  std::map<std::string, ValueId> texts_;
 };
 
 /// Keys and tensors in turn.

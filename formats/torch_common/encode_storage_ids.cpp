@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "io/keyed_hash.h"
 #include "pickle/reach.h"
+#include "torch_common/replace_values.h"
 #include "torch_common/storage_ids.h"
 
 namespace ckpt::torch {
@@ -131,15 +132,7 @@ class Encoder {
     if (classes.contains(checkpoint_.root))
       throw Error(ErrorCode::unsupported, "the file holds a class and nothing else")
           .hint("write with --format torch-legacy");
-    const auto replaced = [&](ValueId item) { return classes.contains(item); };
-    for (ValueId id = 0; id < count; ++id) {
-      for (std::size_t i = 0; i < values_.items(id).size(); ++i)
-        if (replaced(values_.items(id)[i])) values_.set_item(id, i, classes[values_.items(id)[i]]);
-      for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
-        for (std::size_t i = 0; i < values_.effect(handle).count; ++i)
-          if (const ValueId item = values_.items(values_.effect(handle))[i]; replaced(item))
-            values_.set_effect_item(handle, i, classes[item]);
-    }
+    replace_values(values_, classes);
   }
 
   const Checkpoint& checkpoint_;

@@ -8,6 +8,7 @@
 #include "ckpt/error.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
+#include "torch_common/nested_files.h"
 #include "torch_common/storage_ids.h"
 
 namespace ckpt::torch {
@@ -20,12 +21,13 @@ void add_globals(Checkpoint& checkpoint, std::vector<GlobalUse> globals) {
 }
 
 pickle::Program add_pickle(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
-                           std::string_view folder) {
+                           std::string_view folder, const ReadContext* context) {
   const auto first = static_cast<ValueId>(checkpoint.values.size());
   pickle::Program program = pickle::run(source, offset, checkpoint.values, cap);
   add_globals(checkpoint, std::move(program.globals));
   try {
     collect_storages(checkpoint, first, folder);
+    if (context != nullptr) open_nested_files(checkpoint, program.texts, *context);
   } catch (Error& error) {
     name_dangers(error, checkpoint.globals);
     throw;
@@ -33,8 +35,9 @@ pickle::Program add_pickle(const ByteSource& source, std::uint64_t offset, std::
   return program;
 }
 
-std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint) {
-  pickle::Program program = add_pickle(source, offset, cap, checkpoint);
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
+                          const ReadContext* context) {
+  pickle::Program program = add_pickle(source, offset, cap, checkpoint, {}, context);
   checkpoint.root = program.root;
   checkpoint.protocol = program.protocol;
   checkpoint.discarded = std::move(program.discarded);

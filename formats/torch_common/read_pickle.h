@@ -6,19 +6,21 @@
 
 #include "ckpt/byte_source.h"
 #include "ckpt/checkpoint.h"
+#include "format.h"
 #include "pickle/machine.h"
 
 namespace ckpt::torch {
 
 /// Reads the object's pickle at `offset`, of at most `cap` bytes, into an empty checkpoint: its graph, root, globals,
 /// and the storages that it names (without bytes). Returns where the pickle ends. decode_tensors() comes after the
-/// caller has found the bytes.
-std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint);
+/// caller has found the bytes. `context`: where given, files within the pickle are opened through it and judged.
+std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
+                          const ReadContext* context = nullptr);
 
 /// Reads a pickle into a checkpoint that may have others already: adds to its graph, its globals, and its storages,
 /// whose keys are `folder` and what the ids say.
 pickle::Program add_pickle(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
-                           std::string_view folder = {});
+                           std::string_view folder = {}, const ReadContext* context = nullptr);
 
 /// Adds names that the checkpoint does not have yet.
 void add_globals(Checkpoint& checkpoint, std::vector<GlobalUse> globals);

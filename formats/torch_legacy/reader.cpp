@@ -161,10 +161,11 @@ std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& sourc
 }
 
 /// Everything but the elements. Returns where the file ends. `globals`: those of the pickles around the object.
-std::uint64_t read_parts(const ByteSourcePtr& source, std::uint64_t cap, Checkpoint& checkpoint,
+std::uint64_t read_parts(const ByteSourcePtr& source, const ReadContext& context, Checkpoint& checkpoint,
                          std::vector<GlobalUse>& globals) {
+  const std::uint64_t cap = context.pickle_cap;
   const std::uint64_t object = read_header(*source, cap, checkpoint, globals);
-  std::uint64_t offset = read_object(*source, object, cap, checkpoint);
+  std::uint64_t offset = read_object(*source, object, cap, checkpoint, &context);
   const auto keys = read_keys(*source, offset, cap, globals);
   const std::uint64_t end = attach_storages(checkpoint, source, keys, offset);
   decode_tensors(checkpoint);
@@ -199,7 +200,7 @@ Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) 
   std::vector<GlobalUse> globals;
   std::uint64_t end = 0;
   try {
-    end = read_parts(source, context.pickle_cap, checkpoint, globals);
+    end = read_parts(source, context, checkpoint, globals);
   } catch (Error& error) {
     name_dangers(error, globals);
     throw;

@@ -136,7 +136,7 @@ std::optional<Checkpoint> read_plain(const ByteSourcePtr& source, const ReadCont
   checkpoint.file = source->name();
   checkpoint.format = zip_format.name;
   const std::uint64_t begin = pickle->data_offset;
-  const std::uint64_t end = read_object(*source, begin, context.pickle_cap, checkpoint);
+  const std::uint64_t end = read_object(*source, begin, context.pickle_cap, checkpoint, &context);
   refuse_views(checkpoint);
   if (!archive->begin(end - begin, checkpoint.storages)) return std::nullopt;
 

@@ -46,7 +46,7 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   checkpoint.format = zip_format.name;
   const ZipMember& pickle = *zip.find(root + "/" + std::string(pickle_name));
   read_object(*memory_source(read_all(*zip.read(pickle), context.pickle_cap), source->name() + ": " + pickle.name), 0,
-              context.pickle_cap, checkpoint);
+              context.pickle_cap, checkpoint, &context);
   if (pickle.method == 0)
     for (GlobalUse& global : checkpoint.globals) global.offset += pickle.data_offset;
   refuse_views(checkpoint);
@@ -57,7 +57,7 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   if (context.findings != nullptr)
     for (const ZipMember& member : zip.members())
       context.check_bytes(*zip.read(member), "member '" + member.name + "'");
-  checkpoint.warnings = archive_warnings(zip);
+  for (std::string& warning : archive_warnings(zip)) checkpoint.warnings.push_back(std::move(warning));
   return checkpoint;
 }
 

@@ -47,6 +47,17 @@ void ByteCursor::require(std::uint64_t count) {
       .in(source_.name());
 }
 
+void ByteCursor::skip(std::uint64_t count) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  end_ = checked_add(end_, count).value_or(most);
+  if (count <= filled_ - next_) {
+    next_ += static_cast<std::size_t>(count);
+    return;
+  }
+  base_ = checked_add(offset(), count).value_or(most);
+  next_ = filled_ = 0;
+}
+
 std::string_view ByteCursor::take_line(std::uint64_t longest) {
   std::size_t searched = 0;
   for (;;) {

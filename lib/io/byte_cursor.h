@@ -29,6 +29,8 @@ class ByteCursor {
     next_ += bytes.size();
     return bytes;
   }
+  /// Leaves out the next `count` bytes, which count for no limit; whether the source has them is not looked at.
+  void skip(std::uint64_t count);
   /// Up to and without the next newline, which is skipped. Throws truncated, limit_exceeded past `longest`.
   std::string_view take_line(std::uint64_t longest);
 

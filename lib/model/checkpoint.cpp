@@ -39,9 +39,10 @@ std::vector<std::string> FormatDetails::out_of_reach(const DeviceMap&) const { r
 std::vector<std::string> finish_reading(const Checkpoint& checkpoint) {
   std::vector<std::string> warnings;
   if (checkpoint.source == nullptr || !checkpoint.gzip) return warnings;
-  static_cast<void>(checkpoint.source->size());
+  const ByteSource& whole = checkpoint.archive ? *checkpoint.archive : *checkpoint.source;
+  static_cast<void>(whole.size());
   if (checkpoint.details != nullptr) warnings = checkpoint.details->finish();
-  if (const std::uint64_t trailing = gzip_trailing_bytes(*checkpoint.source); trailing > 0)
+  if (const std::uint64_t trailing = gzip_trailing_bytes(whole); trailing > 0)
     warnings.push_back(std::to_string(trailing) + " bytes follow the gzip stream, belong to nothing and are left out");
   return warnings;
 }

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "io/bytes.h"
 
 namespace ckpt {
 namespace {
@@ -65,6 +67,24 @@ ValueId ValueGraph::make_real(double value) { return add(ValueKind::real, std::b
 
 ValueId ValueGraph::make_text(ValueKind kind, std::string_view text) { return add(kind, add_text(text)); }
 
+ValueId ValueGraph::make_far_text(ValueKind kind, ByteSourcePtr bytes) {
+  const std::uint32_t place = index_for(far_.size(), "texts");
+  far_.push_back(std::make_shared<FarText>(FarText{std::move(bytes), {}, false}));
+  return add(kind, {place, 0}, far);
+}
+
+ByteSourcePtr ValueGraph::far_text(ValueId id) const {
+  const Node& node = nodes_[id];
+  return has_text(node.kind) && node.detail == far ? far_[node.data.first]->source : nullptr;
+}
+
+std::string_view ValueGraph::far_text_of(std::uint32_t place) const {
+  FarText& text = *far_[place];
+  if (!text.is_read) text.bytes = read_all(*text.source, limits::pickle_bytes);
+  text.is_read = true;
+  return as_text(text.bytes);
+}
+
 ValueId ValueGraph::make_container(ValueKind kind, std::span<const ValueId> items) {
   return add(kind, add_children(items));
 }
@@ -100,6 +120,21 @@ std::uint32_t ValueGraph::add_effect(ValueId target, EffectKind kind, std::span<
   if (first.last != 0) effects_[first.last - 1].next = handle;
   first.last = handle;
   return handle;
+}
+
+void ValueGraph::become_persistent(ValueId value, ValueId id) {
+  const std::uint32_t effects = nodes_[value].first_effect;
+  nodes_[value] = {.kind = ValueKind::persistent, .first_effect = effects, .data = add_children({&id, 1})};
+}
+
+void ValueGraph::become_object(ValueId value, CallKind call, std::span<const ValueId> items) {
+  const std::uint32_t effects = nodes_[value].first_effect;
+  const Span span = add_children(items);
+  nodes_[value] = {.kind = ValueKind::object,
+                   .detail = static_cast<std::uint8_t>(call),
+                   .memoized = true,
+                   .first_effect = effects,
+                   .data = span};
 }
 
 void ValueGraph::set_item(ValueId id, std::size_t index, ValueId item) {

@@ -155,6 +155,7 @@ class Pruner {
       case ValueKind::bytes:
       case ValueKind::bytearray:
       case ValueKind::py2_str:
+        if (const ByteSourcePtr source = values_.far_text(id)) return to.make_far_text(values_.kind(id), source);
         return to.make_text(values_.kind(id), values_.text(id));
       case ValueKind::global: {
         const ValueId global = to.make_global(values_.module(id), values_.name(id));

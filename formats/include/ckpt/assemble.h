@@ -48,4 +48,8 @@ CKPT_API Checkpoint assemble_state_dict(std::vector<TensorSource> tensors,
 /// A tensor alone, whose name is not asked.
 CKPT_API Checkpoint assemble_one(TensorSource tensor);
 
+/// Makes tensors of torch's out of arrays of numpy's that a pickle holds (Tensor::array), as torch.from_numpy would,
+/// wherever they stand. What has none is as it was.
+CKPT_API Checkpoint arrays_as_tensors(Checkpoint checkpoint);
+
 }  // namespace ckpt

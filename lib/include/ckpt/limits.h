@@ -54,6 +54,10 @@ inline constexpr std::size_t open_files = 32;
 /// Shards of one checkpoint, which their names count in five digits; bytes of their index, some 100 a tensor.
 inline constexpr std::uint32_t shards = 99'999;
 inline constexpr std::uint64_t index_bytes = 64 * mib;
+/// A text of a plain pickle stays in its file from this many bytes on: weights are there, and not in memory.
+inline constexpr std::uint64_t pickle_far_text = 4 * kib;
+/// Pickles behind the first one of a file whose names are looked at.
+inline constexpr std::uint64_t pickles_behind = 1024;
 /// Entries of a pickle's memo (an index may be higher).
 inline constexpr std::uint64_t pickle_memo = 128 * mib;
 /// Bytes of one line of a text opcode (protocol 0).
@@ -73,6 +77,9 @@ inline constexpr std::uint64_t zip_small_member = 64 * mib;
 /// Bytes of the model.json of a TorchScript file of 2019, and how deep it may be nested: two levels a module.
 inline constexpr std::uint64_t script_model_bytes = 16 * mib;
 inline constexpr int script_model_depth = 256;
+/// Members of one tar archive, and bytes of what stands before one of them (a long name, pax's records).
+inline constexpr std::uint64_t tar_members = 64 * kib;
+inline constexpr std::uint64_t tar_header_bytes = mib;
 
 /// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
 inline constexpr std::uint64_t numpy_header_bytes = mib;

@@ -52,6 +52,8 @@ struct Tensor {
   /// Where the graph holds that device: items()[index] of `holder`. no_value: nowhere, as for meta tensors.
   ValueId device_holder = no_value;
   std::uint32_t device_index = 0;
+  /// An array of numpy's rather than a tensor of torch's: pickles of torch's keep it as the array that it is.
+  bool array = false;
   /// What a sparse or nested tensor is made of: "indices" and "values", "crow_indices" …
   struct Part;
   std::vector<Part> parts;

@@ -3,11 +3,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ckpt/byte_source.h"
 #include "ckpt/export.h"
 
 namespace ckpt {
@@ -95,8 +97,15 @@ class CKPT_API ValueGraph {
   [[nodiscard]] bool boolean(ValueId id) const { return integer(id) != 0; }
   [[nodiscard]] std::int64_t integer(ValueId id) const { return std::bit_cast<std::int64_t>(nodes_[id].data); }
   [[nodiscard]] double real(ValueId id) const { return std::bit_cast<double>(nodes_[id].data); }
-  /// Of str, bytes, bytearray, py2_str: the bytes. Of big_integer: two's complement, little-endian.
-  [[nodiscard]] std::string_view text(ValueId id) const { return has_text(kind(id)) ? text_at(nodes_[id].data) : ""; }
+  /// Of str, bytes, bytearray, py2_str: the bytes. Of big_integer: two's complement, little-endian. A far text is read
+  /// when it is first asked for, and stays in memory. Throws Error, for far texts alone: what reading throws.
+  [[nodiscard]] std::string_view text(ValueId id) const {
+    const Node& node = nodes_[id];
+    if (!has_text(node.kind)) return "";
+    return node.detail == far ? far_text_of(node.data.first) : text_at(node.data);
+  }
+  /// Where a far text's bytes are; null for every other value.
+  [[nodiscard]] ByteSourcePtr far_text(ValueId id) const;
   [[nodiscard]] std::string_view module(ValueId id) const { return text_at(names_[nodes_[id].data.first].module); }
   [[nodiscard]] std::string_view name(ValueId id) const { return text_at(names_[nodes_[id].data.first].name); }
   /// Of list, tuple, dict (key, value …), frozenset: what it was made with; effects come on top. Of object and
@@ -140,6 +149,9 @@ class CKPT_API ValueGraph {
   /// str, bytes, bytearray or py2_str.
   ValueId make_text(ValueKind kind, std::string_view text);
   ValueId make_str(std::string_view text) { return make_text(ValueKind::str, text); }
+  /// A text that stays in its source until somebody asks for it: an array's bytes need not be in memory to be a value.
+  /// Of a str, they must have been found to be UTF-8.
+  ValueId make_far_text(ValueKind kind, ByteSourcePtr bytes);
   /// list, tuple, dict (key, value …), set or frozenset.
   ValueId make_container(ValueKind kind, std::span<const ValueId> items = {});
   ValueId make_tuple(std::span<const ValueId> items) { return make_container(ValueKind::tuple, items); }
@@ -151,6 +163,9 @@ class CKPT_API ValueGraph {
 
   std::uint32_t add_effect(ValueId target, EffectKind kind, std::span<const ValueId> items, std::uint8_t form = 0,
                            Time time = 0, bool late = false);
+  /// Makes a value another, wherever it is held: a persistent one, or a call. Effects that it has stay.
+  void become_persistent(ValueId value, ValueId id);
+  void become_object(ValueId value, CallKind call, std::span<const ValueId> items);
   void set_form(ValueId id, std::uint8_t form) { nodes_[id].form = form; }
   void set_memoized(ValueId id) { nodes_[id].memoized = true; }
   void set_made(ValueId id, Time made) { nodes_[id].made = made; }
@@ -183,9 +198,19 @@ class CKPT_API ValueGraph {
     Span module, name, items;
   };
 
+  /// A text and, once it was asked for, its bytes.
+  struct FarText {
+    ByteSourcePtr source;
+    std::vector<std::byte> bytes;
+    bool is_read = false;
+  };
+  /// What `detail` of a text's node says of a far one.
+  static constexpr std::uint8_t far = 1;
+
   static bool has_text(ValueKind kind) {
     return kind == ValueKind::big_integer || (kind >= ValueKind::str && kind <= ValueKind::py2_str);
   }
+  [[nodiscard]] std::string_view far_text_of(std::uint32_t place) const;
   [[nodiscard]] std::string_view text_at(Span span) const { return {text_.data() + span.first, span.count}; }
   /// Null for a value that holds no others.
   [[nodiscard]] const Span* items_span(ValueId id) const {
@@ -204,6 +229,7 @@ class CKPT_API ValueGraph {
   std::vector<Effect> effects_;
   std::vector<Name> names_;
   std::string text_;
+  std::vector<std::shared_ptr<FarText>> far_;  ///< copies of a graph share what was read
 };
 
 }  // namespace ckpt

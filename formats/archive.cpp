@@ -1,0 +1,66 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "container/tar_reader.h"
+#include "opened.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::size_t most_shown = 5;
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (std::size_t i = 0; i < names.size() && i < most_shown; ++i) list += (i == 0 ? "'" : ", '") + names[i] + "'";
+  return names.size() > most_shown ? list + ", …" : list;
+}
+
+/// The members that a format reads. An archive within the archive is none.
+std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_bytes, std::vector<std::string>& names) {
+  std::vector<Opened> found;
+  for (const TarMember& member : read_tar(*archive.bytes)) {
+    if (member.kind != TarMember::Kind::file) continue;
+    names.push_back(member.name);
+    Opened inside{.bytes = open_tar_member(archive.bytes, member), .gzip_layers = archive.gzip_layers};
+    open_gzip(inside, file_bytes);
+    if (inside.format == nullptr) continue;
+    inside.archive = archive.bytes;
+    inside.member = member.name;
+    found.push_back(std::move(inside));
+  }
+  return found;
+}
+
+}  // namespace
+
+void open_archive(Opened& opened, std::uint64_t file_bytes) {
+  const std::string file = opened.bytes->name();
+  const auto refuse = [&](std::string what, std::string expected, const std::string& unpacked) {
+    opened.refusal = Error(ErrorCode::unsupported, std::move(what))
+                         .expected(std::move(expected))
+                         .in(file)
+                         .hint("tar xf " + shell_word(file) + ", then give ckpt " + unpacked);
+  };
+  try {
+    std::vector<std::string> names;
+    std::vector<Opened> found = find_checkpoints(opened, file_bytes, names);
+    if (found.size() == 1) {
+      opened = std::move(found.front());
+      return;
+    }
+    if (found.empty())
+      return refuse("this is a tar archive without a checkpoint; it holds " +
+                        (names.empty() ? std::string("no file") : listed(names)),
+                    "a PyTorch checkpoint in it", "what was inside");
+    names.clear();
+    for (const Opened& each : found) names.push_back(each.member);
+    refuse("this is a tar archive of " + std::to_string(names.size()) + " checkpoints: " + listed(names), "one of them",
+           "one of them");
+  } catch (Error& error) {
+    if (is_of_the_machine(error)) throw;
+    opened.refusal = error.within("tar archive");
+  }
+}
+
+}  // namespace ckpt

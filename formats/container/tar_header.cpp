@@ -1,0 +1,103 @@
+#include "container/tar_header.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "io/bytes.h"
+
+namespace ckpt::tar {
+namespace {
+
+// Fields of a header: where they begin, and how long they are (POSIX.1-1988).
+struct Field {
+  std::size_t offset, size;
+};
+constexpr Field name_field{0, 100}, size_field{124, 12}, checksum_field{148, 8}, magic_field{257, 6},
+    prefix_field{345, 155};
+constexpr std::size_t type_at = 156;
+
+std::string_view field(const Block& bytes, Field at) { return as_text(bytes).substr(at.offset, at.size); }
+
+std::string_view text(const Block& bytes, Field at) {
+  const std::string_view all = field(bytes, at);
+  return all.substr(0, std::min(all.find('\0'), all.size()));
+}
+
+/// Octal digits among blanks and NULs, or GNU's base 256: a set high bit, then a number, big-endian.
+std::optional<std::uint64_t> number(std::string_view digits) {
+  if (static_cast<unsigned char>(digits[0]) == 0x80) {
+    std::uint64_t value = 0;
+    for (const unsigned char c : digits.substr(1)) {
+      if (value >> 56 != 0) return std::nullopt;
+      value = value << 8 | c;
+    }
+    return value;
+  }
+  const auto is_blank = [](char c) { return c == ' ' || c == '\0'; };
+  while (!digits.empty() && is_blank(digits.front())) digits.remove_prefix(1);
+  while (!digits.empty() && is_blank(digits.back())) digits.remove_suffix(1);
+  std::uint64_t value = 0;
+  if (digits.empty()) return value;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, 8);
+  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+/// The sum of all bytes, its own field taken for blanks. Some old programs added up signed characters.
+bool checksum_is_right(const Block& bytes) {
+  const auto wanted = number(field(bytes, checksum_field));
+  std::uint64_t plain = 8 * std::uint64_t{' '};
+  std::int64_t with_sign = 8 * std::int64_t{' '};
+  for (std::size_t i = 0; i < block; ++i) {
+    if (i >= checksum_field.offset && i < checksum_field.offset + checksum_field.size) continue;
+    plain += std::to_integer<unsigned char>(bytes[i]);
+    with_sign += static_cast<signed char>(bytes[i]);
+  }
+  return wanted && (*wanted == plain || (with_sign >= 0 && *wanted == static_cast<std::uint64_t>(with_sign)));
+}
+
+}  // namespace
+
+bool is_zero(const Block& bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+std::optional<Header> parse_header(const Block& bytes) {
+  const auto size = number(field(bytes, size_field));
+  if (!size || !checksum_is_right(bytes)) return std::nullopt;
+  Header header;
+  header.size = *size;
+  header.type = static_cast<char>(bytes[type_at]);
+  const std::string_view magic = field(bytes, magic_field);
+  header.name = text(bytes, name_field);
+  // GNU's own form ("ustar ") has other fields in the prefix's place.
+  if (magic == std::string_view("ustar\0", 6) && bytes[prefix_field.offset] != std::byte{0})
+    header.name = std::string(text(bytes, prefix_field)) + "/" + header.name;
+  return header;
+}
+
+bool parse_pax(std::string_view records, Pax& pax) {
+  while (!records.empty() && records.front() != '\0') {
+    std::size_t length = 0;
+    const auto [stop, error] = std::from_chars(records.data(), records.data() + records.size(), length);
+    const auto digits = static_cast<std::size_t>(stop - records.data());
+    if (error != std::errc{} || length > records.size() || length < digits + 3 || *stop != ' ') return false;
+    std::string_view record = records.substr(digits + 1, length - digits - 1);
+    if (record.back() != '\n') return false;
+    record.remove_suffix(1);
+    records.remove_prefix(length);
+    const std::size_t equals = record.find('=');
+    if (equals == std::string_view::npos) return false;
+    const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
+    if (key == "path") pax.path = value;
+    if (key.starts_with("GNU.sparse.")) pax.is_sparse = true;
+    if (key != "size") continue;
+    std::uint64_t size = 0;
+    const auto [end, bad] = std::from_chars(value.data(), value.data() + value.size(), size);
+    if (bad != std::errc{} || end != value.data() + value.size()) return false;
+    pax.size = size;
+  }
+  return true;
+}
+
+}  // namespace ckpt::tar

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "ckpt/error.h"
+#include "pickle/machine.h"
+#include "pickle/policy.h"
+#include "plain_pickle/arrays.h"
+#include "plain_pickle/plain_pickle.h"
+#include "torch_common/nested_files.h"
+#include "torch_common/storage_ids.h"
+#include "torch_common/tensor_calls.h"
+#include "torch_common/tensors.h"
+
+namespace ckpt::plain_pickle {
+namespace {
+
+/// Python cannot load a pickle with such ids by itself either: it is the middle of something.
+void refuse_persistent_ids(const Checkpoint& checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  for (ValueId id = 0; id < values.size(); ++id)
+    if (values.kind(id) == ValueKind::persistent)
+      throw Error(ErrorCode::unsupported, "a pickle that names storages which it does not hold")
+          .expected("a pickle that is whole by itself")
+          .in(checkpoint.file)
+          .hint("is it the data.pkl of an archive that was unpacked? Give ckpt the archive, or zip the folder again: "
+                "zip -0 -r model.pt FOLDER");
+}
+
+/// Puts the storages of nested files in the place of the calls that would load them.
+void join(Checkpoint& checkpoint, const std::vector<torch::NestedFile>& files) {
+  torch::TensorCalls calls(checkpoint.values);
+  std::vector<const Storage*> storages;
+  std::size_t kept = 0;
+  for (const auto& [call, nested] : files) {
+    if (nested == nullptr) {
+      ++kept;
+      continue;
+    }
+    const Storage& storage = nested->storage;
+    const ValueId id = calls.storage_id(nested->module, nested->name, std::to_string(storages.size()),
+                                        storage.location, storage.nbytes / dtype_size(storage.dtype));
+    checkpoint.values.become_persistent(call, id);
+    storages.push_back(&storage);
+  }
+  torch::collect_storages(checkpoint);
+  for (std::size_t i = 0; i < storages.size(); ++i) {
+    checkpoint.storages[i].bytes = storages[i]->bytes;
+    checkpoint.storages[i].byte_order = storages[i]->byte_order;
+  }
+  if (kept > 0)
+    checkpoint.warnings.push_back("torch.storage._load_from_bytes is given more than a storage " +
+                                  std::to_string(kept) + (kept == 1 ? " time" : " times") + ": kept as it is");
+}
+
+/// A few bytes suffice to have the same data loaded again.
+void check_total(const Checkpoint& checkpoint) {
+  std::uint64_t total = 0, held = 0;
+  std::set<const ByteSource*> seen;
+  for (const Storage& storage : checkpoint.storages) {
+    total += storage.nbytes;
+    if (seen.insert(storage.bytes.get()).second) held += storage.nbytes;
+  }
+  if (total <= limits::expansion_floor || total / limits::expansion_ratio <= held) return;
+  throw Error(ErrorCode::limit_exceeded, "the pickle makes " + std::to_string(total) + " bytes of storages out of " +
+                                             std::to_string(held))
+      .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many")
+      .in(checkpoint.file);
+}
+
+/// pickle.load reads the first pickle; a program that was made to read on would run the others.
+void judge_rest(const ByteSourcePtr& source, std::uint64_t end, std::uint64_t cap, Checkpoint& checkpoint) {
+  std::array<std::byte, 1> next{};
+  if (source->read_at(end, next) == 0) return;
+  std::set<std::pair<std::string, std::string>> names;
+  for (const GlobalUse& global : checkpoint.globals) names.emplace(global.module, global.name);
+  std::uint64_t at = end, pickles = 0;
+  try {
+    while (pickles < limits::pickles_behind && source->read_at(at, next) != 0) {
+      ValueGraph values;
+      pickle::Program program = pickle::run_lazily(source, at, values, cap);
+      for (GlobalUse& global : program.globals)
+        if (names.emplace(global.module, global.name).second) checkpoint.globals.push_back(std::move(global));
+      at = program.end;
+      ++pickles;
+    }
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+  }
+  std::string warning = std::to_string(source->size() - end) + " bytes follow the pickle and are left out";
+  if (pickles > 0)
+    warning += ": pickle.load reads one object a call, and there " +
+               (pickles == 1 ? "is 1 more" : "are " + std::to_string(pickles) + " more");
+  checkpoint.warnings.push_back(std::move(warning));
+}
+
+}  // namespace
+
+Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
+  Checkpoint checkpoint;
+  checkpoint.file = source->name();
+  checkpoint.format = format.name;
+  pickle::Program program = pickle::run_lazily(source, 0, checkpoint.values, context.pickle_cap);
+  checkpoint.root = program.root;
+  checkpoint.protocol = program.protocol;
+  checkpoint.discarded = std::move(program.discarded);
+  checkpoint.globals = std::move(program.globals);
+  try {
+    refuse_persistent_ids(checkpoint);
+    join(checkpoint, torch::open_nested_files(checkpoint, program.texts, context));
+    torch::decode_tensors(checkpoint);
+    add_arrays(checkpoint);
+    check_total(checkpoint);
+    judge_rest(source, program.end, context.pickle_cap, checkpoint);
+  } catch (Error& error) {
+    name_dangers(error, checkpoint.globals);
+    throw;
+  }
+  for (const Tensor& tensor : checkpoint.tensors)
+    if (tensor.array) context.check_bytes(*checkpoint.storages[*tensor.storage].bytes, "an array's bytes");
+  return checkpoint;
+}
+
+}  // namespace ckpt::plain_pickle

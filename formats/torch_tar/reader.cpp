@@ -1,0 +1,250 @@
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "ckpt/error.h"
+#include "container/tar_reader.h"
+#include "pickle/byte_texts.h"
+#include "pickle/machine.h"
+#include "pickle/policy.h"
+#include "torch_common/nested_files.h"
+#include "torch_common/replace_values.h"
+#include "torch_common/storage_ids.h"
+#include "torch_common/tensor_calls.h"
+#include "torch_common/tensors.h"
+#include "torch_tar/records.h"
+#include "torch_tar/torch_tar.h"
+
+namespace ckpt::torch {
+namespace {
+
+constexpr std::string_view parts[] = {"sys_info", "pickle", "tensors", "storages"};
+
+const TarMember* find_member(const std::vector<TarMember>& members, std::string_view name, const ByteSource& source) {
+  const auto found =
+      std::find_if(members.begin(), members.end(), [&](const TarMember& member) { return member.name == name; });
+  if (found == members.end()) return nullptr;
+  if (found->kind != TarMember::Kind::file)
+    throw Error(ErrorCode::corrupt, "member '" + std::string(name) + "' is a link or a folder")
+        .expected("a file")
+        .in(source.name());
+  return &*found;
+}
+
+const TarMember& need_member(const std::vector<TarMember>& members, std::string_view name, const ByteSource& source) {
+  if (const TarMember* const member = find_member(members, name, source)) return *member;
+  throw Error(ErrorCode::corrupt, "the archive has no member '" + std::string(name) + "'")
+      .expected("sys_info, pickle, tensors and storages, as PyTorch 0.1 wrote them")
+      .in(source.name());
+}
+
+/// Brings the object's pickle into the form of later files: tensors are calls, storages and classes have the persistent
+/// ids of torch-legacy.
+class Translation {
+ public:
+  Translation(Checkpoint& checkpoint, const tar::Records& records)
+      : checkpoint_(checkpoint), values_(checkpoint.values), records_(records), calls_(checkpoint.values) {}
+
+  void run(bool by_tensor_records) {
+    const auto count = static_cast<ValueId>(values_.size());
+    for (ValueId id = 0; id < count; ++id) {
+      if (values_.kind(id) == ValueKind::persistent) translate(id, values_.items(id)[0]);
+      if (!by_tensor_records) name_storage(id);
+    }
+    replace_values(checkpoint_, same_);
+  }
+
+ private:
+  void translate(ValueId id, ValueId saved) {
+    if (values_.kind(saved) == ValueKind::tuple) return translate_tuple(id, saved);
+    const std::string key = tar::key_text(values_, saved);
+    const auto tensor = records_.tensors.find(key);
+    const bool is_storage = records_.storages.contains(key) || records_.views.contains(key);
+    if (tensor == records_.tensors.end() && !is_storage)
+      throw Error(ErrorCode::corrupt, "the object names '" + key + "'")
+          .expected("the key of a tensor or a storage in the archive")
+          .in(checkpoint_.file);
+    // What has one key is one object.
+    const auto [first, fresh] = made_.try_emplace(key, id);
+    if (!fresh) {
+      same_[id] = first->second;
+    } else if (is_storage) {
+      values_.become_persistent(id, storage_id(key));
+    } else {
+      TensorInfo info = tensor->second.info;
+      info.dtype = record_of(tensor->second.storage).dtype;
+      const auto [function, arguments] = calls_.rebuild(storage(tensor->second.storage), info);
+      const ValueId call[] = {function, arguments};
+      values_.become_object(id, CallKind::reduce, call);
+    }
+  }
+
+  /// A class, the file that it stood in, and its source; or a storage as later files name it.
+  void translate_tuple(ValueId id, ValueId saved) {
+    const auto items = values_.items(saved);
+    if (decode_storage_id(values_, saved)) return;
+    if (items.size() != 3)
+      throw Error(ErrorCode::corrupt, "a persistent id of " + std::to_string(items.size()) + " parts")
+          .expected("a key, or (class, file, source)")
+          .in(checkpoint_.file);
+    std::vector<ValueId> module{calls_.text("module")};
+    module.insert(module.end(), items.begin(), items.end());
+    values_.become_persistent(id, calls_.kept(values_.make_tuple(module)));
+  }
+
+  /// torch._utils._rebuild_tensor…(('storage', …), …), with a tuple where torch has a persistent id of that tuple: what
+  /// other programs write, and no member `tensors`.
+  void name_storage(ValueId id) {
+    if (values_.kind(id) != ValueKind::object || values_.call(id) != CallKind::reduce) return;
+    const auto items = values_.items(id);
+    if (values_.kind(items[0]) != ValueKind::global || values_.module(items[0]) != "torch._utils") return;
+    if (!values_.name(items[0]).starts_with("_rebuild_") || values_.kind(items[1]) != ValueKind::tuple) return;
+    const ValueId arguments = items[1];
+    if (values_.items(arguments).empty() || !decode_storage_id(values_, values_.items(arguments)[0])) return;
+    const ValueId persistent = values_.make_persistent(values_.items(arguments)[0]);
+    values_.set_item(arguments, 0, persistent);
+  }
+
+  const tar::StorageRecord& record_of(const std::string& key) const {
+    const auto view = records_.views.find(key);
+    return records_.storages.at(view == records_.views.end() ? key : view->second.root);
+  }
+
+  ValueId storage_id(const std::string& key) {
+    const auto view = records_.views.find(key);
+    const std::string& root = view == records_.views.end() ? key : view->second.root;
+    const tar::StorageRecord& record = records_.storages.at(root);
+    const ValueId id = calls_.storage_id(record.module, record.name, root, record.location, record.elements);
+    if (view == records_.views.end()) return id;
+    const ValueId range[] = {calls_.text(key), number(view->second.offset), number(view->second.size)};
+    std::vector<ValueId> items(values_.items(id).begin(), values_.items(id).end());
+    items.push_back(calls_.kept(values_.make_tuple(range)));
+    return calls_.kept(values_.make_tuple(items));
+  }
+
+  ValueId storage(const std::string& key) {
+    const auto [made, fresh] = made_.try_emplace(key, no_value);
+    if (fresh) made->second = values_.make_persistent(storage_id(key));
+    return made->second;
+  }
+
+  ValueId number(std::uint64_t value) { return values_.make_integer(static_cast<std::int64_t>(value)); }
+
+  Checkpoint& checkpoint_;
+  ValueGraph& values_;
+  const tar::Records& records_;
+  TensorCalls calls_;
+  std::unordered_map<std::string, ValueId> made_;     ///< tensors and storages, by key
+  std::unordered_map<ValueId, ValueId> same_;  ///< persistent values of a key that has come before
+};
+
+/// Gives each storage its bytes, in the order of the file, and renumbers the uses accordingly.
+void attach(Checkpoint& checkpoint, const tar::Records& records, const ByteSourcePtr& member) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) {
+    Storage& storage = checkpoint.storages[i];
+    const auto record = records.storages.find(storage.key);
+    if (record == records.storages.end())
+      throw Error(ErrorCode::corrupt, "the object uses storage '" + storage.key + "', which the archive lacks")
+          .expected("every storage in the member 'storages'")
+          .in(checkpoint.file);
+    if (record->second.dtype != storage.dtype || record->second.nbytes != storage.nbytes)
+      throw Error(ErrorCode::corrupt, "storage '" + storage.key + "' is another in the object and in the archive")
+          .expected("one dtype and one size")
+          .in(checkpoint.file);
+    storage.bytes =
+        slice(member, record->second.at, storage.nbytes, checkpoint.file + ": storage '" + storage.key + "'");
+    order.emplace_back(record->second.at, i);
+  }
+  std::stable_sort(order.begin(), order.end());
+  std::vector<std::uint32_t> place(order.size());
+  std::vector<Storage> ordered;
+  for (const auto& [at, index] : order) {
+    place[index] = static_cast<std::uint32_t>(ordered.size());
+    ordered.push_back(std::move(checkpoint.storages[index]));
+  }
+  checkpoint.storages = std::move(ordered);
+  for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
+}
+
+void read_object(const ByteSourcePtr& source, const std::vector<TarMember>& members, const ReadContext& context,
+                 Checkpoint& checkpoint) {
+  const TarMember& object = need_member(members, "pickle", *source);
+  const TarMember& storages = need_member(members, "storages", *source);
+  const TarMember* const tensors = find_member(members, "tensors", *source);
+  const ByteSourcePtr pickle = open_tar_member(source, object);
+  pickle::Program program = pickle::run(*pickle, 0, checkpoint.values, context.pickle_cap);
+  checkpoint.root = program.root;
+  checkpoint.protocol = program.protocol;
+  checkpoint.discarded = std::move(program.discarded);
+  checkpoint.globals = std::move(program.globals);
+
+  tar::Records records;
+  const ByteSourcePtr elements = open_tar_member(source, storages);
+  tar::read_storages(*elements, storages.offset, context.pickle_cap, records);
+  if (tensors != nullptr)
+    tar::read_tensors(*open_tar_member(source, *tensors), tensors->offset, context.pickle_cap, records);
+  Translation(checkpoint, records).run(tensors != nullptr);
+  collect_storages(checkpoint);
+  open_nested_files(checkpoint, program.texts, context);
+  for (GlobalUse& global : checkpoint.globals) global.offset += object.offset;
+  for (GlobalUse& global : records.globals) checkpoint.globals.push_back(std::move(global));
+  attach(checkpoint, records, elements);
+  decode_tensors(checkpoint);
+}
+
+/// sys_info says how the machine's numbers were laid out, which nothing ever asked. It is a pickle all the same.
+void judge_system(const ByteSourcePtr& source, const TarMember& member, std::uint64_t cap, Checkpoint& checkpoint) {
+  ValueGraph values;
+  pickle::Program program = pickle::run(*open_tar_member(source, member), 0, values, cap);
+  for (GlobalUse& global : program.globals) {
+    global.offset += member.offset;
+    checkpoint.globals.push_back(std::move(global));
+  }
+}
+
+/// A name once, as Checkpoint::globals has it.
+void drop_repeated(std::vector<GlobalUse>& globals) {
+  std::set<std::pair<std::string, std::string>> seen;
+  std::erase_if(globals, [&](const GlobalUse& global) { return !seen.emplace(global.module, global.name).second; });
+}
+
+}  // namespace
+
+bool probe_tar(const ByteSource& source) {
+  if (!is_tar(source)) return false;
+  try {
+    const auto members = read_tar(source);
+    const auto has = [&](std::string_view name) {
+      return std::any_of(members.begin(), members.end(), [&](const TarMember& member) { return member.name == name; });
+    };
+    return has("pickle") && has("storages");
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;
+    return false;
+  }
+}
+
+Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& context) {
+  const std::vector<TarMember> members = read_tar(*source);
+  Checkpoint checkpoint;
+  checkpoint.file = source->name();
+  checkpoint.format = tar_format.name;
+  try {
+    read_object(source, members, context, checkpoint);
+    if (const TarMember* const system = find_member(members, "sys_info", *source))
+      judge_system(source, *system, context.pickle_cap, checkpoint);
+  } catch (Error& error) {
+    name_dangers(error, checkpoint.globals);
+    throw;
+  }
+  drop_repeated(checkpoint.globals);
+  for (const TarMember& member : members)
+    if (std::find(std::begin(parts), std::end(parts), member.name) == std::end(parts))
+      checkpoint.warnings.push_back("member '" + member.name + "' is none of PyTorch's and is left out");
+  for (const Storage& storage : checkpoint.storages)
+    context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
+  return checkpoint;
+}
+
+}  // namespace ckpt::torch
