@@ -1,159 +1,19 @@
 #include "ckpt/assemble.h"
 
-#include <algorithm>
-#include <map>
-#include <optional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/utf8.h"
-#include "io/bytes.h"
 #include "io/keyed_hash.h"
-#include "io/swapped_source.h"
-#include "torch_common/storage_ids.h"
-#include "torch_common/storage_types.h"
-#include "torch_common/tensors.h"
+#include "torch_common/assembler.h"
 
 namespace ckpt {
 namespace {
 
-Error bad_tensor(const TensorSource& tensor, std::string what) {
-  return Error(ErrorCode::invalid_argument, std::move(what)).within("tensor '" + tensor.name + "'");
-}
-
-/// Strides that overflow belong to shapes that decode_tensors() refuses.
-std::vector<std::int64_t> stride_of(const TensorSource& tensor) {
-  if (!tensor.stride.empty()) return tensor.stride;
-  std::vector<std::int64_t> stride(tensor.shape.size(), 1);
-  for (std::size_t i = stride.size(); i-- > 1;)
-    stride[i - 1] = checked_mul(stride[i], std::max<std::int64_t>(tensor.shape[i], 1)).value_or(-1);
-  return stride;
-}
-
-/// Writes the calls that torch.save would have written, for decode_tensors() to read.
-class Assembler {
- public:
-  ValueId add(TensorSource tensor) {
-    const auto name = torch::storage_class(tensor.dtype);
-    std::vector<ValueId> arguments{storage(tensor, name),        values().make_integer(tensor.offset),
-                                   integers(tensor.shape),       integers(stride_of(tensor)),
-                                   values().make_boolean(false), no_hooks()};
-    if (!name) arguments.push_back(global("torch", dtype_name(tensor.dtype)));
-    const ValueId call[] = {global("torch._utils", name ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
-                            kept(values().make_tuple(arguments))};
-    return kept(values().make_object(CallKind::reduce, call));
-  }
-
-  ValueId key(const std::string& name) { return kept(values().make_str(name)); }
-
-  ValueId dict(const std::vector<ValueId>& pairs) {
-    return filled(kept(values().make_container(ValueKind::dict)), pairs);
-  }
-  ValueId ordered_dict(const std::vector<ValueId>& pairs) { return filled(no_hooks(), pairs); }
-
-  /// OrderedDict([("", {"version": 1}), …]), as an attribute.
-  void set_metadata(ValueId state_dict, const std::vector<ModuleVersion>& versions) {
-    std::vector<ValueId> modules;
-    for (const auto& [module, version] : versions) {
-      modules.push_back(key(module));
-      modules.push_back(dict({text("version"), values().make_integer(version)}));
-    }
-    const ValueId state = dict({text("_metadata"), ordered_dict(modules)});
-    values().add_effect(state_dict, EffectKind::build, std::span(&state, 1));
-  }
-
-  Checkpoint finish(ValueId root) {
-    checkpoint_.root = root;
-    checkpoint_.format = "torch";
-    checkpoint_.pickled = false;
-    torch::collect_storages(checkpoint_);
-    for (std::size_t i = 0; i < storages_.size(); ++i) {
-      checkpoint_.storages[i].bytes = std::move(storages_[i].bytes);
-      checkpoint_.storages[i].byte_order = storages_[i].byte_order;
-    }
-    torch::decode_tensors(checkpoint_);
-    return std::move(checkpoint_);
-  }
-
- private:
-  struct Source {
-    ByteSourcePtr bytes;
-    ByteOrder byte_order = ByteOrder::little;
-  };
-  /// What is known of a source that tensors may share.
-  struct Shared {
-    ValueId id = no_value;
-    DType dtype{};
-  };
-
-  ValueGraph& values() { return checkpoint_.values; }
-
-  /// The persistent id of the tensor's storage, whose class is `name`.
-  ValueId storage(const TensorSource& tensor, const std::optional<std::string>& name) {
-    const auto [found, fresh] = shared_.try_emplace(tensor.bytes.get(), Shared{no_value, tensor.dtype});
-    if (found->second.dtype != tensor.dtype)
-      throw bad_tensor(tensor, "it shares the bytes of a " + std::string(dtype_name(found->second.dtype)) + " tensor")
-          .expected("one dtype a storage");
-    if (!fresh) return found->second.id;
-    Source source{tensor.bytes, tensor.byte_order};
-    if (!name && source.byte_order == ByteOrder::big)
-      // An untyped storage does not say in which units its bytes change places.
-      source = {swapped(std::move(source.bytes), dtype_swap_size(tensor.dtype)), ByteOrder::little};
-    const std::uint64_t nbytes = tensor.bytes->size();
-    const std::uint64_t unit = name ? dtype_size(tensor.dtype) : 1;
-    if (nbytes % unit != 0)
-      throw bad_tensor(tensor, std::to_string(nbytes) + " bytes of " + std::string(dtype_name(tensor.dtype)))
-          .expected("whole elements");
-    const ValueId type = name ? global("torch", *name) : global("torch.storage", "UntypedStorage");
-    const ValueId id = kept(values().make_tuple(
-        std::vector<ValueId>{text("storage"), type, key(std::to_string(storages_.size())), text(tensor.location),
-                             values().make_integer(static_cast<std::int64_t>(nbytes / unit))}));
-    storages_.push_back(std::move(source));
-    return found->second.id = values().make_persistent(id);
-  }
-
-  ValueId filled(ValueId mapping, const std::vector<ValueId>& pairs) {
-    if (!pairs.empty()) values().add_effect(mapping, EffectKind::set_items, pairs);
-    return mapping;
-  }
-
-  /// Python keeps everything in the memo but numbers and the empty tuple.
-  ValueId kept(ValueId id) {
-    values().set_memoized(id);
-    return id;
-  }
-
-  /// Each made once, as the memo has it.
-  ValueId global(std::string_view module, std::string_view name) {
-    const auto [found, fresh] = globals_.try_emplace({std::string(module), std::string(name)}, no_value);
-    if (fresh) found->second = kept(values().make_global(module, name));
-    return found->second;
-  }
-  ValueId text(const std::string& text) {
-    const auto [found, fresh] = texts_.try_emplace(text, no_value);
-    if (fresh) found->second = key(text);
-    return found->second;
-  }
-  ValueId integers(const std::vector<std::int64_t>& numbers) {
-    std::vector<ValueId> items;
-    items.reserve(numbers.size());
-    for (const std::int64_t number : numbers) items.push_back(values().make_integer(number));
-    const ValueId tuple = values().make_tuple(items);
-    return items.empty() ? tuple : kept(tuple);
-  }
-  ValueId no_hooks() {
-    const ValueId call[] = {global("collections", "OrderedDict"), values().make_tuple({})};
-    return kept(values().make_object(CallKind::reduce, call));
-  }
-
-  Checkpoint checkpoint_;
-  std::vector<Source> storages_;
-  std::map<const ByteSource*, Shared> shared_;  ///< by the source that was given
-  std::map<std::pair<std::string, std::string>, ValueId> globals_;
-  std::map<std::string, ValueId> texts_;
-};
+using torch::Assembler;
+using torch::bad_tensor;
 
 /// Keys and tensors in turn.
 std::vector<ValueId> add_all(Assembler& assembler, std::vector<TensorSource> tensors) {

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ckpt/assemble.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/error.h"
+
+namespace ckpt::torch {
+
+/// Makes a checkpoint piece by piece: writes the calls that torch.save would have written, for decode_tensors() to
+/// read.
+///
+///     Assembler assembler;
+///     const ValueId pair[] = {assembler.key("weight"), assembler.add(std::move(tensor))};
+///     Checkpoint checkpoint = assembler.finish(assembler.dict(pair));
+class Assembler {
+ public:
+  /// Throws Error, as assemble() does.
+  ValueId add(TensorSource tensor);
+  /// The object of a checkpoint that was read from a zip, with its storages. What its pickle made and threw away is left
+  /// behind; its globals are the caller's to keep. Pieces are to be added in the order in which they are to be written.
+  ValueId adopt(const Checkpoint& part);
+
+  ValueId key(std::string_view name) { return kept(values().make_str(name)); }
+  ValueId none();
+  ValueId dict(std::span<const ValueId> pairs);
+  ValueId ordered_dict(std::span<const ValueId> pairs) { return filled(no_hooks(), pairs); }
+  ValueId list(std::span<const ValueId> items);
+
+  /// OrderedDict([("", {"version": 1}), …]), as an attribute.
+  void set_metadata(ValueId state_dict, const std::vector<ModuleVersion>& versions);
+
+  /// Called once, last. Throws Error: corrupt, limit_exceeded.
+  Checkpoint finish(ValueId root);
+
+ private:
+  struct Source {
+    ByteSourcePtr bytes;
+    ByteOrder byte_order = ByteOrder::little;
+  };
+  /// What is known of a source that tensors may share.
+  struct Shared {
+    ValueId id = no_value;
+    DType dtype{};
+  };
+
+  ValueGraph& values() { return checkpoint_.values; }
+
+  /// The persistent id of the tensor's storage, whose class is `name`.
+  ValueId storage(const TensorSource& tensor, const std::optional<std::string>& name);
+  ValueId filled(ValueId mapping, std::span<const ValueId> pairs);
+  /// Python keeps everything in the memo but numbers and the empty tuple.
+  ValueId kept(ValueId id) {
+    values().set_memoized(id);
+    return id;
+  }
+  /// Each made once, as the memo has it.
+  ValueId global(std::string_view module, std::string_view name);
+  ValueId text(const std::string& text);
+  ValueId integers(const std::vector<std::int64_t>& numbers);
+  ValueId no_hooks();
+
+  Checkpoint checkpoint_;
+  std::vector<Source> storages_;                ///< by key, which is a number
+  std::map<const ByteSource*, Shared> shared_;  ///< by the source that was given
+  std::map<std::pair<std::string, std::string>, ValueId> globals_;
+  std::map<std::string, ValueId> texts_;
+  ValueId none_ = no_value;
+  Time latest_ = 0;  ///< of what was adopted
+};
+
+/// A tensor that cannot be assembled, and why.
+Error bad_tensor(const TensorSource& tensor, std::string what);
+
+}  // namespace ckpt::torch
