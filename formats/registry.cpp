@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "dcp/dcp.h"
 #include "format.h"
 #include "numpy/numpy.h"
 #include "torch_legacy/torch_legacy.h"
@@ -14,6 +15,7 @@ std::span<const Format* const> format_table() {
       &numpy::npz_format,  // before torch's, which takes every other zip for its own, to say what is wrong with it
       &torch::zip_format,
       &torch::legacy_format,
+      &dcp::dcp_format,
   };
   return table;
 }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
@@ -23,7 +25,7 @@ namespace {
 
 constexpr std::string_view item_suffix = ".distcp";
 
-std::string quoted(const std::string& name) { return "'" + name + "'"; }
+std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
 
 class Reader {
  public:
@@ -74,39 +76,52 @@ class Reader {
 
   void fault(std::size_t entry, const Error& error) {
     broken_[entry] = true;
-    context_.report(error, quoted(metadata_.entries[entry].name));
+    context_.report(error, in_quotes(metadata_.entries[entry].name));
+  }
+
+  /// Of a file: how many entries have items in it, and the names of the first.
+  struct Wanted {
+    std::size_t count = 0;
+    std::string names;
+  };
+
+  std::vector<Wanted> wanted() const {
+    constexpr std::size_t most = 3;
+    std::vector<Wanted> files(metadata_.files.size());
+    std::vector<std::size_t> last(files.size());  // entry that was counted last, and one
+    for (std::size_t e = 0; e < metadata_.entries.size(); ++e) {
+      for (const std::uint32_t item : metadata_.entries[e].items) {
+        const std::uint32_t file = metadata_.items[item].file;
+        if (std::exchange(last[file], e + 1) == e + 1) continue;
+        Wanted& by = files[file];
+        if (++by.count <= most) by.names += (by.count == 1 ? "" : ", ") + in_quotes(metadata_.entries[e].name);
+      }
+    }
+    for (Wanted& by : files)
+      if (by.count > most) by.names += " and " + std::to_string(by.count - most) + " more";
+    return files;
   }
 
   /// Each once; of one that is missing, who wants it.
   void open_files() {
-    for (std::uint32_t i = 0; i < metadata_.files.size(); ++i) {
+    const std::vector<Wanted> by = wanted();
+    for (std::size_t i = 0; i < metadata_.files.size(); ++i) {
       const std::string& name = metadata_.files[i];
+      open_.push_back(nullptr);
+      if (by[i].count == 0) continue;
       try {
-        open_.push_back(files_.open(name));
-        if (open_.back() == nullptr) throw missing(i);
+        open_.back() = files_.open(name);
+        if (open_.back() == nullptr)
+          throw Error(ErrorCode::corrupt, "the file " + in_quotes(name) + " is missing")
+              .expected("it beside .metadata: it has " + by[i].names)
+              .hint("copy the files of every rank into one folder");
       } catch (Error& error) {
-        if (open_.size() == i) open_.push_back(nullptr);
-        context_.report(error.in(source_->name()), quoted(name));
-        for (std::size_t e = 0; e < broken_.size(); ++e) broken_[e] = broken_[e] || wants(metadata_.entries[e], i);
+        context_.report(error.in(source_->name()), in_quotes(name));
       }
     }
-  }
-
-  bool wants(const Entry& entry, std::uint32_t file) const {
-    return std::any_of(entry.items.begin(), entry.items.end(),
-                       [&](std::uint32_t item) { return metadata_.items[item].file == file; });
-  }
-
-  Error missing(std::uint32_t file) const {
-    constexpr std::size_t most = 3;
-    std::string names;
-    std::size_t count = 0;
-    for (const Entry& entry : metadata_.entries)
-      if (wants(entry, file) && ++count <= most) names += (names.empty() ? "" : ", ") + quoted(entry.name);
-    if (count > most) names += " and " + std::to_string(count - most) + " more";
-    Error error(ErrorCode::corrupt, "the file " + quoted(metadata_.files[file]) + " is missing");
-    error.expected("it beside .metadata: it holds " + (count == 0 ? "items" : names));
-    return error.hint("copy the files of every rank into the folder");
+    for (std::size_t e = 0; e < broken_.size(); ++e)
+      for (const std::uint32_t item : metadata_.entries[e].items)
+        broken_[e] = broken_[e] || open_[metadata_.items[item].file] == nullptr;
   }
 
   /// No item may reach past its file, or share bytes with another: a small file would stand for a large one.
@@ -131,7 +146,7 @@ class Reader {
       if (broken_[uses[i].entry]) continue;
       const ByteSource& file = *open_[item.file];
       if (!in_bounds(item.offset, item.length, file.size())) {
-        fault(uses[i].entry, Error(ErrorCode::truncated, quoted(metadata_.entries[uses[i].entry].name) + " has " +
+        fault(uses[i].entry, Error(ErrorCode::truncated, in_quotes(metadata_.entries[uses[i].entry].name) + " has " +
                                                              std::to_string(item.length) + " bytes from byte " +
                                                              std::to_string(item.offset) + " on")
                                  .expected("the file's " + std::to_string(file.size()) + " bytes to hold them")
@@ -140,7 +155,7 @@ class Reader {
         continue;
       }
       if (item.offset < end)
-        fault(uses[i].entry, Error(ErrorCode::corrupt, quoted(metadata_.entries[uses[i].entry].name) +
+        fault(uses[i].entry, Error(ErrorCode::corrupt, in_quotes(metadata_.entries[uses[i].entry].name) +
                                                            " begins within what holds another item")
                                  .expected("items that share no bytes")
                                  .at(item.offset)
@@ -162,7 +177,7 @@ class Reader {
         if (!path) throw Error(ErrorCode::corrupt, "its path in planner_data is no tuple");
         tree_.put(metadata_.values, *path, e);
       } catch (Error& error) {
-        fault(e, error.within(quoted(entry.name)));
+        fault(e, error.within(in_quotes(entry.name)));
       }
     }
   }
@@ -182,7 +197,7 @@ class Reader {
 
   /// Of an entry that is broken, None, which only those see who collect findings.
   ValueId leaf(const Entry& entry) {
-    const std::string name = quoted(entry.name);
+    const std::string name = in_quotes(entry.name);
     try {
       if (!entry.is_tensor) return assembler_.adopt(open(metadata_.items[entry.items[0]], name));
       return assembler_.add(tensor(entry, name));
@@ -197,10 +212,11 @@ class Reader {
     const std::size_t dims = entry.shape.size();
     for (std::size_t i = 0; i < entry.items.size(); ++i) {
       const Checkpoint part = open(metadata_.items[entry.items[i]], name);
-      if (part.tensors.empty() || part.tensors.back().value != part.root)
-        throw Error(ErrorCode::corrupt, "a chunk is no tensor").expected("a tensor");
+      const auto whole = std::find_if(part.tensors.begin(), part.tensors.end(),
+                                      [&](const Tensor& tensor) { return tensor.value == part.root; });
+      if (whole == part.tensors.end()) throw Error(ErrorCode::corrupt, "a chunk is no tensor").expected("a tensor");
       const auto sizes = std::span(entry.boxes).subspan((2 * i + 1) * dims, dims);
-      chunks.push_back(chunk_of(part, part.tensors.back(), entry.dtype, sizes));
+      chunks.push_back(chunk_of(part, *whole, entry.dtype, sizes));
     }
     return joiner_->join(entry, std::move(chunks), source_->name() + ": " + name);
   }
@@ -218,7 +234,7 @@ class Reader {
         found.push_back(name);
     }
     std::sort(found.begin(), found.end());
-    for (std::string& name : found) name = "the file " + quoted(name) + " belongs to nothing that .metadata names";
+    for (std::string& name : found) name = "the file " + in_quotes(name) + " belongs to nothing that .metadata names";
     return found;
   }
 

@@ -77,8 +77,8 @@ Chunk chunk_of(const Checkpoint& part, const Tensor& tensor, DType dtype, std::s
     throw Error(ErrorCode::unsupported, "its layout is torch." + std::string(layout_name(info.layout)))
         .expected("torch.strided");
   if (info.dtype != dtype || !std::equal(shape.begin(), shape.end(), info.shape.begin(), info.shape.end()))
-    throw Error(ErrorCode::corrupt, "a chunk is " + std::string(dtype_name(info.dtype)) + " of shape " +
-                                        shape_text(info.shape))
+    throw Error(ErrorCode::corrupt,
+                "a chunk is " + std::string(dtype_name(info.dtype)) + " of shape " + shape_text(info.shape))
         .expected(std::string(dtype_name(dtype)) + " of shape " + shape_text(shape));
   auto dense = dense_tensor(part, "", tensor);
   if (!dense) throw Error(ErrorCode::unsupported, "a chunk is on the meta device: it has no bytes");
@@ -91,7 +91,8 @@ TensorSource Joiner::join(const Entry& entry, std::vector<Chunk> chunks, const s
   const std::uint64_t bytes = bytes_of(entry);
   if (chunks.size() == 1 && is_all_of(entry)) return taken(entry, std::move(chunks.front()));
   if (chunks.empty() && bytes != 0)
-    throw Error(ErrorCode::corrupt, "it has no chunks").expected("chunks for all of its shape " + shape_text(entry.shape));
+    throw Error(ErrorCode::corrupt, "it has no chunks")
+        .expected("chunks for all of its shape " + shape_text(entry.shape));
   Tiling tiling(entry.shape, entry.boxes, steps_);
   TensorSource tensor{.name = entry.name, .dtype = entry.dtype, .shape = entry.shape};
   if (bytes == 0) {

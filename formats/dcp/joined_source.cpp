@@ -17,7 +17,8 @@ class JoinedSource final : public ByteSource {
         tiling_(std::move(tiling)),
         element_size_(element_size),
         size_(size),
-        window_(std::clamp(ReadAhead::bytes / std::max<std::size_t>(chunks.size(), 1), narrowest_window, widest_window)) {
+        window_(
+            std::clamp(ReadAhead::bytes / std::max<std::size_t>(chunks.size(), 1), narrowest_window, widest_window)) {
     chunks_.reserve(chunks.size());
     for (ByteSourcePtr& chunk : chunks) chunks_.emplace_back(std::move(chunk), room);
   }

@@ -34,7 +34,8 @@ class Decoder {
 
   void run(ValueId root) {
     if (class_of(values_, root) != "Metadata")
-      throw Error(ErrorCode::corrupt, "the pickle holds no Metadata").expected("what torch.distributed.checkpoint wrote");
+      throw Error(ErrorCode::corrupt, "the pickle holds no Metadata")
+          .expected("what torch.distributed.checkpoint wrote");
     const Record record(values_, root);
     read_places(mapping(record, "storage_data", "where items lie"));
     read_paths(record.at("planner_data"));
@@ -129,7 +130,8 @@ class Decoder {
   }
 
   [[noreturn]] static void refuse_missing(const std::string& what) {
-    throw Error(ErrorCode::corrupt, "storage_data does not say where " + what + " lies").expected("a place for each item");
+    throw Error(ErrorCode::corrupt, "storage_data does not say where " + what + " lies")
+        .expected("a place for each item");
   }
 
   void read_tensor(Entry& entry, const Record& record) {
@@ -195,7 +197,8 @@ class Decoder {
   /// Lists of chunks may be shared: a few bytes name a long one again.
   void spend() {
     if (++chunks_ > limits::dcp_chunks)
-      throw Error(ErrorCode::limit_exceeded, "the tensors have more than " + std::to_string(limits::dcp_chunks) + " chunks");
+      throw Error(ErrorCode::limit_exceeded,
+                  "the tensors have more than " + std::to_string(limits::dcp_chunks) + " chunks");
   }
 
   Metadata& metadata_;

@@ -34,8 +34,8 @@ void ChunkReader::read(std::uint64_t offset, std::span<std::byte> out, std::size
       give_back();
       const std::uint64_t size = bytes_->size();
       // Past the end it is one byte, which read_exactly() will say is not there.
-      std::vector<std::byte> next(static_cast<std::size_t>(
-          std::clamp<std::uint64_t>(size - std::min(offset, size), 1, window)));
+      std::vector<std::byte> next(
+          static_cast<std::size_t>(std::clamp<std::uint64_t>(size - std::min(offset, size), 1, window)));
       bytes_->read_exactly(offset, next);
       while (!room_->users_.empty() && room_->held_ + next.size() > ReadAhead::bytes) room_->users_.back()->give_back();
       use_ = room_->users_.insert(room_->users_.begin(), this);

@@ -32,7 +32,7 @@ class ChunkReader {
   ByteSourcePtr bytes_;
   std::shared_ptr<ReadAhead> room_;
   std::vector<std::byte> held_;
-  std::uint64_t begin_ = 0;               ///< of held_
+  std::uint64_t begin_ = 0;                ///< of held_
   std::list<ChunkReader*>::iterator use_;  ///< in the room's list, where anything is held
 };
 

@@ -14,8 +14,8 @@ void Tree::put(const ValueGraph& values, std::span<const ValueId> path, std::uin
   if (path.empty()) throw Error(ErrorCode::corrupt, "its path is empty").expected("keys and positions");
   steps_ += path.size();
   if (steps_ > limits::dcp_path_steps)
-    throw Error(ErrorCode::limit_exceeded, "the paths in planner_data have more than " +
-                                               std::to_string(limits::dcp_path_steps) + " parts");
+    throw Error(ErrorCode::limit_exceeded,
+                "the paths in planner_data have more than " + std::to_string(limits::dcp_path_steps) + " parts");
   std::uint32_t node = 0;
   for (const ValueId part : path) {
     become(node, values.is_string(part) ? Kind::dict : Kind::list);

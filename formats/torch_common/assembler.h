@@ -24,8 +24,9 @@ class Assembler {
  public:
   /// Throws Error, as assemble() does.
   ValueId add(TensorSource tensor);
-  /// The object of a checkpoint that was read from a zip, with its storages. What its pickle made and threw away is left
-  /// behind; its globals are the caller's to keep. Pieces are to be added in the order in which they are to be written.
+  /// The object of a checkpoint that was read from a zip, with its storages. What its pickle made and threw away is
+  /// left behind; its globals are the caller's to keep. Pieces are to be added in the order in which they are to be
+  /// written.
   ValueId adopt(const Checkpoint& part);
 
   ValueId key(std::string_view name) { return kept(values().make_str(name)); }
