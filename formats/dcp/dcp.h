@@ -15,6 +15,9 @@ bool probe(const ByteSource& source);
 Checkpoint read(const ByteSourcePtr& source, const ReadContext& context);
 ByteSourcePtr enter(const std::string& folder, std::span<const std::string> names);
 
+WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const WriteOptions& options);
+std::vector<std::string> losses(const Checkpoint& checkpoint);
+
 /// `.metadata` and the files of torch.save's that it names.
 Checkpoint read_items(const ByteSourcePtr& source, const ReadContext& context);
 

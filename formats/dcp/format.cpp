@@ -47,7 +47,9 @@ const Format dcp_format{
     .has_checksums = true,
     .probe = probe,
     .read = read,
+    .losses = losses,
     .enter = enter,
+    .write_folder = write_folder,
 };
 
 }  // namespace ckpt::dcp
