@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "dcp/dcp.h"
 #include "format.h"
 #include "gguf/gguf.h"
 #include "numpy/numpy.h"
@@ -22,6 +23,7 @@ std::span<const Format* const> format_table() {
       &torch::zip_format,
       &torchscript::script_format,
       &torch::legacy_format,
+      &dcp::dcp_format,
       &torch::tar_format,
       &safetensors::safetensors_format,
       &shards::safetensors_index_format,

@@ -96,10 +96,18 @@ constexpr Module modules[] = {
      "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
      "LongTensor ShortTensor"},
     {"torch.distributed._mesh_layout", "_MeshLayout"},
+    {"torch.distributed._shard.checkpoint.filesystem", "_StorageInfo"},
+    {"torch.distributed._shard.checkpoint.metadata",
+     "BytesStorageMetadata ChunkStorageMetadata Metadata MetadataIndex TensorStorageMetadata"},
+    {"torch.distributed._shard.sharded_tensor.metadata", "MEM_FORMAT_ENCODING TensorProperties"},
     {"torch.distributed._tensor", "DTensor"},
     {"torch.distributed._tensor._dtensor_spec", "DTensorSpec TensorMeta"},
     {"torch.distributed._tensor.api", "DTensor"},
     {"torch.distributed._tensor.placement_types", "DTensorSpec Partial Replicate Shard TensorMeta _Partial"},
+    {"torch.distributed.checkpoint.filesystem", "_StorageInfo"},
+    {"torch.distributed.checkpoint.metadata",
+     "BytesStorageMetadata ChunkStorageMetadata Metadata MetadataIndex StorageMeta TensorProperties "
+     "TensorStorageMetadata _MEM_FORMAT_ENCODING"},
     {"torch.distributed.device_mesh", "DeviceMesh"},
     {"torch.distributed.tensor", "DTensor"},
     {"torch.distributed.tensor._dtensor_spec", "DTensorSpec ShardOrderEntry TensorMeta"},

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/graph_copy.h"
 #include "model/making_order.h"
 
 namespace ckpt {
@@ -123,7 +124,7 @@ class Pruner {
     std::vector<std::pair<std::uint32_t, ValueId>> effects;
     for (ValueId id = 0; id < values_.size(); ++id) {
       if (!stays_[id]) continue;
-      const ValueId copy = copy_value(result, id);
+      const ValueId copy = copy_value(values_, id, result, moved_);
       result.set_form(copy, values_.form(id));
       result.set_made(copy, order ? order->values[id] : values_.made(id));
       if (values_.memoized(id)) result.set_memoized(copy);
@@ -136,40 +137,6 @@ class Pruner {
       if (effect.count == 0) continue;
       result.add_effect(target, effect.kind, moved(values_.items(effect)), effect.form,
                         order ? order->effects.at(handle) : effect.time, effect.late);
-    }
-  }
-
-  ValueId copy_value(ValueGraph& to, ValueId id) {
-    switch (values_.kind(id)) {
-      case ValueKind::none:
-        return to.make_none();
-      case ValueKind::boolean:
-        return to.make_boolean(values_.boolean(id));
-      case ValueKind::integer:
-        return to.make_integer(values_.integer(id));
-      case ValueKind::big_integer:
-        return to.make_big_integer(values_.text(id));
-      case ValueKind::real:
-        return to.make_real(values_.real(id));
-      case ValueKind::str:
-      case ValueKind::bytes:
-      case ValueKind::bytearray:
-      case ValueKind::py2_str:
-        if (const ByteSourcePtr source = values_.far_text(id)) return to.make_far_text(values_.kind(id), source);
-        return to.make_text(values_.kind(id), values_.text(id));
-      case ValueKind::global: {
-        const ValueId global = to.make_global(values_.module(id), values_.name(id));
-        if (!values_.items(id).empty()) to.set_items(global, moved(values_.items(id)));
-        return global;
-      }
-      case ValueKind::extension:
-        return to.make_extension(values_.integer(id));
-      case ValueKind::persistent:
-        return to.make_persistent(moved_[values_.items(id)[0]]);
-      case ValueKind::object:
-        return to.make_object(values_.call(id), moved(values_.items(id)));
-      default:
-        return to.make_container(values_.kind(id), moved(values_.items(id)));
     }
   }
 

@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <array>
+
+#include "dcp/dcp.h"
+#include "io/bytes.h"
+
+namespace ckpt::dcp {
+namespace {
+
+constexpr std::string_view metadata_name = ".metadata";
+constexpr std::string_view metadata_suffix = ".metadata";
+
+bool is_metadata(const ByteSource& source) {
+  // The class comes first: after PROTO and a FRAME, or copyreg._reconstructor.
+  std::array<std::byte, 128> head{};
+  const std::string_view text = as_text(std::span(head).first(source.read_at(0, head)));
+  const std::size_t module = text.find("torch.distributed.");
+  return module != std::string_view::npos && text.find("checkpoint.metadata", module) != std::string_view::npos &&
+         text.find("Metadata", module) != std::string_view::npos &&
+         (text.starts_with('\x80') || text.starts_with("ccopy_reg\n_reconstructor\n"));
+}
+
+}  // namespace
+
+bool probe(const ByteSource& source) { return is_metadata(source) || is_shard_list(source); }
+
+Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
+  return is_shard_list(*source) ? read_shards(source, context) : read_items(source, context);
+}
+
+ByteSourcePtr enter(const std::string& folder, std::span<const std::string> names) {
+  if (std::binary_search(names.begin(), names.end(), metadata_name)) return open_file(folder + "/" + ".metadata");
+  // A rank that saved without the others: "__0.metadata".
+  const auto of_a_rank = [](const std::string& name) {
+    return name.starts_with("__") && name.ends_with(metadata_suffix);
+  };
+  if (std::count_if(names.begin(), names.end(), of_a_rank) == 1)
+    return open_file(folder + "/" + *std::find_if(names.begin(), names.end(), of_a_rank));
+  return list_shards(folder, names);
+}
+
+const Format dcp_format{
+    .name = "dcp",
+    .description = "PyTorch distributed checkpoint, a folder (torch.distributed.checkpoint)",
+    .suffixes = {},
+    .loader = "torch.distributed.checkpoint.load",
+    .has_checksums = true,
+    .probe = probe,
+    .read = read,
+    .losses = losses,
+    .enter = enter,
+    .write_folder = write_folder,
+};
+
+}  // namespace ckpt::dcp

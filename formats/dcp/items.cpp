@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "dcp/dcp.h"
+#include "dcp/item_files.h"
+#include "dcp/join.h"
+#include "dcp/metadata.h"
+#include "dcp/tree.h"
+#include "io/bytes.h"
+#include "pickle/policy.h"
+#include "torch_common/arguments.h"
+#include "torch_common/assembler.h"
+
+namespace ckpt::dcp {
+namespace {
+
+constexpr std::string_view item_suffix = ".distcp";
+
+std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
+
+class Reader {
+ public:
+  Reader(const ByteSourcePtr& source, const ReadContext& context)
+      : source_(source), context_(context), files_(context), metadata_(read_metadata(*source, context)) {
+    broken_.resize(metadata_.entries.size());
+    add_globals(metadata_.globals, 0);
+  }
+
+  Checkpoint run() {
+    open_files();
+    check_places();
+    plant();
+    // The items are as large as they say, whatever `.metadata` weighs.
+    std::uint64_t length = 0, chunks = 0;
+    for (const Item& item : metadata_.items) length = checked_add(length, item.length).value_or(UINT64_MAX);
+    for (const Entry& entry : metadata_.entries) chunks += entry.items.size();
+    within_ = context_;
+    within_.pickle_cap = limits::pickle_bytes;
+    within_.inflated_cap = limits::inflated_cap(length);
+    joiner_.emplace(chunks);
+    const ValueId root = tree_.build({
+        .leaf = [&](std::uint32_t entry) { return leaf(metadata_.entries[entry]); },
+        .none = [&] { return assembler_.none(); },
+        .key = [&](std::string_view key) { return assembler_.key(key); },
+        .dict = [&](std::span<const ValueId> pairs) { return assembler_.dict(pairs); },
+        .list = [&](std::span<const ValueId> items) { return assembler_.list(items); },
+    });
+    Checkpoint checkpoint = assembler_.finish(root);
+    checkpoint.file = source_->name();
+    checkpoint.format = dcp_format.name;
+    checkpoint.pickled = true;
+    checkpoint.globals = std::move(globals_);
+    checkpoint.warnings = strangers();
+    for (const ByteSourcePtr& file : open_)
+      if (file != nullptr) checkpoint.beside_bytes += file->size();
+    return checkpoint;
+  }
+
+ private:
+  void add_globals(const std::vector<GlobalUse>& globals, std::uint64_t offset) {
+    for (const GlobalUse& global : globals) {
+      if (!seen_globals_.emplace(global.module, global.name).second) continue;
+      globals_.push_back(global);
+      globals_.back().offset += offset;
+    }
+  }
+
+  void fault(std::size_t entry, const Error& error) {
+    broken_[entry] = true;
+    context_.report(error, in_quotes(metadata_.entries[entry].name));
+  }
+
+  /// Of a file: how many entries have items in it, and the names of the first.
+  struct Wanted {
+    std::size_t count = 0;
+    std::string names;
+  };
+
+  std::vector<Wanted> wanted() const {
+    constexpr std::size_t most = 3;
+    std::vector<Wanted> files(metadata_.files.size());
+    std::vector<std::size_t> last(files.size());  // entry that was counted last, and one
+    for (std::size_t e = 0; e < metadata_.entries.size(); ++e) {
+      for (const std::uint32_t item : metadata_.entries[e].items) {
+        const std::uint32_t file = metadata_.items[item].file;
+        if (std::exchange(last[file], e + 1) == e + 1) continue;
+        Wanted& by = files[file];
+        if (++by.count <= most) by.names += (by.count == 1 ? "" : ", ") + in_quotes(metadata_.entries[e].name);
+      }
+    }
+    for (Wanted& by : files)
+      if (by.count > most) by.names += " and " + std::to_string(by.count - most) + " more";
+    return files;
+  }
+
+  /// Each once; of one that is missing, who wants it.
+  void open_files() {
+    const std::vector<Wanted> by = wanted();
+    for (std::size_t i = 0; i < metadata_.files.size(); ++i) {
+      const std::string& name = metadata_.files[i];
+      open_.push_back(nullptr);
+      if (by[i].count == 0) continue;
+      try {
+        open_.back() = files_.open(name);
+        if (open_.back() == nullptr)
+          throw Error(ErrorCode::corrupt, "the file " + in_quotes(name) + " is missing")
+              .expected("it beside .metadata: it has " + by[i].names)
+              .hint("copy the files of every rank into one folder");
+      } catch (Error& error) {
+        context_.report(error.in(source_->name()), in_quotes(name));
+      }
+    }
+    for (std::size_t e = 0; e < broken_.size(); ++e)
+      for (const std::uint32_t item : metadata_.entries[e].items)
+        broken_[e] = broken_[e] || open_[metadata_.items[item].file] == nullptr;
+  }
+
+  /// No item may reach past its file, or share bytes with another: a small file would stand for a large one.
+  void check_places() {
+    struct Use {
+      std::uint32_t item;
+      std::uint32_t entry;
+    };
+    std::vector<Use> uses;
+    for (std::uint32_t e = 0; e < metadata_.entries.size(); ++e)
+      for (const std::uint32_t item : metadata_.entries[e].items) uses.push_back({item, e});
+    const auto place = [&](const Use& use) {
+      const Item& item = metadata_.items[use.item];
+      return std::tuple(item.file, item.offset, use.item);
+    };
+    std::sort(uses.begin(), uses.end(), [&](const Use& a, const Use& b) { return place(a) < place(b); });
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const Item& item = metadata_.items[uses[i].item];
+      const bool first = i == 0 || metadata_.items[uses[i - 1].item].file != item.file;
+      if (first) end = 0;
+      if (broken_[uses[i].entry]) continue;
+      const ByteSource& file = *open_[item.file];
+      if (!in_bounds(item.offset, item.length, file.size())) {
+        fault(uses[i].entry, Error(ErrorCode::truncated, in_quotes(metadata_.entries[uses[i].entry].name) + " has " +
+                                                             std::to_string(item.length) + " bytes from byte " +
+                                                             std::to_string(item.offset) + " on")
+                                 .expected("the file's " + std::to_string(file.size()) + " bytes to hold them")
+                                 .in(file.name())
+                                 .hint("it was not copied, or not written, to its end"));
+        continue;
+      }
+      if (item.offset < end)
+        fault(uses[i].entry, Error(ErrorCode::corrupt, in_quotes(metadata_.entries[uses[i].entry].name) +
+                                                           " begins within what holds another item")
+                                 .expected("items that share no bytes")
+                                 .at(item.offset)
+                                 .in(file.name()));
+      end = std::max(end, item.offset + item.length);
+    }
+  }
+
+  void plant() {
+    for (std::uint32_t e = 0; e < metadata_.entries.size(); ++e) {
+      if (broken_[e]) continue;
+      const Entry& entry = metadata_.entries[e];
+      try {
+        if (entry.path == no_value) {
+          tree_.put(entry.name, e);
+          continue;
+        }
+        const auto path = torch::sequence_items(metadata_.values, entry.path);
+        if (!path) throw Error(ErrorCode::corrupt, "its path in planner_data is no tuple");
+        tree_.put(metadata_.values, *path, e);
+      } catch (Error& error) {
+        fault(e, error.within(in_quotes(entry.name)));
+      }
+    }
+  }
+
+  ByteSourcePtr bytes_of(const Item& item, const std::string& name) const {
+    const ByteSourcePtr& file = open_[item.file];
+    return slice(file, item.offset, item.length, file->name() + ": " + name);
+  }
+
+  Checkpoint open(const Item& item, const std::string& name) {
+    Checkpoint part = within_.open(bytes_of(item, name), name);
+    add_globals(part.globals, item.offset);
+    if (part.format != "torch")
+      throw Error(ErrorCode::corrupt, name + " is of format '" + part.format + "'").expected("what torch.save wrote");
+    return part;
+  }
+
+  /// Of an entry that is broken, None, which only those see who collect findings.
+  ValueId leaf(const Entry& entry) {
+    const std::string name = in_quotes(entry.name);
+    try {
+      if (!entry.is_tensor) return assembler_.adopt(open(metadata_.items[entry.items[0]], name));
+      return assembler_.add(tensor(entry, name));
+    } catch (Error& error) {
+      context_.report(error.code() == ErrorCode::io ? error : error.within(name), name);
+      return assembler_.none();
+    }
+  }
+
+  TensorSource tensor(const Entry& entry, const std::string& name) {
+    std::vector<Chunk> chunks;
+    const std::size_t dims = entry.shape.size();
+    for (std::size_t i = 0; i < entry.items.size(); ++i) {
+      const Checkpoint part = open(metadata_.items[entry.items[i]], name);
+      const auto whole = std::find_if(part.tensors.begin(), part.tensors.end(),
+                                      [&](const Tensor& tensor) { return tensor.value == part.root; });
+      if (whole == part.tensors.end()) throw Error(ErrorCode::corrupt, "a chunk is no tensor").expected("a tensor");
+      const auto sizes = std::span(entry.boxes).subspan((2 * i + 1) * dims, dims);
+      chunks.push_back(chunk_of(part, *whole, entry.dtype, sizes));
+    }
+    return joiner_->join(entry, std::move(chunks), source_->name() + ": " + name);
+  }
+
+  /// Files of items that nothing wants: of an earlier save with more ranks.
+  std::vector<std::string> strangers() const {
+    std::vector<std::string> found;
+    if (context_.folder.empty()) return {};
+    const std::set<std::string_view> known(metadata_.files.begin(), metadata_.files.end());
+    std::error_code failure;
+    for (std::filesystem::directory_iterator next(context_.folder, failure), end; !failure && next != end;
+         next.increment(failure)) {
+      const std::string name = next->path().filename().string();
+      if (name.ends_with(item_suffix) && !known.contains(name) && found.size() < limits::folder_entries)
+        found.push_back(name);
+    }
+    std::sort(found.begin(), found.end());
+    for (std::string& name : found) name = "the file " + in_quotes(name) + " belongs to nothing that .metadata names";
+    return found;
+  }
+
+  const ByteSourcePtr& source_;
+  const ReadContext& context_;
+  ReadContext within_;
+  ItemFiles files_;
+  Metadata metadata_;
+  std::vector<bool> broken_;  ///< entries that a finding has named
+  std::vector<ByteSourcePtr> open_;
+  Tree tree_;
+  std::optional<Joiner> joiner_;
+  torch::Assembler assembler_;
+  std::vector<GlobalUse> globals_;
+  std::set<std::pair<std::string, std::string>> seen_globals_;
+};
+
+}  // namespace
+
+Checkpoint read_items(const ByteSourcePtr& source, const ReadContext& context) { return Reader(source, context).run(); }
+
+}  // namespace ckpt::dcp

@@ -1,0 +1,60 @@
+#include "dcp/record.h"
+
+#include <string>
+
+#include "ckpt/error.h"
+
+namespace ckpt::dcp {
+
+std::string_view class_of(const ValueGraph& values, ValueId id) {
+  if (values.kind(id) != ValueKind::object) return {};
+  ValueId callable = values.items(id)[0];
+  if (values.call(id) == CallKind::reduce && values.kind(callable) == ValueKind::global &&
+      values.name(callable) == "_reconstructor") {  // protocols 0 and 1: copyreg._reconstructor(class, object, None)
+    const auto arguments = values.items(values.items(id)[1]);
+    if (arguments.empty()) return {};
+    callable = arguments[0];
+  }
+  const bool ours = values.kind(callable) == ValueKind::global && values.module(callable).starts_with("torch.distrib");
+  return ours ? values.name(callable) : std::string_view();
+}
+
+ValueId state_of(const ValueGraph& values, ValueId id) {
+  const auto handle = values.first_effect(id);
+  if (handle == 0 || values.effect(handle).kind != EffectKind::build) return no_value;
+  return values.items(values.effect(handle))[0];
+}
+
+Record::Record(const ValueGraph& values, ValueId id) : values_(values), id_(id) {
+  const ValueId state = state_of(values, id);
+  if (state != no_value && is_mapping(values, state)) entries_ = mapping_entries(values, state);
+}
+
+ValueId Record::at(std::string_view name) const {
+  for (const MappingEntry& entry : entries_)
+    if (values_.is_string(entry.key) && values_.text(entry.key) == name)
+      return values_.kind(entry.value) == ValueKind::none ? no_value : entry.value;
+  return no_value;
+}
+
+std::string_view Record::text(std::string_view name) const {
+  const ValueId value = at(name);
+  if (value == no_value || !values_.is_string(value)) fail(name, "a string");
+  return values_.text(value);
+}
+
+std::uint64_t Record::number(std::string_view name) const {
+  const ValueId value = at(name);
+  if (value == no_value || values_.kind(value) != ValueKind::integer || values_.integer(value) < 0)
+    fail(name, "a number, 0 or more");
+  return static_cast<std::uint64_t>(values_.integer(value));
+}
+
+void Record::fail(std::string_view name, std::string_view expected) const {
+  const std::string_view type = class_of(values_, id_);
+  throw Error(ErrorCode::corrupt, "a bad '" + std::string(name) + "' of " +
+                                      (type.empty() ? "what stands for a class" : "a " + std::string(type)))
+      .expected(std::string(expected));
+}
+
+}  // namespace ckpt::dcp

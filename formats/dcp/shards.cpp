@@ -1,0 +1,197 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "dcp/dcp.h"
+#include "dcp/join.h"
+#include "io/bytes.h"
+#include "io/keyed_hash.h"
+
+namespace ckpt::dcp {
+namespace {
+
+/// What a list of shards begins with; their names follow, a line each.
+constexpr std::string_view list_mark = "shards of a distributed checkpoint\n";
+constexpr std::string_view suffix = ".safetensors";
+/// torch/distributed/checkpoint/_hf_utils.py
+constexpr std::string_view sharding_key = "DCP_SHARDING_INFO";
+constexpr std::string_view offsets_key = "saved_offsets";
+
+using Offsets = std::unordered_map<std::string, std::vector<std::int64_t>, KeyedHash>;
+
+/// {"NAME": {"saved_offsets": [0, 128]}, …}
+Offsets parse_offsets(const std::string& text) {
+  const auto refuse = [](const std::string& found) {
+    return Error(ErrorCode::corrupt, found + " in " + std::string(sharding_key))
+        .expected(R"({"NAME": {"saved_offsets": [0, 128]}})");
+  };
+  constexpr int deepest = 3;
+  const auto shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    if (depth > deepest) throw refuse("lists in lists");
+    return true;
+  };
+  nlohmann::json parsed;
+  try {
+    parsed = nlohmann::json::parse(text, shallow);
+  } catch (const nlohmann::json::exception&) {
+    throw refuse("no JSON");
+  }
+  if (!parsed.is_object()) throw refuse("no object");
+  Offsets offsets;
+  for (const auto& [name, info] : parsed.items()) {
+    const auto found = info.is_object() ? info.find(offsets_key) : info.end();
+    if (found == info.end() || !found->is_array()) throw refuse("no offsets of '" + name + "'");
+    std::vector<std::int64_t>& list = offsets[name];
+    if (found->size() > limits::tensor_dimensions) throw refuse("too many offsets of '" + name + "'");
+    for (const auto& offset : *found) {
+      if (!offset.is_number_unsigned() || offset.get<std::uint64_t>() > INT64_MAX)
+        throw refuse("a bad offset of '" + name + "'");
+      list.push_back(offset.get<std::int64_t>());
+    }
+  }
+  return offsets;
+}
+
+std::vector<std::string> names_of(const ByteSource& list) {
+  const auto bytes = read_all(list, limits::folder_entries * limits::kib);
+  std::string_view text = as_text(bytes).substr(list_mark.size());
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    names.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
+
+class Reader {
+ public:
+  explicit Reader(const ReadContext& context) : context_(context) {}
+
+  Checkpoint run(const ByteSourcePtr& list) {
+    for (const std::string& name : names_of(*list)) {
+      try {
+        read_file(name);
+      } catch (const Error& error) {
+        context_.report(error, "'" + name + "'");
+      }
+    }
+    std::uint64_t chunks = 0;
+    for (const Entry& entry : entries_) chunks += entry.boxes.size();
+    Joiner joiner(chunks);
+    std::vector<TensorSource> tensors;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const std::string where = "'" + entries_[i].name + "'";
+      try {
+        tensors.push_back(joiner.join(entries_[i], std::move(chunks_[i]), list->name() + ": " + where));
+      } catch (Error& error) {
+        context_.report(error.within(where).hint("a rank's file may be missing: copy all of them into one folder"), "");
+      }
+    }
+    Checkpoint checkpoint = assemble(std::move(tensors));
+    checkpoint.file = list->name();
+    checkpoint.format = dcp_format.name;
+    checkpoint.beside_bytes = bytes_;
+    checkpoint.metadata = std::move(metadata_);
+    checkpoint.warnings = std::move(warnings_);
+    context_.remark("no checksum covers the tensors' bytes (safetensors has none)");
+    return checkpoint;
+  }
+
+ private:
+  void read_file(const std::string& name) {
+    const ByteSourcePtr file = context_.open_beside(name);
+    if (file == nullptr) throw Error(ErrorCode::corrupt, "the file '" + name + "' is missing");
+    bytes_ += file->size();
+    const Checkpoint part = context_.open(file, "'" + name + "'");
+    std::optional<Offsets> offsets;
+    for (const auto& [key, text] : part.metadata)
+      if (key == sharding_key) offsets = parse_offsets(text);
+    if (!offsets) warnings_.push_back("'" + name + "' has no " + std::string(sharding_key) + ": its tensors are whole");
+    for (const auto& named : tensor_names(part)) add(part, named, offsets ? &*offsets : nullptr);
+    for (const auto& [key, text] : part.metadata)
+      if (key != sharding_key && metadata_.empty()) metadata_.emplace_back(key, text);
+  }
+
+  void add(const Checkpoint& part, const NamedTensor& named, const Offsets* offsets) {
+    const TensorInfo& info = named.tensor->info;
+    std::vector<std::int64_t> begin(info.shape.size(), 0);
+    if (offsets != nullptr) {
+      const auto found = offsets->find(named.name);
+      if (found == offsets->end() || found->second.size() != begin.size())
+        throw Error(ErrorCode::corrupt, std::string(sharding_key) + " has " +
+                                            (found == offsets->end() ? "nothing" : "other dimensions") + " of '" +
+                                            named.name + "'")
+            .expected("where its chunk begins in each of its " + std::to_string(begin.size()) + " dimensions");
+      begin = found->second;
+    }
+    const auto [place, fresh] = places_.try_emplace(named.name, entries_.size());
+    if (fresh) {
+      entries_.push_back({.name = named.name, .is_tensor = true, .dtype = info.dtype});
+      entries_.back().shape.assign(begin.size(), 0);
+      chunks_.emplace_back();
+    }
+    Entry& entry = entries_[place->second];
+    if (entry.dtype != info.dtype || entry.shape.size() != begin.size())
+      throw Error(ErrorCode::corrupt, "a chunk of '" + named.name + "' is " + std::string(dtype_name(info.dtype)) +
+                                          " of " + std::to_string(begin.size()) + " dimensions")
+          .expected(std::string(dtype_name(entry.dtype)) + " of " + std::to_string(entry.shape.size()) +
+                    ", as another file has it");
+    // Nothing says how large the whole is: it is what its chunks come to.
+    for (std::size_t d = 0; d < begin.size(); ++d) {
+      const auto end = checked_add(begin[d], info.shape[d]);
+      if (!end) throw Error(ErrorCode::corrupt, "a chunk of '" + named.name + "' ends past 2^63");
+      entry.shape[d] = std::max(entry.shape[d], *end);
+    }
+    entry.boxes.insert(entry.boxes.end(), begin.begin(), begin.end());
+    entry.boxes.insert(entry.boxes.end(), info.shape.begin(), info.shape.end());
+    chunks_[place->second].push_back(chunk_of(part, *named.tensor, info.dtype, info.shape));
+  }
+
+  const ReadContext& context_;
+  std::vector<Entry> entries_;
+  std::vector<std::vector<Chunk>> chunks_;  ///< of each entry
+  std::unordered_map<std::string, std::size_t, KeyedHash> places_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
+  std::vector<std::string> warnings_;
+  std::uint64_t bytes_ = 0;
+};
+
+bool is_shard(const std::string& path) {
+  const ByteSourcePtr file = open_file(path);
+  std::array<std::byte, 4096> head{};
+  const std::string_view text = as_text(std::span(head).first(file->read_at(0, head)));
+  return text.size() > 8 && text[8] == '{' && text.find(sharding_key) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_shard_list(const ByteSource& source) {
+  std::array<std::byte, list_mark.size()> head{};
+  return as_text(std::span(head).first(source.read_at(0, head))) == list_mark;
+}
+
+ByteSourcePtr list_shards(const std::string& folder, std::span<const std::string> names) {
+  std::string list(list_mark);
+  bool any = false;
+  for (const std::string& name : names) {
+    if (name.ends_with(".index.json")) return nullptr;  // which says itself where tensors are
+    if (!name.ends_with(suffix) || name.find('\n') != std::string::npos) continue;
+    if (!any && !is_shard(folder + "/" + name)) return nullptr;
+    any = true;
+    list += name + "\n";
+  }
+  if (!any) return nullptr;
+  const auto bytes = as_bytes(list);
+  return memory_source({bytes.begin(), bytes.end()}, folder, folder);
+}
+
+Checkpoint read_shards(const ByteSourcePtr& source, const ReadContext& context) { return Reader(context).run(source); }
+
+}  // namespace ckpt::dcp

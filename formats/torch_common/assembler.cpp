@@ -1,0 +1,130 @@
+#include "torch_common/assembler.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "io/bytes.h"
+#include "io/swapped_source.h"
+#include "model/graph_copy.h"
+#include "torch_common/storage_ids.h"
+#include "torch_common/storage_types.h"
+#include "torch_common/tensors.h"
+
+namespace ckpt::torch {
+namespace {
+
+/// Strides that overflow belong to shapes that decode_tensors() refuses.
+std::vector<std::int64_t> stride_of(const TensorSource& tensor) {
+  if (!tensor.stride.empty()) return tensor.stride;
+  std::vector<std::int64_t> stride(tensor.shape.size(), 1);
+  for (std::size_t i = stride.size(); i-- > 1;)
+    stride[i - 1] = checked_mul(stride[i], std::max<std::int64_t>(tensor.shape[i], 1)).value_or(-1);
+  return stride;
+}
+
+}  // namespace
+
+Error bad_tensor(const TensorSource& tensor, std::string what) {
+  return Error(ErrorCode::invalid_argument, std::move(what)).within("tensor '" + tensor.name + "'");
+}
+
+ValueId Assembler::add(TensorSource tensor) {
+  TensorInfo info;
+  info.dtype = tensor.dtype;
+  info.stride = stride_of(tensor);
+  info.offset = tensor.offset;
+  info.shape = tensor.shape;
+  const auto [function, arguments] = calls_.rebuild(storage(tensor), info);
+  const ValueId call[] = {function, arguments};
+  return kept(values().make_object(CallKind::reduce, call));
+}
+
+ValueId Assembler::adopt(const Checkpoint& part) {
+  std::vector<ValueId> keys;
+  for (const Storage& storage : part.storages) {
+    keys.push_back(key(std::to_string(storages_.size())));
+    storages_.push_back({storage.bytes, storage.byte_order});
+  }
+  GraphCopy copy(part.values);
+  const ValueId root = copy.below(part.root, values(), latest_);
+  latest_ = copy.latest();
+  for (const auto& [id, use] : part.storage_uses) {
+    const ValueId moved = copy.moved(id);
+    if (moved == no_value) continue;
+    // The tuple may be held by something else, which is to keep it.
+    const auto old = values().items(values().items(moved)[0]);
+    std::vector<ValueId> items(old.begin(), old.end());
+    items[2] = keys[use.storage];
+    values().set_item(moved, 0, kept(values().make_tuple(items)));
+  }
+  return root;
+}
+
+ValueId Assembler::none() {
+  if (none_ == no_value) none_ = values().make_none();
+  return none_;
+}
+
+ValueId Assembler::dict(std::span<const ValueId> pairs) {
+  return filled(kept(values().make_container(ValueKind::dict)), pairs);
+}
+
+ValueId Assembler::list(std::span<const ValueId> items) {
+  const ValueId list = kept(values().make_container(ValueKind::list));
+  if (!items.empty()) values().add_effect(list, EffectKind::append, items);
+  return list;
+}
+
+void Assembler::set_metadata(ValueId state_dict, const std::vector<ModuleVersion>& versions) {
+  std::vector<ValueId> modules;
+  for (const auto& [module, version] : versions) {
+    modules.push_back(key(module));
+    const ValueId pair[] = {calls_.text("version"), values().make_integer(version)};
+    modules.push_back(dict(pair));
+  }
+  const ValueId pair[] = {calls_.text("_metadata"), ordered_dict(modules)};
+  const ValueId state = dict(pair);
+  values().add_effect(state_dict, EffectKind::build, std::span(&state, 1));
+}
+
+Checkpoint Assembler::finish(ValueId root) {
+  checkpoint_.root = root;
+  checkpoint_.format = "torch";
+  checkpoint_.pickled = false;
+  collect_storages(checkpoint_);
+  for (Storage& storage : checkpoint_.storages) {
+    std::size_t index = 0;
+    std::from_chars(storage.key.data(), storage.key.data() + storage.key.size(), index);
+    storage.bytes = std::move(storages_[index].bytes);
+    storage.byte_order = storages_[index].byte_order;
+  }
+  decode_tensors(checkpoint_);
+  return std::move(checkpoint_);
+}
+
+ValueId Assembler::storage(const TensorSource& tensor) {
+  const auto [found, fresh] = shared_.try_emplace(tensor.bytes.get(), Shared{no_value, tensor.dtype});
+  if (found->second.dtype != tensor.dtype)
+    throw bad_tensor(tensor, "it shares the bytes of a " + std::string(dtype_name(found->second.dtype)) + " tensor")
+        .expected("one dtype a storage");
+  if (!fresh) return found->second.id;
+  const bool typed = storage_class(tensor.dtype).has_value();
+  Source source{tensor.bytes, tensor.byte_order};
+  if (!typed && source.byte_order == ByteOrder::big)
+    // An untyped storage does not say in which units its bytes change places.
+    source = {swapped(std::move(source.bytes), dtype_swap_size(tensor.dtype)), ByteOrder::little};
+  const std::uint64_t nbytes = tensor.bytes->size();
+  if (nbytes % (typed ? dtype_size(tensor.dtype) : 1) != 0)
+    throw bad_tensor(tensor, std::to_string(nbytes) + " bytes of " + std::string(dtype_name(tensor.dtype)))
+        .expected("whole elements");
+  const ValueId id = calls_.storage_id(tensor.dtype, std::to_string(storages_.size()), tensor.location, nbytes);
+  storages_.push_back(std::move(source));
+  return found->second.id = values().make_persistent(id);
+}
+
+ValueId Assembler::filled(ValueId mapping, std::span<const ValueId> pairs) {
+  if (!pairs.empty()) values().add_effect(mapping, EffectKind::set_items, pairs);
+  return mapping;
+}
+
+}  // namespace ckpt::torch

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ckpt/assemble.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/error.h"
+#include "torch_common/tensor_calls.h"
+
+namespace ckpt::torch {
+
+/// Makes a checkpoint piece by piece: writes the calls that torch.save would have written, for decode_tensors() to
+/// read.
+///
+///     Assembler assembler;
+///     const ValueId pair[] = {assembler.key("weight"), assembler.add(std::move(tensor))};
+///     Checkpoint checkpoint = assembler.finish(assembler.dict(pair));
+class Assembler {
+ public:
+  Assembler() = default;
+  Assembler(const Assembler&) = delete;
+  Assembler& operator=(const Assembler&) = delete;
+
+  /// Throws Error, as assemble() does.
+  ValueId add(TensorSource tensor);
+  /// The object of a checkpoint that was read from a zip, with its storages. What its pickle made and threw away is
+  /// left behind; its globals are the caller's to keep. Pieces are to be added in the order in which they are to be
+  /// written.
+  ValueId adopt(const Checkpoint& part);
+
+  ValueId key(std::string_view name) { return kept(values().make_str(name)); }
+  ValueId none();
+  ValueId dict(std::span<const ValueId> pairs);
+  ValueId ordered_dict(std::span<const ValueId> pairs) { return filled(calls_.ordered_dict(), pairs); }
+  ValueId list(std::span<const ValueId> items);
+
+  /// OrderedDict([("", {"version": 1}), …]), as an attribute.
+  void set_metadata(ValueId state_dict, const std::vector<ModuleVersion>& versions);
+
+  /// Called once, last. Throws Error: corrupt, limit_exceeded.
+  Checkpoint finish(ValueId root);
+
+ private:
+  struct Source {
+    ByteSourcePtr bytes;
+    ByteOrder byte_order = ByteOrder::little;
+  };
+  /// What is known of a source that tensors may share.
+  struct Shared {
+    ValueId id = no_value;
+    DType dtype{};
+  };
+
+  ValueGraph& values() { return checkpoint_.values; }
+
+  /// The persistent id of the tensor's storage.
+  ValueId storage(const TensorSource& tensor);
+  ValueId filled(ValueId mapping, std::span<const ValueId> pairs);
+  ValueId kept(ValueId id) { return calls_.kept(id); }
+
+  Checkpoint checkpoint_;
+  TensorCalls calls_{checkpoint_.values};
+  std::vector<Source> storages_;                ///< by key, which is a number
+  std::map<const ByteSource*, Shared> shared_;  ///< by the source that was given
+  ValueId none_ = no_value;
+  Time latest_ = 0;  ///< of what was adopted
+};
+
+/// A tensor that cannot be assembled, and why.
+Error bad_tensor(const TensorSource& tensor, std::string what);
+
+}  // namespace ckpt::torch

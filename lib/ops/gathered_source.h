@@ -1,0 +1,17 @@
+#pragma once
+
+#include "ckpt/byte_source.h"
+#include "ckpt/export.h"
+#include "ckpt/storage.h"
+#include "ckpt/tensor.h"
+
+namespace ckpt {
+
+/// The elements of a tensor in the order of their indices, contiguous and little-endian, whatever its strides. Reading
+/// forward is cheap, reading backward begins again. A few MiB are held from the first read to the last byte.
+/// The storage's recorded CRC-32 is compared by the read that reaches the end.
+/// `info`: as it lies in the whole storage (DenseTensor::placed). Throws Error (corrupt): a geometry that leaves the
+/// storage.
+CKPT_API ByteSourcePtr gathered_source(Storage storage, const TensorInfo& info);
+
+}  // namespace ckpt
