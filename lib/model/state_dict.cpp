@@ -129,20 +129,17 @@ class Search {
 }  // namespace
 
 std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) {
-<<<<<<< HEAD
+  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
   Search search(checkpoint);
   search.run();
   return std::move(search.state_dicts);
 }
 
 std::vector<Module> find_modules(const Checkpoint& checkpoint) {
+  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
   Search search(checkpoint);
   search.run();
   return std::move(search.modules);
-=======
-  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
-  return Search(checkpoint).run();
->>>>>>> 75f9bbc (TorchScript: meta and sparse tensors of libtorch's pickler; zips without a checkpoint are named)
 }
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {
