@@ -165,6 +165,7 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   if (!chosen.protocol) chosen.protocol = protocol_of(checkpoint);
   SaveReport report{.format = std::string(format.name),
                     .gzip = false,
+                    .folder = format.write_folder != nullptr,
                     .bytes = 0,
                     .pickled = format.pickled,
                     .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};

@@ -68,7 +68,8 @@ int fuzz_safetensors(const std::uint8_t* data, std::size_t size) {
   std::vector<std::uint8_t> file(8 + size + 64);
   for (std::size_t i = 0; i < 8; ++i) file[i] = static_cast<std::uint8_t>(size >> 8 * i);
   std::copy(data, data + size, file.begin() + 8);
-  for (const std::size_t tensors : {0, 4, 16, 64}) check(source_of(file.data(), 8 + size + tensors));
+  for (const std::size_t tensors : {std::size_t{0}, std::size_t{4}, std::size_t{16}, std::size_t{64}})
+    check(source_of(file.data(), 8 + size + tensors));
   return 0;
 }
 
