@@ -126,6 +126,14 @@ TEST(Safetensors, MetadataIsKeptAndWrittenAgain) {
   EXPECT_EQ(written_as(read, "safetensors"), bytes);
 }
 
+TEST(Safetensors, MetadataThatAFormatDoesNotKeepIsToldOf) {
+  const Checkpoint read = read_bytes(
+      raw(file(R"({"__metadata__":{"format":"pt","step":"7"},"w":)" + entry("F32", "[4]", 0, 16) + "}", four)));
+  const io_testing::TemporaryFolder folder;
+  EXPECT_EQ(save(read, folder / "out.pt").left_out, Names{"metadata, such as 'step', is left out"});
+  EXPECT_TRUE(save(read, folder / "out.safetensors").left_out.empty());
+}
+
 TEST(Safetensors, UnknownKeysArePassedOverAndNullMetadataIsNone) {
   const Checkpoint read = read_bytes(raw(file(
       R"({"__metadata__":null,"w":{"x":[{"a":1}],"data_offsets":[0,16],"shape":[4],"dtype":"F32","y":null}} )", four)));
