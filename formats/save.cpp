@@ -93,9 +93,17 @@ void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
   const auto count = std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                                    [](const Tensor& tensor) { return tensor.array; });
   if (!report.pickled || count == 0) return;
-  report.left_out.push_back(std::to_string(count) + (count == 1 ? " array of numpy's stays" : " arrays of numpy's stay") +
-                            " what " + (count == 1 ? "it is" : "they are") +
-                            ", and no tensor to torch; --weights-only makes tensors");
+  report.left_out.push_back(
+      std::to_string(count) + (count == 1 ? " array of numpy's stays" : " arrays of numpy's stay") + " what " +
+      (count == 1 ? "it is" : "they are") + ", and no tensor to torch; --weights-only makes tensors");
+}
+
+/// That it came from PyTorch ("format": "pt") need not be said of what PyTorch loads.
+void tell_of_metadata(const Format& format, const Checkpoint& checkpoint, SaveReport& report) {
+  const auto& all = checkpoint.metadata;
+  const auto found = std::find_if(all.begin(), all.end(), [](const auto& entry) { return entry.first != "format"; });
+  if (!format.keeps_metadata && found != all.end())
+    report.left_out.push_back("metadata, such as '" + found->first + "', is left out");
 }
 
 void save_file(const Format& format, const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
@@ -165,10 +173,12 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   if (!chosen.protocol) chosen.protocol = protocol_of(checkpoint);
   SaveReport report{.format = std::string(format.name),
                     .gzip = false,
+                    .folder = format.write_folder != nullptr,
                     .bytes = 0,
                     .pickled = format.pickled,
                     .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
   tell_of_arrays(checkpoint, report);
+  tell_of_metadata(format, checkpoint, report);
   if (format.write_folder != nullptr)
     save_folder(format, checkpoint, path, chosen, report);
   else

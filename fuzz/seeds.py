@@ -8,6 +8,8 @@ Nothing here is ever unpickled.
 
 import gzip
 import io
+import json
+import math
 import pickle
 import random
 import struct
@@ -262,6 +264,44 @@ def arrays():
         yield f"zip{compression}", target.getvalue()
 
 
+def safetensors(header, data=b""):
+    header = header.encode()
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def safetensors_files():
+    """Each dtype, metadata, views, and indexes of shards."""
+    bits = {"BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8}
+    bits |= {"F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32}
+    bits |= {"F32": 32, "C64": 64, "F64": 64, "I64": 64, "U64": 64}
+
+    def info(dtype, shape, begin):
+        size = math.prod(shape) * bits[dtype] // 8
+        return {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
+
+    data = bytes(range(64))
+    for dtype in bits:
+        size = 8 * bits[dtype] // 8
+        yield dtype, safetensors(json.dumps({"w": info(dtype, [2, 4], 0)}), data[:size])
+    two = {"w": info("F32", [2, 3], 0), "b é": info("U8", [], 24), "e": info("I64", [0, 3], 25)}
+    yield "three", safetensors(json.dumps(two) + "  \n", data[:25])
+    views = {"t": {"of": "w", "shape": [3, 2], "stride": [1, 3], "offset": 0}, "again": {"of": "w"}}
+    views["row"] = {"of": "w", "shape": [2], "stride": [2], "offset": 3}
+    for name, metadata in (
+        ("metadata", {"format": "pt", "license": "w", "\u20ac": "\n\\"}),
+        ("views", {"ckpt.views": json.dumps(views), "again": "w"}),
+        ("removed", {"head.weight": "a.weight"}),
+    ):
+        header = {"__metadata__": metadata, "w": two["w"], "a.weight": info("F32", [1], 24)}
+        yield name, safetensors(json.dumps(header), data[:28])
+    yield "hole", safetensors(json.dumps({"w": info("U8", [4], 4)}), data[:8])
+    yield "empty", safetensors("{}")
+    index = {"metadata": {"total_size": 32}, "weight_map": {"a": "m-00001-of-00002.bin", "b": "m-00002-of-00002.bin"}}
+    yield "index", json.dumps(index, indent=2).encode()
+    yield "index-plain", json.dumps({"weight_map": {"a": "m.safetensors"}}).encode()
+    yield "header", json.dumps(two).encode()
+
+
 def packed(files):
     """Some of them in gzip, in one member or two."""
     for name, data in files:
@@ -314,14 +354,15 @@ def pngs():
 def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
-    all_arrays = list(arrays())
+    all_arrays, all_safetensors = list(arrays()), list(safetensors_files())
     archives = all_zips + list(odd_zips())
-    files = archives + all_legacies + all_arrays + list(packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]))
+    files = archives + all_legacies + all_arrays + all_safetensors + list(packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]))
     return {
         "pickle": all_pickles,
         "torch_zip": archives,
         "torch_legacy": all_legacies,
         "numpy": all_arrays,
+        "safetensors": all_safetensors,
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,
         "png": list(pngs()),

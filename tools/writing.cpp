@@ -70,6 +70,7 @@ std::string loader_of(const std::string& name) {
 
 // Python opens what torch.save wrote, but not what lies in gzip, by its path alone: the one surprise worth a line.
 std::string compression_summary(const SaveReport& report, const Job& job) {
+  if (report.folder) return "a folder of files";
   if (!report.gzip) return "not compressed (--gzip compresses)";
   return "gzip level " + std::to_string(job.save.gzip_level.value_or(gzip_default_level)) + " (" +
          loader_of(report.format) + " needs gzip.open for it; --no-gzip writes a bare file)";

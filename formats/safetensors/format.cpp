@@ -11,6 +11,7 @@ const Format safetensors_format{
     .loader = "safetensors.torch.load_file",
     .has_checksums = false,
     .pickled = false,
+    .keeps_metadata = true,
     .probe = probe,
     .read = read,
     .write = write,

@@ -16,6 +16,9 @@ int fuzz_torch_zip(const std::uint8_t* data, std::size_t size);
 int fuzz_torch_legacy(const std::uint8_t* data, std::size_t size);
 /// The readers of numpy's files, bare and as the member of an archive, and their writers.
 int fuzz_numpy(const std::uint8_t* data, std::size_t size);
+/// The reader of safetensors files and its writer, and that of indexes of shards; the bytes as a file, as a header and as
+/// an index.
+int fuzz_safetensors(const std::uint8_t* data, std::size_t size);
 /// gunzip: reading here and there gives what reading forward gives.
 int fuzz_gzip(const std::uint8_t* data, std::size_t size);
 /// The zip container: directory, members, their bytes.
@@ -41,6 +44,7 @@ inline constexpr Target targets[] = {
     {"zip", fuzz_zip},
     {"png", fuzz_png},
     {"numpy", fuzz_numpy},
+    {"safetensors", fuzz_safetensors},
     {"roundtrip", fuzz_roundtrip},
     {"program", fuzz_program},
 };

@@ -1,6 +1,7 @@
 """Small good files of each format and compression, to be cut at every byte and to have every bit flipped."""
 
 import gzip
+import json
 import pickle
 import struct
 import zipfile
@@ -17,8 +18,10 @@ from forge import (
     npy,
     number,
     program,
+    safetensors,
     storage,
     tensor,
+    tensor_info,
     text,
     torch_parts,
 )
@@ -56,6 +59,16 @@ def trainer():
     }
 
 
+def safetensors_views():
+    """Metadata, a transposed view, a whole one, and tensors of two dtypes."""
+    views = {"t": {"of": "w", "shape": [2, 2], "stride": [1, 2], "offset": 0}, "v.w": {"of": "w"}}
+    metadata = json.dumps({"format": "pt", "ckpt.views": json.dumps(views), "v.w": "w"})
+    return safetensors(
+        f'{{"__metadata__":{metadata},"w":{tensor_info(shape="[2,2]")},"b":{tensor_info("U8", "[3]", 16, 19)}}}',
+        forge.FLOATS + b"abc",
+    )
+
+
 def make_all(folder):
     """Writes them and returns their paths."""
     plain = {
@@ -68,6 +81,7 @@ def make_all(folder):
         "legacy-views": legacy_views(),
         "npy": npy(descr=">i2", shape="(2, 4)", fortran="True"),
         "npz": archive([Part("a.npy", npy()), Part("b.npy", npy(descr="<c8", shape="(2,)", version=3)), Part("c.txt", b"c")]),
+        "safetensors": safetensors_views(),
         "npz-deflated": archive([Part("a.npy", npy(shape="(2, 2)"), deflate=True), Part("b.npy", npy(), deflate=True)]),
         "legacy-protocol-0": legacy(
             b"(dS'a'\nI01\nsV\\u0062\nL12L\nsS'c'\nF1.5\ns.",
@@ -98,6 +112,7 @@ def make_all(folder):
         "npy",
         "npz",
         "npz-deflated",
+        "safetensors",
     ):
         files[f"{name}.pt.gz"] = gzip.compress(plain[name], mtime=0)
     for name in ("zip-old", "legacy-views"):

@@ -119,7 +119,8 @@ class FileTest:
         return ["--allow-unsafe"]
 
     def convert(self, what, options, format_, device, report, digest):
-        out = self.folder / f"{what.replace(' ', '-')}.{'pt.gz' if self.row.gzip else 'pt'}"
+        suffix = next(f.suffix for f in truth.FORMATS.values() if f.name == format_)
+        out = self.folder / f"{what.replace(' ', '-')}{suffix}{'.gz' if self.row.gzip else ''}"
         done = self.ckpt("convert", self.row.path, out, *options)
         unsayable = self.row.not_in_legacy()
         if format_ == "torch-legacy" and unsayable:

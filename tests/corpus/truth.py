@@ -12,11 +12,14 @@ class Format:
     to: tuple  # formats
     written: bool = True  # and to its own
     weights: bool = False  # --format takes its state dict alone
+    suffix: str = ".pt"
 
 
 FORMATS = {
     "zip": Format("torch", ("torch-legacy",)),
     "legacy": Format("torch-legacy", ("torch",)),
+    "safetensors": Format("safetensors", ("torch",), suffix=".safetensors"),
+    "index": Format("safetensors-index", ("torch", "safetensors"), suffix=""),
 }
 # Between these everything is kept; to others, tensors.
 PICKLED = {"torch", "torch-legacy"}
@@ -28,11 +31,10 @@ NAMED = {
     "pickle": "pickle",
     "tar": "tar",
     "tar-other": "tar",
-    "safetensors": "safetensors",
     "gguf": "gguf",
     "ggml": None,
     "npy-object": "python objects",
-    "json": None,
+    "json": "is missing",  # indexes of shards that are not all there
     "unknown": None,
     "gzip-bad": "gzip",
 }
@@ -71,8 +73,23 @@ class Row:
         return [t["name"] for t in self.tensors if t.get("dtype") in NOT_IN_LEGACY]
 
 
+def join_shards(rows, folder):
+    """An index has the tensors of its shards, which have rows of their own; where one of those lacks, it stays json."""
+    by_file = {row["file"]: row for row in rows}
+    for row in rows:
+        if row.get("format") != "json":
+            continue
+        shards = sorted(set(json.loads((folder / row["file"]).read_text())["weight_map"].values()))
+        parts = [by_file.get(f"{row['file'].rsplit('/', 1)[0]}/{shard}") for shard in shards]
+        if all(parts):
+            tensors = [tensor for part in parts for tensor in part["tensors"]]
+            row |= {"format": "index", "tensors": [t | {"storage_id": i} for i, t in enumerate(tensors)]}
+
+
 def load(folder):
-    rows = [Row(r, folder) for r in json.loads((folder / "truth.json").read_text())]
+    rows = json.loads((folder / "truth.json").read_text())
+    join_shards(rows, folder)
+    rows = [Row(r, folder) for r in rows]
     ours = [r for r in rows if r.name.startswith(("good/", "made/"))]
     hostile = [r for r in rows if r.name.startswith("malicious/")]
     return ours, hostile

@@ -36,6 +36,7 @@ def main():
     import pickles
     import prefixes
     import roundtrip
+    import safetensors_files
     import selection
 
     groups = [
@@ -62,6 +63,7 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *arrays.GROUPS,
+        *safetensors_files.GROUPS,
         *diffs.GROUPS,
         *gguf_files.GROUPS,
         *loading.GROUPS,
