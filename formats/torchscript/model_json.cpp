@@ -180,6 +180,7 @@ Checkpoint read_model_json(ScriptDetails& details, const ByteSource& source, con
     const auto main = json.find("mainModule");
     if (main == json.end() || !main->is_object()) throw wrong("its mainModule", "an object");
     modules.walk(*main);
+    details.class_name = text_of(*main, "name");
     const auto constants = constants_of(checkpoint, tensors, modules.named);
     if (!constants.empty()) modules.named.emplace_back("CONSTANTS", make_dict(checkpoint.values, constants));
     checkpoint.root = make_dict(checkpoint.values, modules.named);

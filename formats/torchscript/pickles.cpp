@@ -81,6 +81,9 @@ void read_pickles(Checkpoint& checkpoint, ScriptDetails& details, const ReadCont
   }
 
   ValueGraph& values = checkpoint.values;
+  if (const auto called = values.items(details.object);
+      values.kind(details.object) == ValueKind::object && values.kind(called[0]) == ValueKind::global)
+    details.class_name = std::string(values.module(called[0])) + "." + std::string(values.name(called[0]));
   auto attributes = attributes_of(values, details.object);
   std::vector<std::pair<std::string, ValueId>> numbered;
   if (constants != no_value)

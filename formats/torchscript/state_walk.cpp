@@ -109,7 +109,7 @@ class StateWalk {
   std::uint64_t most_names_, names_ = 0, steps_ = 0;
   std::vector<bool> is_tensor_, on_path_;
   std::vector<Open> open_;
-  StateEntries state_;
+  StateEntries state_{.tensors = {}, .modules = {}, .format = "torch"};
 };
 
 }  // namespace
