@@ -26,6 +26,7 @@ import import_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
 import numpy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
+import script_attacks  # noqa: E402
 import sweep_files  # noqa: E402
 import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
@@ -38,6 +39,7 @@ SUBJECTS = (
     gzip_attacks,
     tensor_attacks,
     numpy_attacks,
+    script_attacks,
     container_attacks,
 )
 TIMEOUT = 20

@@ -36,6 +36,7 @@ def main():
     import pickles
     import prefixes
     import roundtrip
+    import scripts
     import selection
 
     groups = [
@@ -67,6 +68,7 @@ def main():
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
+        *scripts.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
