@@ -14,8 +14,7 @@ namespace {
 class StateWalk {
  public:
   StateWalk(const Checkpoint& checkpoint, const ScriptClasses& classes)
-      : checkpoint_(checkpoint),
-        values_(checkpoint.values),
+      : values_(checkpoint.values),
         classes_(classes),
         bytes_(checkpoint.file),
         most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()),
@@ -102,7 +101,6 @@ class StateWalk {
                   "the modules give more than " + std::to_string(most_names_) + " names of tensors and modules");
   }
 
-  const Checkpoint& checkpoint_;
   const ValueGraph& values_;
   const ScriptClasses& classes_;
   NameBudget bytes_;

@@ -99,6 +99,7 @@ def models():
 
     yield Attack("model-json.pt", model(), fine("w"))
     yield Attack("model-json-payload.pt", model(attributes=program(SYSTEM)), dangerous("os.system"))
+    yield Attack("model-json-storage-in-attributes.pt", model(attributes=program(many(tensor()))), refused("attributes.pkl names a storage"))
     deep = {"name": "x"}
     for i in range(60):
         deep = {"name": f"s{i}", "submodules": [deep]}
