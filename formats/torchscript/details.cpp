@@ -1,9 +1,5 @@
 #include "torchscript/details.h"
 
-#include <map>
-#include <set>
-#include <utility>
-
 #include "ckpt/device.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"

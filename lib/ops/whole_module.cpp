@@ -1,8 +1,10 @@
 #include "ops/whole_module.h"
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,18 @@ void refuse_unsayable(const Checkpoint& checkpoint, const StateEntries& told) {
         .in(checkpoint.file)
         .hint("in Python: torch.save(torch.jit.load(path).state_dict(), out)");
   }
+}
+
+/// Without the names that only other pickles of the archive call for.
+Checkpoint only_own_globals(Checkpoint checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  std::set<std::pair<std::string_view, std::string_view>> own;
+  for (ValueId id = 0; id < values.size(); ++id)
+    if (values.kind(id) == ValueKind::global) own.emplace(values.module(id), values.name(id));
+  std::erase_if(checkpoint.globals, [&](const GlobalUse& global) {
+    return !own.contains({global.module, global.name});
+  });
+  return checkpoint;
 }
 
 }  // namespace
@@ -66,7 +80,7 @@ Checkpoint unpack_whole_module(Checkpoint checkpoint) {
   tensors.finish();
   checkpoint.details = nullptr;
   checkpoint.format = told.format;
-  return prune(std::move(checkpoint));
+  return only_own_globals(prune(std::move(checkpoint)));
 }
 
 void refuse_part(const Checkpoint& checkpoint) {

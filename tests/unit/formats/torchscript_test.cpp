@@ -184,6 +184,13 @@ TEST(TorchScript, OtherFormatsGetItsStateDict) {
   for (const GlobalUse& global : again.globals) EXPECT_FALSE(global.module.starts_with("__torch__"));
 }
 
+TEST(TorchScript, WhatOnlyOtherPicklesNameIsNoMatterToItsStateDict) {
+  const py::Code payload = py::call(py::global("os", "system"), {py::str("true")});
+  const auto checkpoint =
+      read_script({.constants = {payload}, .more = {text("traced_inputs.pkl", py::pickle(payload))}});
+  EXPECT_FALSE(io_testing::error_of([&] { torch_testing::written_as(checkpoint, "torch"); }));
+}
+
 TEST(TorchScript, IsNotMadeOfWhatHasNoCode) {
   const auto plain = torch_testing::checkpoint_of(py::dict({{py::str("w"), weight()}}));
   EXPECT_NE(error_text([&] { torch_testing::written_as(plain, "torchscript"); }).find("holds a model's code"),
