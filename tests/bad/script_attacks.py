@@ -14,6 +14,12 @@ def module(*attributes, named="Net"):
     return name("__torch__", named) + b")\x81" + mapping(*attributes) + b"b"
 
 
+def script_parts(bytecode=False):
+    """A module and all that may stand beside it."""
+    more = [Part("r/bytecode.pkl", program(many(tensor())))] if bytecode else []
+    return [*parts(constants=program(many(tensor()))), Part("r/constants/0", FLOATS), *more]
+
+
 def parts(code=None, constants=NOTHING, data=FLOATS):
     return [
         Part("r/data.pkl", program(module(("w", tensor()))) if code is None else code),
@@ -32,7 +38,7 @@ def payloads():
         held = [*parts(), Part(f"r/{title}.pkl", program(SYSTEM))]
         yield Attack(f"script-payload-in-{title}.pt", archive(held), dangerous("os.system"))
     deeper = program(call(name("__torch__", "os.system"), text("true")))
-    yield Attack("script-name-that-leads-out.pt", archive(parts(deeper)), fine("__torch__.os.system"))
+    yield Attack("script-name-that-leads-out.pt", archive(parts(deeper)), dangerous("__torch__.os.system"))
     extra = [*parts(), Part("r/extra/data.pkl", program(SYSTEM)), Part("r/extra/constants.pkl", b"no pickle")]
     yield Attack("script-extra-files.pt", archive(extra), fine("w"))
 
@@ -45,7 +51,7 @@ def members():
         ("constant-missing", parts(constants=program(many(tensor()))), "the pickle names storage 'constants/0'"),
         ("no-model", [*whole[2:]], "the archive holds code, and no model"),
         ("no-version", whole[:-1], "the archive has no member 'r/version'"),
-        ("outside", [*whole, Part("s/data/0", FLOATS)], "member 's/data/0' lies outside the folder 'r'"),
+        ("outside", [*whole, Part("s/data/0", FLOATS)], "lies outside the folder"),
         ("constants-cut", parts(constants=b"\x80\2("), "constants.pkl"),
         ("constants-no-pickle", parts(constants=b"hello"), "constants.pkl"),
         ("bytecode-cut", [*whole, Part("r/bytecode.pkl", b"\x80\2(K")], "bytecode.pkl"),
@@ -87,16 +93,17 @@ def strange():
     yield Attack("script-shared-exponentially.pt", archive(parts(program(shared + module(("w", tensor()), ("x", b"h\x27"))))), fine("w"))
 
 
+def model_archive(main=None, tensors=None, text=None, attributes=NOTHING, more=()):
+    entry = {"dims": ["4"], "strides": ["1"], "offset": "0", "dataType": "FLOAT", "data": {"key": "tensors/0"}, "device": "cpu"}
+    told = {"protoVersion": "3", "mainModule": {"name": "net", "parameters": [{"tensorId": "0", "name": "w"}]} if main is None else main,
+            "tensors": [entry | t for t in ([{}] if tensors is None else tensors)]}
+    return archive([Part("r/version", b"1\n"), Part("r/attributes.pkl", attributes), Part("r/tensors/0", FLOATS), *more,
+                    Part("r/model.json", json.dumps(told).encode() if text is None else text)])
+
+
 def models():
     """model.json, as torch 1.0 to 1.2 wrote it."""
-
-    def model(main=None, tensors=None, text=None, attributes=NOTHING, more=()):
-        entry = {"dims": ["4"], "strides": ["1"], "offset": "0", "dataType": "FLOAT", "data": {"key": "tensors/0"}, "device": "cpu"}
-        told = {"protoVersion": "3", "mainModule": {"name": "net", "parameters": [{"tensorId": "0", "name": "w"}]} if main is None else main,
-                "tensors": [entry | t for t in ([{}] if tensors is None else tensors)]}
-        return archive([Part("r/version", b"1\n"), Part("r/attributes.pkl", attributes), Part("r/tensors/0", FLOATS), *more,
-                        Part("r/model.json", json.dumps(told).encode() if text is None else text)])
-
+    model = model_archive
     yield Attack("model-json.pt", model(), fine("w"))
     yield Attack("model-json-payload.pt", model(attributes=program(SYSTEM)), dangerous("os.system"))
     yield Attack("model-json-storage-in-attributes.pt", model(attributes=program(many(tensor()))), refused("attributes.pkl names a storage"))

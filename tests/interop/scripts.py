@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import pickletools
 import re
 import zipfile
 from collections import OrderedDict
@@ -56,7 +57,7 @@ class Kinds(nn.Module):
     def __init__(self, odd=False):
         super().__init__()
         for kind in ("float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64", "complex128"):
-            self.register_buffer(kind, torch.ones(2, dtype=getattr(torch, kind)))
+            self.register_buffer(f"b_{kind}", torch.ones(2, dtype=getattr(torch, kind)))
         self.register_buffer("scalar", torch.tensor(2.5))
         self.register_buffer("empty", torch.zeros(0, 3))
         self.register_buffer("per_tensor", torch.quantize_per_tensor(torch.ones(2, 2), 0.1, 3, torch.quint8))
@@ -107,6 +108,25 @@ def content(path):
         return {i.filename: archive.read(i) for i in archive.infolist()}
 
 
+def said(members):
+    """What each pickle says: a string that a location shared with something else stands there twice after a move."""
+    return {name: instructions(data) if name.endswith(".pkl") and "/extra/" not in name else data for name, data in members.items()}
+
+
+def instructions(data):
+    """Those of a pickle, with strings in the place of memo entries that hold one."""
+    found, memo, top = [], {}, None
+    for op, arg, _ in pickletools.genops(data):
+        if "PUT" in op.name:
+            memo[arg] = top
+            continue
+        if "GET" in op.name and memo.get(arg) is not None:
+            op, arg = None, memo[arg]
+        top = arg if op is None or op.name == "BINUNICODE" else None
+        found.append(("BINUNICODE" if op is None else op.name, None if op and "GET" in op.name else arg))
+    return found
+
+
 def outputs(path, **options):
     """Of the model, by each loader that takes it."""
     data = torch.linspace(-1, 1, 6).reshape(2, 3)
@@ -145,7 +165,7 @@ def moved(checks):
         if back is None:
             continue
         before, on_gpu, after = content(source), content(there), content(back)
-        checks.suite.check(f"{name}: back again, the same members", before == after)
+        checks.suite.check(f"{name}: back again, the same members", said(before) == said(after))
         changed = {m for m in before if before[m] != on_gpu[m]}
         pickles = {m for m in before if re.fullmatch(r"[^/]+/(data|constants|bytecode)\.pkl", m) and b"storage" in before[m]}
         checks.suite.equal(f"{name}: the pickles that name storages have changed", changed, pickles)
