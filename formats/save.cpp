@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "ckpt/file_sink.h"
 #include "ckpt/gzip.h"
+#include "ckpt/modules.h"
 #include "format.h"
 #include "read_back.h"
 
@@ -40,6 +41,11 @@ WriteReceipt write_with(Write write, const Checkpoint& checkpoint, Sink& sink, c
   } catch (Error& error) {
     throw error.is_output() ? error : error.in(checkpoint.file);
   }
+}
+
+/// A module that is tied to its file's code has no place in another format; its state dict has.
+bool loses_module(const Format& format, const Checkpoint& checkpoint) {
+  return format.name != checkpoint.format && whole_module(checkpoint).has_value();
 }
 
 bool ends_in_gz(std::string_view name) { return name.ends_with(".gz"); }
@@ -158,6 +164,7 @@ void save_folder(const Format& format, const Checkpoint& checkpoint, const std::
 
 void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
   const Format& format = format_to_write(checkpoint, options);
+  if (loses_module(format, checkpoint)) return write(unpack_modules(checkpoint), sink, options);
   if (format.write == nullptr)
     throw Error(ErrorCode::unsupported, "format '" + std::string(format.name) + "' is a folder of files")
         .expected("a format of one file")
@@ -170,6 +177,13 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   SaveOptions chosen = options;
   chosen.format = format_name(checkpoint, path, options);
   const Format& format = format_to_write(checkpoint, chosen);
+  if (loses_module(format, checkpoint)) {
+    chosen.format = format.name;
+    SaveReport report = save(unpack_modules(checkpoint), path, chosen);
+    report.left_out.emplace_back("the module's code and all that its state_dict() does not give");
+    report.state_dict_only = true;
+    return report;
+  }
   if (!chosen.protocol) chosen.protocol = protocol_of(checkpoint);
   SaveReport report{.format = std::string(format.name),
                     .gzip = false,

@@ -302,6 +302,47 @@ def safetensors_files():
     yield "header", json.dumps(two).encode()
 
 
+def scripts():
+    """TorchScript archives, the pickles and model.json alone, and code."""
+    code = b'class Net(Module):\n  __parameters__ = ["w", ]\n  __buffers__ = ["b", ]\n  w : Tensor\n'
+
+    def storage(key, place=b"X\x03\0\0\0cpu"):
+        return b"(X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\0" + key + place + b"K\x04tQ"
+
+    def tensor(key, place=b"X\x03\0\0\0cpu"):
+        return b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage(key, place) + b"K\0(K\x04t(K\x01t\x89ccollections\nOrderedDict\n)RtR"
+
+    def module(*pairs):
+        return b"c__torch__\nNet\n)\x81}(" + b"".join(b"X\x01\0\0\0" + k + v for k, v in pairs) + b"ub"
+
+    data = {
+        "plain": b"\x80\x02" + module((b"w", tensor(b"0"))) + b".",
+        "memo": b"\x80\x02" + module((b"w", tensor(b"0", b"X\x06\0\0\0cuda:0q\x05")), (b"b", tensor(b"0", b"h\x05")), (b"d", b"h\x05")) + b".",
+        "nested": b"\x80\x02" + module((b"m", module((b"w", tensor(b"0")))), (b"n", b"N")) + b".",
+    }
+    entry = '{"dims":["4"],"offset":"0","strides":["1"],"dataType":"FLOAT","data":{"key":"tensors/0"},"device":"cpu"}'
+    model = ('{"mainModule":{"name":"net","parameters":[{"tensorId":"0","name":"w"}],"submodules":[{"name":"s","attributes":'
+             '[{"name":"a","id":"0"}]}]},"tensors":[' + entry + "," + entry + "]}").encode()
+    yield from data.items()
+    yield from (("model", model), ("code", code))
+    for name, pickle_ in data.items():
+        for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            target = io.BytesIO()
+            with zipfile.ZipFile(target, "w", compression) as z:
+                members = {"data/0": bytes(16), "data.pkl": pickle_, "code/__torch__.py": code, "constants/0": bytes(16),
+                           "constants.pkl": b"\x80\x02" + tensor(b"0") + b"\x85.", "bytecode.pkl": b"\x80\x02K\x08" + tensor(b"0") + b"\x86.",
+                           "version": b"3\n"}
+                for member, content in members.items():
+                    z.writestr(f"r/{member}", content)
+            yield f"{name}{compression}.zip", target.getvalue()
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as z:
+        attributes = b"\x80\x02ctorch.jit._pickle\nbuild_tensor_from_id\nK\x01\x85R\x85."
+        for member, content in {"version": b"1\n", "attributes.pkl": attributes, "tensors/0": bytes(16), "model.json": model}.items():
+            z.writestr(f"r/{member}", content)
+    yield "model.zip", target.getvalue()
+
+
 def packed(files):
     """Some of them in gzip, in one member or two."""
     for name, data in files:
@@ -356,11 +397,20 @@ def seeds():
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
     all_arrays, all_safetensors = list(arrays()), list(safetensors_files())
     archives = all_zips + list(odd_zips())
-    files = archives + all_legacies + all_arrays + all_safetensors + list(packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]))
+    all_scripts = list(scripts())
+    files = [
+        *archives,
+        *all_scripts[-7:],
+        *all_legacies,
+        *all_arrays,
+        *all_safetensors,
+        *packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]),
+    ]
     return {
         "pickle": all_pickles,
         "torch_zip": archives,
         "torch_legacy": all_legacies,
+        "torchscript": all_scripts,
         "numpy": all_arrays,
         "safetensors": all_safetensors,
         "gzip": all_gzips + list(packed(all_zips[:4])),

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "ckpt/gzip.h"
+#include "ckpt/modules.h"
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
@@ -172,8 +173,9 @@ std::size_t count_tensors(const Checkpoint& checkpoint) {
 
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
   // Before anything is written: a file that cannot be counted is not half a success.
-  const std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
+  std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
   const SaveReport report = save_as_planned(checkpoint, job);
+  if (report.state_dict_only && !quiet) tensors = count_tensors(unpack_modules(checkpoint));
   finish_input(checkpoint, job.in);
   if (report.pickled) tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;

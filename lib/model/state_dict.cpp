@@ -129,14 +129,14 @@ class Search {
 }  // namespace
 
 std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) {
-  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
+  if (whole_module(checkpoint)) return {};
   Search search(checkpoint);
   search.run();
   return std::move(search.state_dicts);
 }
 
 std::vector<Module> find_modules(const Checkpoint& checkpoint) {
-  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
+  if (const auto type = whole_module(checkpoint)) return {{"", checkpoint.root, *type}};
   Search search(checkpoint);
   search.run();
   return std::move(search.modules);

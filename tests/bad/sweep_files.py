@@ -26,6 +26,7 @@ from forge import (
     torch_parts,
 )
 from harness import DATA
+from script_attacks import model_archive, script_parts
 from torchfile import Call, Tensor, save_legacy, save_zip, state_dict
 
 CODE = program(mapping(("a", WEIGHT), ("b", tensor(None, (2, 2), (1, 2)))))
@@ -79,6 +80,9 @@ def make_all(folder):
         "zip-no-crc": archive([Part(p.name, p.data, crc=0) for p in torch_parts(CODE)]),
         "zip-comment": archive(torch_parts(CODE), comment=b"comment", after=b"after"),
         "legacy-views": legacy_views(),
+        "script": archive(script_parts()),
+        "script-turned": archive([*script_parts(bytecode=True)][::-1]),
+        "script-model-json": model_archive(),
         "npy": npy(descr=">i2", shape="(2, 4)", fortran="True"),
         "npz": archive([Part("a.npy", npy()), Part("b.npy", npy(descr="<c8", shape="(2,)", version=3)), Part("c.txt", b"c")]),
         "safetensors": safetensors_views(),

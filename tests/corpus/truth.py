@@ -11,7 +11,7 @@ class Format:
     name: str
     to: tuple  # formats
     written: bool = True  # and to its own
-    weights: bool = False  # --format takes its state dict alone
+    weights: bool = False  # --format takes its state dict alone, and truth.json lists that
     suffix: str = ".pt"
 
 
@@ -20,14 +20,14 @@ FORMATS = {
     "legacy": Format("torch-legacy", ("torch",)),
     "safetensors": Format("safetensors", ("torch",), suffix=".safetensors"),
     "index": Format("safetensors-index", ("torch", "safetensors"), suffix=""),
+    "torchscript": Format("torchscript", ("torch",), weights=True),
+    "torchscript-mobile": Format("torchscript", ("torch",), weights=True),
+    "torchscript-model.json": Format("torchscript", ("torch",), weights=True),
 }
 # Between these everything is kept; to others, tensors.
 PICKLED = {"torch", "torch-legacy"}
 # What the message must say where the file is of a format that ckpt only names; None: any message will do.
 NAMED = {
-    "torchscript": "torchscript",
-    "torchscript-mobile": "torchscript",
-    "torchscript-model.json": None,
     "pickle": "pickle",
     "tar": "tar",
     "tar-other": "tar",
@@ -95,6 +95,15 @@ def load(folder):
     return ours, hostile
 
 
+def state_dict_of(row, tensors):
+    """Of a module's tensors those that truth.json lists, in its order and with storages numbered anew: parameters first,
+    then buffers. What else a module holds (attributes, constants) is no part of its state dict."""
+    by_name = {t["name"]: t for t in tensors}
+    numbers = {}
+    listed = [by_name[t["name"]] for t in row.tensors if t["name"] in by_name]
+    return [dict(t, storage=numbers.setdefault(t["storage"], len(numbers))) for t in listed]
+
+
 def differences(row, report):
     """Where `inspect --json` says something else than the truth; empty where all agrees."""
     if report["format"] != row.format:
@@ -102,6 +111,8 @@ def differences(row, report):
     if report["compression"] != ("gzip" if row.gzip else "none"):
         yield f"compression {report['compression']}"
     got = report["tensors"][:LISTED] if len(row.tensors) == LISTED else report["tensors"]
+    if row.like.weights:
+        got = state_dict_of(row, got)
     names = [t["name"] for t in got]
     expected = [t["name"] for t in row.tensors]
     if names != expected:
@@ -140,5 +151,5 @@ def digest_differences(row, report):
         else:  # sparse, by its parts; meta, not at all
             for part in [n for n in got if n.startswith(f"{name}.") or not name]:
                 del got[part]
-    if got and len(row.tensors) < LISTED:
+    if got and len(row.tensors) < LISTED and not row.like.weights:
         yield f"digests of what is not in the file: {sorted(got)[:5]}"

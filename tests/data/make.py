@@ -14,7 +14,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from torchfile import Call, Global, Storage, Tensor, save_legacy, save_zip, state_dict
+from torchfile import Call, Global, Storage, Tensor, pickled, save_legacy, save_zip, state_dict
 
 HERE = Path(__file__).resolve().parent
 
@@ -242,13 +242,38 @@ def foreign(to):
     header = b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
     (to / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     (to / "model.gguf").write_bytes(b"GGUF\x03\x00\x00\x00" + bytes(16))
-    save_zip(
-        to / "script.pt",
-        state_dict(weights()),
-        extra=[("constants.pkl", b"\x80\x02)."), ("code/__torch__.py", b"class Net(Module):\n  pass\n")],
-    )
     with zipfile.ZipFile(to / "pictures.pt", "w") as archive:
         archive.writestr(zipfile.ZipInfo("holiday/one.txt", (1980, 1, 1, 0, 0, 0)), "sea")
+
+
+def scripts(to):
+    """A module as torch.jit.save writes it: attributes by name, code that tells parameters from buffers, constants."""
+
+    def module(kind, **state):
+        return Call(f"__torch__{kind[0]}", kind[1], state=state, new=True)
+
+    def tensor(*shape, **options):
+        return Tensor(list(shape), **options)
+
+    fc = module((".layers", "Linear"), weight=tensor(2, 3, device="cuda:0"), bias=tensor(2, device="cuda:0"))
+    net = module(("", "Net"), training=False, scale=tensor(2, device="cuda:0"), fc=fc, mean=tensor(3, device="cuda:0"))
+    constants, data = pickled((tensor(2, device="cuda:0"),))
+    code = (
+        b'class Net(Module):\n  __parameters__ = []\n  __buffers__ = ["mean", ]\n  training : bool\n  scale : Tensor\n'
+        b"  mean : Tensor\n  fc : __torch__.layers.Linear\n  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n"
+        b'    return torch.add(x, torch.zeros([2], device=torch.device("cuda:0")))\n'
+    )
+    layers = b'class Linear(Module):\n  __parameters__ = ["weight", "bias", ]\n  __buffers__ = []\n  weight : Tensor\n  bias : Tensor\n'
+    save_zip(
+        to / "script.pt",
+        net,
+        extra=[
+            ("code/__torch__.py", code),
+            ("code/__torch__/layers.py", layers),
+            *((f"constants/{key}", storage.bytes()) for key, storage in data.items()),
+            ("constants.pkl", constants),
+        ],
+    )
 
 
 def make_all(to):
@@ -261,6 +286,7 @@ def make_all(to):
     unsafe(to)
     broken(to)
     foreign(to)
+    scripts(to)
 
 
 if __name__ == "__main__":

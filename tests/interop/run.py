@@ -37,6 +37,7 @@ def main():
     import prefixes
     import roundtrip
     import safetensors_files
+    import scripts
     import selection
 
     groups = [
@@ -69,6 +70,7 @@ def main():
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
+        *scripts.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
