@@ -26,7 +26,9 @@ import import_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
 import numpy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
+import plain_attacks  # noqa: E402
 import sweep_files  # noqa: E402
+import tar_attacks  # noqa: E402
 import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
 
@@ -38,6 +40,8 @@ SUBJECTS = (
     gzip_attacks,
     tensor_attacks,
     numpy_attacks,
+    plain_attacks,
+    tar_attacks,
     container_attacks,
 )
 TIMEOUT = 20

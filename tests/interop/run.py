@@ -34,6 +34,7 @@ def main():
     import modules
     import mutants
     import pickles
+    import plain
     import prefixes
     import roundtrip
     import selection
@@ -67,6 +68,7 @@ def main():
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
+        *plain.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
