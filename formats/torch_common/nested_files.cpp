@@ -44,7 +44,7 @@ class Opener {
     for (GlobalUse& global : checkpoint_.globals)
       if (is_function(global.module, global.name)) global.verdict = doubt_ ? Verdict::dangerous : Verdict::known;
     if (!reason_.empty())
-      checkpoint_.warnings.push_back("what torch.storage._load_from_bytes would load could not be judged: " + reason_);
+      checkpoint_.warnings.push_back("torch.storage._load_from_bytes stays dangerous: " + reason_);
     return std::move(opened_);
   }
 

@@ -35,7 +35,7 @@ def plain(title, body, outcomes, protocol=3):
 
 
 def unjudged(said):
-    """Read, and the function that could not be judged is dangerous."""
+    """Read, and the function that stays dangerous is dangerous."""
     return dangerous("torch.storage._load_from_bytes") | {"inspect": Outcome(0, said)}
 
 
@@ -51,9 +51,9 @@ def files_in_bytes():
     yield from plain("good", mapping(("w", tensor(nested()))), good)
     yield from plain("of-a-zip", mapping(("w", tensor(nested(torch_zip(program(storage())))))), good)
     yield from plain("of-one-8-deep", mapping(("w", tensor(nested(deep(6))))), refused("expected a storage"))
-    yield from plain("of-files-100-deep", nested(deep(100)), unjudged("could not be judged"))
-    yield from plain("bytes-empty", nested(b""), unjudged("could not be judged: torch.storage._load_from_bytes: the file is empty"))
-    yield from plain("bytes-text", nested(b"hello"), unjudged("could not be judged"))
+    yield from plain("of-files-100-deep", nested(deep(100)), unjudged("stays dangerous"))
+    yield from plain("bytes-empty", nested(b""), unjudged("stays dangerous: torch.storage._load_from_bytes: the file is empty"))
+    yield from plain("bytes-text", nested(b"hello"), unjudged("stays dangerous"))
     yield from plain("bytes-cut", nested(STORAGE[:-30]), fine("0 tensors", verify="", convert="") | {"verify": Outcome(1, "expected")})
     yield from plain("bytes-a-pickle", nested(program(SYSTEM)), dangerous("os.system"))
     yield from plain("bytes-a-payload", nested(legacy(program(SYSTEM, 2))), dangerous("os.system"))
