@@ -23,6 +23,8 @@ from forge import (
     torch_parts,
 )
 from harness import DATA
+from plain_attacks import array, nested
+from tar_attacks import member, tar, torch_tar
 from torchfile import Call, Tensor, save_legacy, save_zip, state_dict
 
 CODE = program(mapping(("a", WEIGHT), ("b", tensor(None, (2, 2), (1, 2)))))
@@ -69,6 +71,10 @@ def make_all(folder):
         "npy": npy(descr=">i2", shape="(2, 4)", fortran="True"),
         "npz": archive([Part("a.npy", npy()), Part("b.npy", npy(descr="<c8", shape="(2,)", version=3)), Part("c.txt", b"c")]),
         "npz-deflated": archive([Part("a.npy", npy(shape="(2, 2)"), deflate=True), Part("b.npy", npy(), deflate=True)]),
+        "pickle-tensors": program(mapping(("a", tensor(nested())), ("b", b"K\1")), 3),
+        "pickle-arrays": program(mapping(("a", array()), ("b", array("i2", (2, 4), order=">", fortran=b"\x88"))), 3),
+        "torch-tar": torch_tar(),
+        "tar-around": tar(member(b"config.json", b"{}"), member(b"w.pt", archive(torch_parts(CODE))), end=b""),
         "legacy-protocol-0": legacy(
             b"(dS'a'\nI01\nsV\\u0062\nL12L\nsS'c'\nF1.5\ns.",
             head=[pickle.dumps(p, 0) for p in (forge.MAGIC, 1001, forge.SYSTEM)],
@@ -98,6 +104,9 @@ def make_all(folder):
         "npy",
         "npz",
         "npz-deflated",
+        "pickle-tensors",
+        "torch-tar",
+        "tar-around",
     ):
         files[f"{name}.pt.gz"] = gzip.compress(plain[name], mtime=0)
     for name in ("zip-old", "legacy-views"):
