@@ -4,7 +4,7 @@ import gzip
 import pickle
 import struct
 
-from attack import Attack, Outcome, dangerous, fine, in_the_bytes, refused, unsupported
+from attack import Attack, Outcome, dangerous, fine, refused, unsupported
 from forge import FLOATS, call, legacy, many, mapping, name, number, program, storage, tensor, text, torch_zip
 
 LOAD = name("torch.storage", "_load_from_bytes")
@@ -31,7 +31,7 @@ def array(code="f4", shape=(4,), data=octets(FLOATS), order="<", fortran=b"\x89"
 
 
 def plain(title, body, outcomes, protocol=3):
-    yield Attack(f"plain-{title}.pkl", program(body, protocol), outcomes)
+    yield Attack(f"plain-{title}.pt", program(body, protocol), outcomes)
 
 
 def unjudged(said):
@@ -39,10 +39,19 @@ def unjudged(said):
     return dangerous("torch.storage._load_from_bytes") | {"inspect": Outcome(0, said)}
 
 
+def payload():
+    return dangerous("os.system") | {"convert": Outcome(4, "calls for torch.storage._load_from_bytes, os.system")}
+
+
+def around(data):
+    """A file of torch's that holds another one, and no storage."""
+    return legacy(program(nested(data), 3), keys=pickle.dumps([], 2), data=b"")
+
+
 def deep(levels):
     data = STORAGE
     for _ in range(levels):
-        data = legacy(program(nested(data), 3))
+        data = around(data)
     return data
 
 
@@ -52,14 +61,16 @@ def files_in_bytes():
     yield from plain("of-a-zip", mapping(("w", tensor(nested(torch_zip(program(storage())))))), good)
     yield from plain("of-one-8-deep", mapping(("w", tensor(nested(deep(6))))), refused("expected a storage"))
     yield from plain("of-files-100-deep", nested(deep(100)), unjudged("stays dangerous"))
-    yield from plain("bytes-empty", nested(b""), unjudged("stays dangerous: torch.storage._load_from_bytes: the file is empty"))
+    yield from plain("bytes-empty", nested(b""), unjudged("the file is empty"))
     yield from plain("bytes-text", nested(b"hello"), unjudged("stays dangerous"))
-    yield from plain("bytes-cut", nested(STORAGE[:-30]), fine("0 tensors", verify="", convert="") | {"verify": Outcome(1, "expected")})
-    yield from plain("bytes-a-pickle", nested(program(SYSTEM)), dangerous("os.system"))
-    yield from plain("bytes-a-payload", nested(legacy(program(SYSTEM, 2))), dangerous("os.system"))
+    yield from plain("bytes-cut", nested(STORAGE[:-30]), unjudged("stays dangerous"))
+    cut = unjudged("stays dangerous") | {"verify": Outcome(1, "the file ends at byte")}
+    yield from plain("bytes-cut-in-the-elements", nested(STORAGE[:-8]), cut)
+    yield from plain("bytes-a-pickle", nested(program(SYSTEM)), payload())
+    yield from plain("bytes-a-payload", nested(legacy(program(SYSTEM, 2))), payload())
     head = [program(SYSTEM, 2), *(pickle.dumps(part, 2) for part in (1001, {}))]
-    yield from plain("bytes-a-payload-first", nested(legacy(head=head)), dangerous("os.system"))
-    yield from plain("bytes-a-payload-in-two", nested(legacy(program(nested(legacy(program(SYSTEM))), 3))), dangerous("os.system"))
+    yield from plain("bytes-a-payload-first", nested(legacy(head=head)), payload())
+    yield from plain("bytes-a-payload-in-two", nested(around(legacy(program(SYSTEM)))), payload())
     yield from plain("bytes-in-gzip", nested(gzip.compress(STORAGE, mtime=0)), unjudged("format torch-legacy, compressed"))
     yield from plain("given-to-another", mapping(("w", tensor(nested())), ("f", LOAD)), unjudged("given to something else"))
     passed = call(name("torch._tensor", "_rebuild_from_type_v2"), LOAD, name("torch", "Tensor"), many(octets(b"x")), b"}")
@@ -73,7 +84,7 @@ def files_in_bytes():
     yield from plain("same-bytes-2000-times", again, fine("0 tensors"))
     many_small = b"(" + b"".join(tensor(nested()) for _ in range(3000)) + b"t"
     yield from plain("3000-files", many_small, fine("3,000 tensors"))
-    yield Attack("plain-in-a-zip.pt", torch_zip(program(mapping(("x", nested())), 3)), fine("globals: 3 known"))
+    yield Attack("plain-in-a-zip.pt", torch_zip(program(mapping(("x", nested())), 3)), fine("globals: 2 known"))
     yield Attack("plain-in-a-zip-unjudged.pt", torch_zip(program(nested(b"x"), 3)), dangerous("torch.storage._load_from_bytes"))
 
 
@@ -110,21 +121,21 @@ def texts():
 
 def rests():
     good = program(mapping(("w", array())), 3)
-    yield Attack("plain-two.pkl", good + good, fine("there is 1 more"))
-    yield Attack("plain-junk-behind.pkl", good + b"\0junk", fine("5 bytes follow the pickle"))
-    yield Attack("plain-payload-behind.pkl", good + program(SYSTEM), dangerous("os.system"))
-    yield Attack("plain-100000-behind.pkl", good + b"N." * 100000, fine("there are 1024 more"))
-    yield Attack("plain-payload-behind-a-cut.pkl", program(SYSTEM, 3)[:-1], refused("os.system"))
-    yield Attack("plain-payload.pkl", program(SYSTEM, 3), dangerous("os.system"))
-    yield Attack("plain-payload-of-protocol-0.pkl", b"cos\nsystem\n(S'true'\ntR.", dangerous("os.system"))
+    yield Attack("plain-two.pt", good + good, fine("there is 1 more"))
+    yield Attack("plain-junk-behind.pt", good + b"\0junk", fine("5 bytes follow the pickle"))
+    yield Attack("plain-payload-behind.pt", good + program(SYSTEM), dangerous("os.system"))
+    yield Attack("plain-100000-behind.pt", good + b"N." * 100000, fine("there are 1024 more"))
+    yield Attack("plain-payload-behind-a-cut.pt", program(SYSTEM, 3)[:-1], refused("os.system"))
+    yield Attack("plain-payload.pt", program(SYSTEM, 3), dangerous("os.system"))
+    yield Attack("plain-payload-of-protocol-0.pt", b"cos\nsystem\n(S'true'\ntR.", dangerous("os.system"))
 
 
 def what_is_none():
-    yield Attack("plain-storage-elsewhere.pkl", program(mapping(("w", tensor()))), unsupported("storages which it does not hold"))
-    yield Attack("plain-buffers-elsewhere.pkl", program(b"\x97", 5), unsupported("NEXT_BUFFER"))
-    yield Attack("plain-protocol-6.pkl", program(b"N", 6), unsupported("no known format begins with 80 06"))
-    yield Attack("plain-prose.pkl", b"config is what this is about\nand more of it\nN.", unsupported("this is text"))
-    yield Attack("plain-mark-alone.pkl", b"(" * 20000, refused("the pickle ends"))
+    yield Attack("plain-storage-elsewhere.pt", program(mapping(("w", tensor()))), unsupported("storages which it does not hold"))
+    yield Attack("plain-buffers-elsewhere.pt", program(b"\x97", 5), unsupported("NEXT_BUFFER"))
+    yield Attack("plain-protocol-6.pt", program(b"N", 6), unsupported("no known format begins with 80 06"))
+    yield Attack("plain-prose.pt", b"config is what this is about\nand more of it\nN.", unsupported("this is text"))
+    yield Attack("plain-mark-alone.pt", b"(" * 20000, unsupported("this is text"))
 
 
 def attacks():

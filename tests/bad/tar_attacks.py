@@ -3,7 +3,7 @@
 import gzip
 import struct
 
-from attack import Attack, dangerous, fine, in_the_bytes, refused, unsupported
+from attack import Attack, dangerous, fine, refused, unsupported
 from forge import FLOATS, call, many, mapping, name, number, program, text, torch_zip
 
 BLOCK = 512
@@ -55,8 +55,8 @@ def torch_tar(code=None, storages=None, tensors=None, views=b"]", storage_count=
 
 def both(title, data, outcomes):
     """Bare and in gzip."""
-    yield Attack(f"tar-{title}.tar", data, outcomes)
-    yield Attack(f"tar-{title}.tar.gz", gzip.compress(data, 1, mtime=0), outcomes)
+    yield Attack(f"tar-{title}.pt", data, outcomes)
+    yield Attack(f"tar-{title}.tar.pt.gz", gzip.compress(data, 1, mtime=0), outcomes)
 
 
 def headers():
@@ -66,7 +66,7 @@ def headers():
         ("no-end", tar(good, end=b"")),
         ("of-unix-v7", tar(member(b"w.pt", torch_zip(), magic=b""))),
         ("long-name", tar(member(b"././@LongLink", b"n" * 300 + b"\0", b"L"), member(b"w", torch_zip()))),
-        ("pax", tar(member(b"x", b"18 path=some/where\n", b"x"), member(b"w", torch_zip()))),
+        ("pax", tar(member(b"x", b"19 path=some/where\n", b"x"), member(b"w", torch_zip()))),
         ("link-beside", tar(good, member(b"l", kind=b"2"))),
         ("device-beside", tar(good, member(b"d", kind=b"3"))),
         ("name-that-steers", tar(member(b"\x1b]0;owned\x07", torch_zip()))),
@@ -88,7 +88,7 @@ def headers():
         outcomes = unsupported(said) if title == "sparse" else refused(said)
         yield from both(title, data, outcomes)
     cut = tar(good)[: BLOCK + 100]
-    yield Attack("tar-cut.tar", cut, refused("where 100 are left"))
+    yield Attack("tar-cut.pt", cut, refused("where 100 are left"))
 
 
 def around():
@@ -99,15 +99,15 @@ def around():
     nested = tar(member(b"w", whole))
     for _ in range(2000):
         nested = tar(member(b"t", nested), end=b"")
-    yield Attack("tar-2000-deep.tar", nested, unsupported("without a checkpoint"))
+    yield Attack("tar-2000-deep.pt", nested, unsupported("without a checkpoint"))
     packed = gzip.compress(gzip.compress(whole, mtime=0), mtime=0)
     deep = gzip.compress(tar(member(b"w.gz.gz", packed)), mtime=0)
-    yield Attack("tar-gzip-three-deep.tar.gz", deep, refused("gzip within gzip within gzip", verify=3))
-    yield Attack("tar-5000-members.tar", tar(*(member(b"%d" % i) for i in range(5000)), member(b"w", whole)), fine("1 tensor"))
+    yield Attack("tar-gzip-three-deep.tar.pt.gz", deep, refused("gzip within gzip within gzip"))
+    yield Attack("tar-5000-members.pt", tar(*(member(b"%d" % i) for i in range(5000)), member(b"w", whole)), fine("1 tensor"))
     payload = torch_zip(program(call(name("os", "system"), text("true"))))
     yield from both("of-a-payload", tar(member(b"w.pt", payload)), dangerous("os.system"))
     index = b'{"metadata": {}, "weight_map": {"w": "../../secret.bin"}}'
-    yield Attack("tar-of-an-index.tar", tar(member(b"pytorch_model.bin.index.json", index)), refused("", verify=3))
+    yield Attack("tar-of-an-index.pt", tar(member(b"pytorch_model.bin.index.json", index)), refused("", verify=3))
 
 
 def torch_tars():
