@@ -4,6 +4,7 @@ import gzip
 import pickle
 import struct
 
+import tar_attacks
 from attack import Attack, Outcome, dangerous, fine, refused, unsupported
 from forge import FLOATS, call, legacy, many, mapping, name, number, program, storage, tensor, text, torch_zip
 
@@ -72,6 +73,7 @@ def files_in_bytes():
     yield from plain("bytes-a-payload-first", nested(legacy(head=head)), payload())
     yield from plain("bytes-a-payload-in-two", nested(around(legacy(program(SYSTEM)))), payload())
     yield from plain("bytes-in-gzip", nested(gzip.compress(STORAGE, mtime=0)), unjudged("format torch-legacy, compressed"))
+    yield from plain("bytes-in-a-tar", nested(tar_attacks.tar(tar_attacks.member(b"w", STORAGE))), unjudged("in an archive"))
     yield from plain("given-to-another", mapping(("w", tensor(nested())), ("f", LOAD)), unjudged("given to something else"))
     passed = call(name("torch._tensor", "_rebuild_from_type_v2"), LOAD, name("torch", "Tensor"), many(octets(b"x")), b"}")
     yield from plain("passed-on", passed, unjudged("given to something else"))

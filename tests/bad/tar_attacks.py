@@ -1,21 +1,23 @@
 """Tar archives and PyTorch 0.1's files: headers that lie, records that lie, several checkpoints or none."""
 
 import gzip
+import pickle
 import struct
 
 from attack import Attack, dangerous, fine, refused, unsupported
-from forge import FLOATS, call, many, mapping, name, number, program, text, torch_zip
+from forge import FLOATS, MAGIC, call, many, mapping, name, number, program, text, torch_zip
 
 BLOCK = 512
 
 
-def header(title, size, kind=b"0", magic=b"ustar\x0000", prefix=b"", wrong=0, size_field=None):
+def header(title, size, kind=b"0", magic=b"ustar\x0000", prefix=b"", wrong=0, size_field=None, link=b""):
     data = bytearray(BLOCK)
     data[: len(title)] = title
     data[100:107] = b"0000644"
     data[124:136] = (b"%011o\0" % size) if size_field is None else size_field
     data[148:156] = b" " * 8
     data[156:157] = kind
+    data[157 : 157 + len(link)] = link
     data[257 : 257 + len(magic)] = magic
     data[345 : 345 + len(prefix)] = prefix
     data[148:156] = b"%06o\0 " % (sum(data) + wrong)
@@ -69,7 +71,6 @@ def headers():
         ("pax", tar(member(b"x", b"19 path=some/where\n", b"x"), member(b"w", torch_zip()))),
         ("link-beside", tar(good, member(b"l", kind=b"2"))),
         ("device-beside", tar(good, member(b"d", kind=b"3"))),
-        ("name-that-steers", tar(member(b"\x1b]0;owned\x07", torch_zip()))),
     ):
         yield from both(title, data, fine("1 tensor"))
     for title, data, said in (
@@ -80,6 +81,11 @@ def headers():
         ("size-of-16-eib", tar(good, member(b"b", size_field=b"\x80\0\0\0" + b"\xff" * 8)), "less than 2^64"),
         ("absolute", tar(good, member(b"/etc/passwd", b"x")), "a member named '/etc/passwd'"),
         ("outside", tar(good, member(b"../w", b"x")), "stays in the archive"),
+        ("name-that-steers", tar(member(b"\x1b]0;owned\x07", torch_zip())), "a name that is none"),
+        ("name-no-utf8", tar(member(b"\x80\2N.", torch_zip())), "a name that is none"),
+        ("name-a-program", tar(member(b"cos\nsystem\n(S'true'\ntR.", torch_zip())), "a name that is none"),
+        ("name-a-program-behind", tar(member(b"X \0\0\0" + b"a" * 32 + b"0cos\nsystem\n.", torch_zip())), "a name that is none"),
+        ("link-a-program", tar(header(b"w", 0, b"2", link=b"cos\nsystem\n.")), "a name that is none"),
         ("twice", tar(good, good), "two members named 'w.pt'"),
         ("pax-broken", tar(member(b"x", b"99 path=a\n", b"x"), good), "pax header"),
         ("pax-of-4-gib", tar(header(b"x", 0, b"x", size_field=b"40000000000\0"), good), "a header of 4294967296 bytes"),
@@ -89,6 +95,21 @@ def headers():
         yield from both(title, data, outcomes)
     cut = tar(good)[: BLOCK + 100]
     yield Attack("tar-cut.pt", cut, refused("where 100 are left"))
+
+
+def two_at_once():
+    """Legacy files whose first 512 bytes are a tar's header: torch.load looks for a tar first."""
+    head = b"".join(pickle.dumps(part, 2) for part in (MAGIC, 1001))
+    text = b"X" + struct.pack("<I", BLOCK + 2 * BLOCK)  # the rest of the header is within a string
+    start = bytearray(head + b"\x80\2" + text)
+    start += bytes(100 - len(start))
+    name = bytes(start)
+    block = bytearray(header(b"", 0))
+    block[:100] = name
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    yield Attack("tar-and-legacy.pt", bytes(block) + bytes(4096), refused("is a tar archive as well"))
+    yield Attack("tar-and-pickle.pt", tar(member(b"\x80\2]q\0.", torch_zip())), refused("a name that is none"))
 
 
 def around():
@@ -151,5 +172,6 @@ def torch_tars():
 
 def attacks():
     yield from headers()
+    yield from two_at_once()
     yield from around()
     yield from torch_tars()
