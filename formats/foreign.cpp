@@ -40,14 +40,6 @@ constexpr Signature signatures[] = {
     {4, "PTMF"sv, "a TorchScript model for mobile as a flatbuffer",
      "in Python: torch.jit.load(path), and torch.jit.save writes it as a zip archive, which ckpt reads"},
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside"},
-    {0, "\x80\x02"sv, "a pickle, but none that torch.save wrote",
-     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x03"sv, "a pickle, but none that torch.save wrote",
-     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x04"sv, "a pickle, but none that torch.save wrote",
-     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x05"sv, "a pickle, but none that torch.save wrote",
-     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
 };
 
 /// What stands in place of many a download: a page, or a server's complaint. Empty where the bytes are no text.

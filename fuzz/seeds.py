@@ -14,6 +14,7 @@ import pickle
 import random
 import struct
 import sys
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -23,7 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "data"))
 
-from torchfile import Call, Global, Storage, Tensor, pickled, save_legacy, save_zip, state_dict  # noqa: E402
+from torchfile import Call, Global, Pickler, Storage, Tensor, pickled, save_legacy, save_zip, state_dict  # noqa: E402
 
 # How many commands targets/program.cpp knows: the first byte of its input chooses one.
 COMMANDS = 16
@@ -351,6 +352,74 @@ def packed(files):
             yield f"{name}.members.gz", gzip.compress(data[:500], mtime=0) + gzip.compress(data[500:], 9, mtime=0)
 
 
+def plain_pickles():
+    """Arrays in each way to spell them, files in bytes, several pickles in one file."""
+    floats = struct.pack("<4f", 0, 1, 2, 3)
+    for protocol in range(6):
+        for code, order, fortran in (("f4", "<", False), ("i2", ">", True), ("u8", "<", False), ("b1", "|", False), ("U1", "<", False)):
+            state = (3, order, None, None, None, -1, -1, 0)
+            dtype = Call("numpy", "dtype", code, False, True, state=state)
+            count = 16 // int(code[1:])
+            shape = (count // 2, 2) if count > 1 else (1,)
+            made = Call("numpy._core.multiarray", "_reconstruct", Global("numpy", "ndarray"), (0,), b"b")
+            made.state = (1, shape, dtype, fortran, floats)
+            buffer = Call("numpy.core.numeric", "_frombuffer", floats, dtype, shape, "F" if fortran else "C")
+            for name, value in (("array", made), ("buffer", buffer)):
+                yield f"{name}-{code}.{protocol}", pickled({"w": value, "epoch": 3}, protocol)[0]
+        scalar = Call("numpy.core.multiarray", "scalar", Call("numpy", "dtype", "f4", False, True), floats[:4])
+        yield f"scalar.{protocol}", pickled([scalar], protocol)[0]
+        for name, save in (("legacy", save_legacy), ("zip", save_zip)):
+            nested = Call("torch.storage", "_load_from_bytes", as_bytes(save, Storage(4)))
+            tensor = rebuilt("_rebuild_tensor_v2", nested, 0, (2, 2), (2, 1), False, hooks())
+            whole = Call("torch.storage", "_load_from_bytes", as_bytes(save, state_dict(small_weights())))
+            yield f"{name}.{protocol}", pickled({"w": tensor, "again": tensor, "s": nested}, protocol)[0]
+            yield f"{name}-whole.{protocol}", pickled([whole], protocol)[0]
+        yield f"two.{protocol}", pickle.dumps([1], protocol) + pickle.dumps({"a": "b"}, protocol)
+
+
+def tar_file(members, form):
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w", format=form) as tar:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return target.getvalue()[:LARGEST]
+
+
+def tars():
+    """PyTorch 0.1's files, and archives around later ones, in each of tar's own formats."""
+
+    class Key:
+        def __init__(self, value):
+            self.value = value
+
+    class Ids(Pickler):
+        def persistent_id(self, obj):
+            return obj.value if isinstance(obj, Key) else None
+
+    def record(*values):
+        return pickled(values)[0]
+
+    floats = struct.pack("<4f", 0, 1, 2, 3)
+    kind, tensor = Global("torch", "FloatStorage"), Global("torch", "FloatTensor")
+    storages = pickled(1)[0] + record(1, "cuda:0", kind) + struct.pack("<q", 4) + floats + pickled([(5, 1, 1, 2)])[0]
+    tensors = pickled(2)[0] + record(7, 1, tensor) + struct.pack("<6q", 2, 2, 2, 2, 1, 0)
+    tensors += record(8, 5, tensor) + struct.pack("<4q", 1, 2, 1, 0)
+    graph = state_dict({"w": Key("7"), "v": Key("8"), "s": Key("1"), "again": Key("7")})
+    module = Key((Global("zoo", "Net"), "zoo.py", "class Net: pass"))
+    plain_id = ("storage", kind, "1", "cpu", 4)
+    other = state_dict({"w": rebuilt("_rebuild_tensor_v2", plain_id, 0, (4,), (1,), False, hooks())})
+    system = ("sys_info", pickled({"protocol_version": 1000})[0])
+    for name, form in (("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)):
+        for title, obj in (("weights", graph), ("module", [module, Key("7")])):
+            members = [system, ("pickle", pickled(obj, 2, Ids)[0]), ("tensors", tensors), ("storages", storages)]
+            yield f"torch-{title}-{name}", tar_file(members, form)
+        yield f"other-{name}", tar_file([system, ("pickle", pickled(other)[0]), ("storages", storages)], form)
+        weights = as_bytes(save_zip, state_dict(small_weights()))
+        yield f"around-{name}", tar_file([("config.json", b"{}"), ("f/" * 90 + "weights.pt", weights)], form)
+
+
 def pickles():
     for i, code in enumerate(every_opcode()):
         yield f"opcode{i}", code
@@ -396,12 +465,14 @@ def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
     all_arrays, all_safetensors = list(arrays()), list(safetensors_files())
+    all_scripts, all_plain, all_tars = list(scripts()), list(plain_pickles()), list(tars())
     archives = all_zips + list(odd_zips())
-    all_scripts = list(scripts())
     files = [
         *archives,
         *all_scripts[-7:],
         *all_legacies,
+        *all_plain[::9],
+        *all_tars,
         *all_arrays,
         *all_safetensors,
         *packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]),
@@ -411,6 +482,8 @@ def seeds():
         "torch_zip": archives,
         "torch_legacy": all_legacies,
         "torchscript": all_scripts,
+        "plain_pickle": all_plain + all_pickles,
+        "torch_tar": all_tars,
         "numpy": all_arrays,
         "safetensors": all_safetensors,
         "gzip": all_gzips + list(packed(all_zips[:4])),

@@ -28,7 +28,9 @@ import numpy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
 import safetensors_attacks  # noqa: E402
 import script_attacks  # noqa: E402
+import plain_attacks  # noqa: E402
 import sweep_files  # noqa: E402
+import tar_attacks  # noqa: E402
 import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
 
@@ -42,6 +44,8 @@ SUBJECTS = (
     numpy_attacks,
     safetensors_attacks,
     script_attacks,
+    plain_attacks,
+    tar_attacks,
     container_attacks,
 )
 TIMEOUT = 20

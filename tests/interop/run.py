@@ -34,6 +34,7 @@ def main():
     import modules
     import mutants
     import pickles
+    import plain
     import prefixes
     import roundtrip
     import safetensors_files
@@ -71,6 +72,7 @@ def main():
         *modules.GROUPS,
         *pickles.GROUPS,
         *scripts.GROUPS,
+        *plain.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
