@@ -22,7 +22,8 @@ class Flattener {
         tensor_of_(values_.size(), 0),
         open_(values_.size(), false),
         budget_(checkpoint.file) {
-    for (std::uint32_t i = 0; i < checkpoint.tensors.size(); ++i) tensor_of_[checkpoint.tensors[i].value] = i + 1;
+    for (std::uint32_t i = 0; i < checkpoint.tensors.size(); ++i)
+      if (!checkpoint.tensors[i].array) tensor_of_[checkpoint.tensors[i].value] = i + 1;  // numpy's are no tensors
     find_entered_lists();
   }
 

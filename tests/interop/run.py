@@ -25,6 +25,7 @@ def main():
     import arrays
     import checks
     import content
+    import dcp
     import devices
     import diffs
     import finite
@@ -62,6 +63,7 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *arrays.GROUPS,
+        *dcp.GROUPS,
         *diffs.GROUPS,
         *gguf_files.GROUPS,
         *loading.GROUPS,
