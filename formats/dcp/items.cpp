@@ -30,7 +30,11 @@ std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
 class Reader {
  public:
   Reader(const ByteSourcePtr& source, const ReadContext& context)
-      : source_(source), context_(context), files_(context), metadata_(read_metadata(*source, context)) {
+      : source_(source),
+        context_(context),
+        files_(context),
+        metadata_(read_metadata(*source, context)),
+        tree_(metadata_.steps) {
     broken_.resize(metadata_.entries.size());
     add_globals(metadata_.globals, 0);
   }
@@ -40,13 +44,12 @@ class Reader {
     check_places();
     plant();
     // The items are as large as they say, whatever `.metadata` weighs.
-    std::uint64_t length = 0, chunks = 0;
+    std::uint64_t length = 0;
     for (const Item& item : metadata_.items) length = checked_add(length, item.length).value_or(UINT64_MAX);
-    for (const Entry& entry : metadata_.entries) chunks += entry.items.size();
     within_ = context_;
     within_.pickle_cap = limits::pickle_bytes;
     within_.inflated_cap = limits::inflated_cap(length);
-    joiner_.emplace(chunks);
+    joiner_.emplace(metadata_.steps);
     const ValueId root = tree_.build({
         .leaf = [&](std::uint32_t entry) { return leaf(metadata_.entries[entry]); },
         .none = [&] { return assembler_.none(); },

@@ -83,8 +83,8 @@ class Reader {
       }
     }
     std::uint64_t chunks = 0;
-    for (const Entry& entry : entries_) chunks += entry.boxes.size();
-    Joiner joiner(chunks);
+    for (const auto& each : chunks_) chunks += each.size();
+    Joiner joiner{Steps(chunks)};
     std::vector<TensorSource> tensors;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const std::string where = "'" + entries_[i].name + "'";
