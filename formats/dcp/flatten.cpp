@@ -113,6 +113,7 @@ class Flattener {
     } else {
       const auto entries = mapping_entries(values_, id);
       flat_.has_empty_dicts = flat_.has_empty_dicts || entries.empty();
+      flat_.has_other_mappings = flat_.has_other_mappings || values_.kind(id) != ValueKind::dict;
       std::unordered_set<std::string, KeyedHash> keys;
       for (const MappingEntry& entry : entries) {
         const bool is_text = values_.is_string(entry.key);

@@ -204,24 +204,35 @@ class Reader {
     try {
       if (!entry.is_tensor) return assembler_.adopt(open(metadata_.items[entry.items[0]], name));
       return assembler_.add(tensor(entry, name));
-    } catch (Error& error) {
-      context_.report(error.code() == ErrorCode::io ? error : error.within(name), name);
+    } catch (const Error& error) {
+      context_.report(error, name);
       return assembler_.none();
     }
   }
 
   TensorSource tensor(const Entry& entry, const std::string& name) {
     std::vector<Chunk> chunks;
-    const std::size_t dims = entry.shape.size();
     for (std::size_t i = 0; i < entry.items.size(); ++i) {
       const Checkpoint part = open(metadata_.items[entry.items[i]], name);
-      const auto whole = std::find_if(part.tensors.begin(), part.tensors.end(),
-                                      [&](const Tensor& tensor) { return tensor.value == part.root; });
-      if (whole == part.tensors.end()) throw Error(ErrorCode::corrupt, "a chunk is no tensor").expected("a tensor");
-      const auto sizes = std::span(entry.boxes).subspan((2 * i + 1) * dims, dims);
-      chunks.push_back(chunk_of(part, *whole, entry.dtype, sizes));
+      try {
+        chunks.push_back(chunk(entry, i, part));
+      } catch (Error& error) {
+        throw error.within(name);
+      }
     }
-    return joiner_->join(entry, std::move(chunks), source_->name() + ": " + name);
+    try {
+      return joiner_->join(entry, std::move(chunks), source_->name() + ": " + name);
+    } catch (Error& error) {
+      throw error.within(name);
+    }
+  }
+
+  static Chunk chunk(const Entry& entry, std::size_t i, const Checkpoint& part) {
+    const auto whole = std::find_if(part.tensors.begin(), part.tensors.end(),
+                                    [&](const Tensor& tensor) { return tensor.value == part.root; });
+    if (whole == part.tensors.end()) throw Error(ErrorCode::corrupt, "a chunk is no tensor").expected("a tensor");
+    const std::size_t dims = entry.shape.size();
+    return chunk_of(part, *whole, entry.dtype, std::span(entry.boxes).subspan((2 * i + 1) * dims, dims));
   }
 
   /// Files of items that nothing wants: of an earlier save with more ranks.
