@@ -1,7 +1,7 @@
 """Distributed checkpoints: metadata that names what it should not, lies about sizes, or asks for work without end."""
 
 from attack import Attack, Outcome, dangerous, fine, refused, unsupported
-from forge import call, first, many, mapping, name, number, program, storage, tensor, text, torch_zip
+from forge import call, many, mapping, name, number, program, storage, tensor, text, torch_zip
 
 METADATA = "torch.distributed.checkpoint.metadata"
 WEIGHT = tensor(storage())
@@ -116,7 +116,7 @@ def paths():
     shared = b"}(" + text("k0") + steps + b"".join(text(f"k{i}") + b"h\1" for i in range(1, 3000)) + b"u"
     names = [(f"k{i}", BYTES) for i in range(3000)]
     spots = [(index(f"k{i}"), place(offset=i, length=1)) for i in range(3000)]
-    yield Attack("dcp-path-shared.pt", folder(names, spots, shared, item=bytes(3000)), refused("steps"))
+    yield Attack("dcp-path-shared.pt", folder(names, spots, shared, item=bytes(3000)), refused("its path"))
 
 
 def work():
@@ -138,7 +138,7 @@ def names():
     spots = ((index("w"), place(length=len(value))),)
     yield Attack("dcp-runs-in-an-item.pt", folder((("w", BYTES),), spots, item=value), dangerous("posix.system"))
     state = name("torch._utils", "_rebuild_tensor_v2")
-    hooked = torch_zip(program(first(call(state, storage(), number(0), many(number(4)), many(number(1)), b"\x89", system))))
+    hooked = torch_zip(program(call(state, storage(), number(0), many(number(4)), many(number(1)), b"\x89", system)))
     spots = ((index("w", 0), place(length=len(hooked))),)
     yield Attack("dcp-runs-in-a-tensor.pt", folder(places=spots, item=hooked), dangerous("posix.system"))
     fetch = call(name("builtins", "getattr"), name("os", "system"), text("__call__"))
