@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
+#include "ckpt/utf8.h"
 #include "dcp/record.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
@@ -40,8 +41,9 @@ class Decoder {
     metadata_.steps = Steps(metadata_.items.size());
     read_paths(record.at("planner_data"));
     for (const MappingEntry& each : mapping(record, "state_dict_metadata", "what the state dict holds")) {
-      if (!values_.is_string(each.key))
-        throw Error(ErrorCode::corrupt, "a name in state_dict_metadata is no string").expected("strings");
+      const bool is_text = values_.kind(each.key) == ValueKind::str ||
+                           (values_.kind(each.key) == ValueKind::py2_str && is_utf8(values_.text(each.key)));
+      if (!is_text) throw Error(ErrorCode::corrupt, "a name in state_dict_metadata is no string").expected("strings");
       Entry entry;
       entry.name = values_.text(each.key);
       try {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/utf8.h"
 #include "io/bytes.h"
 
 namespace ckpt::dcp {
@@ -35,7 +36,11 @@ void Tree::set_leaf(std::uint32_t node, std::uint32_t leaf) {
 }
 
 std::uint32_t Tree::child(std::uint32_t parent, const ValueGraph& values, ValueId part) {
-  if (values.is_string(part)) return child_by_key(parent, values.text(part));
+  if (values.is_string(part)) {
+    if (values.kind(part) == ValueKind::py2_str && !is_utf8(values.text(part)))
+      throw Error(ErrorCode::corrupt, "its path has a key that is no text").expected("UTF-8");
+    return child_by_key(parent, values.text(part));
+  }
   if (values.kind(part) != ValueKind::integer || values.integer(part) < 0)
     throw Error(ErrorCode::corrupt, "its path has a part that is neither a string nor a position");
   const auto index = static_cast<std::uint64_t>(values.integer(part));
