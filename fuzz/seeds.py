@@ -22,7 +22,10 @@ from collections import OrderedDict
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "data"))
+sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests" / "bad")]
+
+import dcp_attacks as dcp  # noqa: E402
+import forge  # noqa: E402
 
 from torchfile import Call, Global, Pickler, Storage, Tensor, pickled, save_legacy, save_zip, state_dict  # noqa: E402
 
@@ -461,6 +464,28 @@ def pngs():
             )
 
 
+def distributed():
+    """`.metadata` beside the items of targets/dcp.cpp: each file has 2 rows of 4 floats and the number 7, in 2,048 bytes each."""
+
+    def tensor(shape, chunks):
+        return dcp.described(shape, [dcp.chunk(offsets, (2, 4)) for offsets in chunks])
+
+    def places(*chunks):
+        return [(dcp.index("w", *at), dcp.place(f"__{i}_0.distcp", 0, 2048)) for i, at in enumerate(chunks)]
+
+    value = (dcp.index("v"), dcp.place("__0_0.distcp", 2048, 2048))
+    paths = forge.mapping(("w", forge.many(forge.text("m"), forge.text("l"), forge.number(1))), ("v", forge.many(forge.text("m"), forge.text("v"))))
+    rows, columns = [(0, 0), (2, 0)], [(0, 4), (0, 0)]
+    yield "one", dcp.metadata([("w", tensor((2, 4), [(0, 0)]))], places((0, 0)))
+    yield "rows", dcp.metadata([("w", tensor((4, 4), rows))], places(*rows))
+    yield "columns", dcp.metadata([("w", tensor((2, 8), columns))], places(*columns))
+    yield "value", dcp.metadata([("v", dcp.BYTES)], [value])
+    yield "nested", dcp.metadata([("w", tensor((4, 4), rows)), ("v", dcp.BYTES)], [*places(*rows), value], paths)
+    for attack in dcp.attacks():
+        if isinstance(attack.data, dict) and ".metadata" in attack.data:
+            yield attack.name, attack.data[".metadata"]
+
+
 def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
@@ -486,6 +511,7 @@ def seeds():
         "torch_tar": all_tars,
         "numpy": all_arrays,
         "safetensors": all_safetensors,
+        "dcp": list(distributed()),
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,
         "png": list(pngs()),

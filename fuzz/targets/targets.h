@@ -26,6 +26,8 @@ int fuzz_safetensors(const std::uint8_t* data, std::size_t size);
 int fuzz_plain_pickle(const std::uint8_t* data, std::size_t size);
 /// PyTorch 0.1's files, and tar archives of anything.
 int fuzz_torch_tar(const std::uint8_t* data, std::size_t size);
+/// The reader of distributed checkpoints: `.metadata` of any bytes beside two files of items, and the writer.
+int fuzz_dcp(const std::uint8_t* data, std::size_t size);
 /// gunzip: reading here and there gives what reading forward gives.
 int fuzz_gzip(const std::uint8_t* data, std::size_t size);
 /// The zip container: directory, members, their bytes.
@@ -55,6 +57,7 @@ inline constexpr Target targets[] = {
     {"png", fuzz_png},
     {"numpy", fuzz_numpy},
     {"safetensors", fuzz_safetensors},
+    {"dcp", fuzz_dcp},
     {"roundtrip", fuzz_roundtrip},
     {"program", fuzz_program},
 };

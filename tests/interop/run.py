@@ -25,6 +25,7 @@ def main():
     import arrays
     import checks
     import content
+    import dcp
     import devices
     import diffs
     import finite
@@ -66,6 +67,7 @@ def main():
         hand.discarded_calls,
         *arrays.GROUPS,
         *safetensors_files.GROUPS,
+        *dcp.GROUPS,
         *diffs.GROUPS,
         *gguf_files.GROUPS,
         *loading.GROUPS,
