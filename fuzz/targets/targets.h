@@ -16,6 +16,8 @@ int fuzz_torch_zip(const std::uint8_t* data, std::size_t size);
 int fuzz_torch_legacy(const std::uint8_t* data, std::size_t size);
 /// The readers of numpy's files, bare and as the member of an archive, and their writers.
 int fuzz_numpy(const std::uint8_t* data, std::size_t size);
+/// The reader of GGUF, and the numbers made of its blocks.
+int fuzz_gguf(const std::uint8_t* data, std::size_t size);
 /// gunzip: reading here and there gives what reading forward gives.
 int fuzz_gzip(const std::uint8_t* data, std::size_t size);
 /// The zip container: directory, members, their bytes.
@@ -41,6 +43,7 @@ inline constexpr Target targets[] = {
     {"zip", fuzz_zip},
     {"png", fuzz_png},
     {"numpy", fuzz_numpy},
+    {"gguf", fuzz_gguf},
     {"roundtrip", fuzz_roundtrip},
     {"program", fuzz_program},
 };

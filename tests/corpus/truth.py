@@ -12,11 +12,13 @@ class Format:
     to: tuple  # formats
     written: bool = True  # and to its own
     weights: bool = False  # --format takes its state dict alone
+    told: bool = True  # truth.json says what is in it
 
 
 FORMATS = {
     "zip": Format("torch", ("torch-legacy",)),
     "legacy": Format("torch-legacy", ("torch",)),
+    "gguf": Format("gguf", ("torch", "npz"), written=False, told=False),  # tests/interop compares it with gguf's reader
 }
 # Between these everything is kept; to others, tensors.
 PICKLED = {"torch", "torch-legacy"}
@@ -29,12 +31,15 @@ NAMED = {
     "tar": "tar",
     "tar-other": "tar",
     "safetensors": "safetensors",
-    "gguf": "gguf",
     "ggml": None,
     "npy-object": "python objects",
     "json": None,
     "unknown": None,
     "gzip-bad": "gzip",
+}
+# Files of formats that are read, but cut or damaged: what the message must say.
+DAMAGED = {
+    "good/llama-jni-bridge__ggml-vocab-bert-bge.gguf": "the header ends",  # a program took it for text
 }
 # Legacy files name a storage's class, and these dtypes have none.
 NOT_IN_LEGACY = {
@@ -62,10 +67,10 @@ class Row:
         self.tensors = row.get("tensors") or []
         container = self.kind.removeprefix("gzip:")
         self.gzip = self.kind.startswith("gzip:")
-        self.like = FORMATS.get(container)
+        self.like = None if self.name in DAMAGED else FORMATS.get(container)
         self.format = self.like and self.like.name
-        self.names_as = NAMED.get(container)
-        self.known_kind = self.format or container in NAMED
+        self.names_as = DAMAGED.get(self.name) or NAMED.get(container)
+        self.known_kind = self.format or container in NAMED or self.name in DAMAGED
 
     def not_in_legacy(self):
         return [t["name"] for t in self.tensors if t.get("dtype") in NOT_IN_LEGACY]
@@ -84,6 +89,8 @@ def differences(row, report):
         yield f"format {report['format']}, expected {row.format}"
     if report["compression"] != ("gzip" if row.gzip else "none"):
         yield f"compression {report['compression']}"
+    if not row.like.told:
+        return
     got = report["tensors"][:LISTED] if len(row.tensors) == LISTED else report["tensors"]
     names = [t["name"] for t in got]
     expected = [t["name"] for t in row.tensors]
@@ -113,6 +120,8 @@ def differences(row, report):
 
 
 def digest_differences(row, report):
+    if not row.like.told:
+        return
     got = dict(report["tensors"])
     for true in row.tensors:
         expected = true.get("sha256") or true.get("int_repr_sha256")

@@ -37,6 +37,7 @@ def main():
     import prefixes
     import roundtrip
     import selection
+    import trainers
 
     groups = [
         roundtrip.unedited,
@@ -67,6 +68,7 @@ def main():
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
+        *trainers.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
