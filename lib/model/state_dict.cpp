@@ -139,26 +139,21 @@ class Search {
   NameBudget part_bytes_, path_bytes_;
 };
 
+/// A model that only goes as a whole has no such parts.
+Search searched(const Checkpoint& checkpoint) {
+  Search search(checkpoint);
+  if (checkpoint.details == nullptr || !checkpoint.details->is_indivisible()) search.run();
+  return search;
+}
+
 }  // namespace
 
-std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) {
-  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
-  Search search(checkpoint);
-  search.run();
-  return std::move(search.state_dicts);
-}
+std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) { return searched(checkpoint).state_dicts; }
+
+std::vector<Module> find_modules(const Checkpoint& checkpoint) { return searched(checkpoint).modules; }
 
 std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint) {
-  Search search(checkpoint);
-  search.run();
-  return std::move(search.optimizers);
-}
-
-std::vector<Module> find_modules(const Checkpoint& checkpoint) {
-  if (checkpoint.details != nullptr && checkpoint.details->is_indivisible()) return {};
-  Search search(checkpoint);
-  search.run();
-  return std::move(search.modules);
+  return searched(checkpoint).optimizers;
 }
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {
