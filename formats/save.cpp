@@ -93,9 +93,9 @@ void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
   const auto count = std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                                    [](const Tensor& tensor) { return tensor.array; });
   if (!report.pickled || count == 0) return;
-  report.left_out.push_back(std::to_string(count) + (count == 1 ? " array of numpy's stays" : " arrays of numpy's stay") +
-                            " what " + (count == 1 ? "it is" : "they are") +
-                            ", and no tensor to torch; --weights-only makes tensors");
+  report.left_out.push_back(
+      std::to_string(count) + (count == 1 ? " array of numpy's stays" : " arrays of numpy's stay") + " what " +
+      (count == 1 ? "it is" : "they are") + ", and no tensor to torch; --weights-only makes tensors");
 }
 
 void save_file(const Format& format, const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
@@ -146,6 +146,16 @@ void save_folder(const Format& format, const Checkpoint& checkpoint, const std::
   sink.commit();
 }
 
+/// Texts beside the tensors; that PyTorch wrote the file ("format": "pt") is no loss.
+void tell_of_metadata(const Checkpoint& checkpoint, const Format& format, SaveReport& report) {
+  const auto& entries = checkpoint.metadata;
+  const auto count =
+      std::count_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.first != "format"; });
+  if (count == 0 || format.keeps_metadata) return;
+  report.left_out.push_back(std::to_string(count) +
+                            (count == 1 ? " entry of metadata is left out" : " entries of metadata are left out"));
+}
+
 }  // namespace
 
 void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
@@ -168,6 +178,7 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
                     .bytes = 0,
                     .pickled = format.pickled,
                     .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
+  tell_of_metadata(checkpoint, format, report);
   tell_of_arrays(checkpoint, report);
   if (format.write_folder != nullptr)
     save_folder(format, checkpoint, path, chosen, report);

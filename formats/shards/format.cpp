@@ -11,6 +11,7 @@ constexpr Format format_of(std::string_view description, std::string_view loader
       .suffixes = {},
       .loader = loader,
       .has_checksums = has_checksums,
+      .keeps_metadata = &flavour == &safetensors_flavour,
       .pickled = false,
       .probe = [](const ByteSource& source) { return probe(source, flavour); },
       .read = [](const ByteSourcePtr& source, const ReadContext& context) { return read(source, context, flavour); },
