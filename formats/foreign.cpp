@@ -128,13 +128,12 @@ Error foreign_file(const ByteSource& source) {
       return named(signature.what, signature.hint);
   const std::string_view text = text_kind(head);
   if (text == "a web page") return error("this is a web page", "download the file itself, not the page about it");
-  if (text == "JSON")
-    return error("this is JSON: settings, or an index without shards", "name the file with the weights, or its folder");
-  if (text == "XML") return error("this is XML", "OpenVINO keeps a graph so; from a server, it is a refusal: read it");
   if (!text.empty()) {
     const std::string_view line = head.substr(0, std::min<std::size_t>(head.find_first_of("\r\n"), 40));
-    return error("this is text: '" + std::string(line) + "'",
-                 "read it: a server's refusal is often saved under the name of the file that was asked for");
+    return error("this is " + std::string(text) + ": '" + std::string(line) + "'",
+                 text == "JSON"
+                     ? "settings hold no weights, and a server's refusal none either: name the file that does"
+                     : "read it: a server's refusal is often saved under the name of the file that was asked for");
   }
   if (const ForeignKind* const kind = foreign_shape(head, source)) return named(kind->what, kind->hint);
   std::string shown;

@@ -106,7 +106,7 @@ class Search {
         if (is_searched(entry.value)) add(python_str(values_, entry.key), entry.value);
     } else if (modules_.read(at.value).is_module()) {
       return modules.push_back({spent_path_to(at.place), at.value, class_name(values_, at.value)});
-    } else {
+    } else if (values_.kind(at.value) == ValueKind::list || values_.kind(at.value) == ValueKind::tuple) {
       std::size_t position = 0;
       const auto add_positions = [&](std::span<const ValueId> items) {
         for (std::size_t i = 0; i < items.size(); ++i, ++position)

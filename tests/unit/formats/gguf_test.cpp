@@ -92,8 +92,8 @@ TEST(Gguf, ShowsTheBeginningOfLongArraysAndOfNestedOnes) {
            entry("words", array_value, words),
            entry("bytes", array_value, number(uint8_value) + number(std::uint64_t{40}) + std::string(40, '\5')),
            entry("nested", array_value, number(array_value) + number(std::uint64_t{2}) + inner + inner)}});
-  EXPECT_TRUE(has(read.metadata[0].second, "\"w\", \"... and 5 more\"]")) << read.metadata[0].second;
-  EXPECT_TRUE(has(read.metadata[1].second, "5, 5, \"... and 25 more\"]")) << read.metadata[1].second;
+  EXPECT_TRUE(has(read.metadata[0].second, "\"w\", \"... and 4 more\"]")) << read.metadata[0].second;
+  EXPECT_TRUE(has(read.metadata[1].second, "5, 5, \"... and 24 more\"]")) << read.metadata[1].second;
   EXPECT_EQ(read.metadata[2].second, "[[1, 2], [1, 2]]");
 }
 
@@ -101,7 +101,7 @@ TEST(Gguf, AlignmentIsAsItsMetadataSays) {
   const auto aligned = [](std::uint32_t alignment) {
     return File{.tensors = {{"w", {4}, f32, alignment}},
                 .metadata = {entry("general.alignment", uint32_value, number(alignment))},
-                .data = std::string(2 * std::size_t{alignment}, '\0'),
+                .data = std::string(2 * std::size_t{alignment} + 16, '\0'),
                 .alignment = alignment};
   };
   EXPECT_EQ(read_file(aligned(8)).tensors.size(), 1U);
@@ -192,8 +192,10 @@ TEST(Gguf, VersionsThatAreNotKnownAreRefused) {
 }
 
 TEST(Gguf, CountsAndLengthsAreNotBelieved) {
-  EXPECT_EQ(refused(gguf({.data = "", .more_tensors = ~std::uint64_t{0}})).code(), ErrorCode::truncated);
-  EXPECT_EQ(refused(gguf({.data = "", .more_metadata = ~std::uint64_t{0}})).code(), ErrorCode::truncated);
+  const std::string tensors = gguf({.data = "", .more_tensors = ~std::uint64_t{0}});
+  EXPECT_EQ(refused(tensors.substr(0, 24)).code(), ErrorCode::truncated);
+  const std::string many = gguf({.data = "", .more_metadata = ~std::uint64_t{0}});
+  EXPECT_EQ(refused(many.substr(0, 24)).code(), ErrorCode::truncated);
   const auto entry_of = [](const std::string& bytes) { return gguf({.metadata = {bytes}, .data = ""}); };
   EXPECT_EQ(refused(entry_of(number(~std::uint64_t{0} - 3))).code(), ErrorCode::truncated);
   EXPECT_EQ(refused(entry_of(number(std::uint64_t{1} << 20))).code(), ErrorCode::truncated);
@@ -201,7 +203,7 @@ TEST(Gguf, CountsAndLengthsAreNotBelieved) {
     return entry_of(entry("a", array_value, number(type) + number(count)));
   };
   EXPECT_EQ(refused(array_of(uint8_value, ~std::uint64_t{0})).code(), ErrorCode::truncated);
-  EXPECT_EQ(refused(array_of(uint32_value, ~std::uint64_t{0})).code(), ErrorCode::corrupt);
+  EXPECT_EQ(refused(array_of(uint32_value, ~std::uint64_t{0})).code(), ErrorCode::truncated);
   EXPECT_EQ(refused(array_of(string_value, ~std::uint64_t{0})).code(), ErrorCode::truncated);
   EXPECT_EQ(refused(array_of(77, 1)).code(), ErrorCode::corrupt);
 }
@@ -239,8 +241,8 @@ TEST(Gguf, InGzipIsKnownToBeWholeAtItsEnd) {
   const std::string whole = gguf({.tensors = {{"w", {4}, f32, 0}}});
   const Checkpoint read = torch_testing::read_bytes(io_testing::gzipped(raw(whole)));
   EXPECT_TRUE(finish_reading(read).empty());
-  const Checkpoint cut = torch_testing::read_bytes(io_testing::gzipped(raw(whole.substr(0, whole.size() - 1))));
-  const auto error = error_of([&] { finish_reading(cut); });
+  const auto error = error_of(
+      [&] { finish_reading(torch_testing::read_bytes(io_testing::gzipped(raw(whole.substr(0, whole.size() - 1))))); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::truncated);
 }
