@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "container/zip_reader.h"
+#include "foreign_shapes.h"
 #include "foreign_zip.h"
 #include "io/bytes.h"
 
@@ -35,10 +36,45 @@ constexpr Signature signatures[] = {
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file (Keras)", "in Python: h5py.File(path)"},
     {0, "\x1f\x8b"sv, "a gzip file with a broken header (another method than deflate, or reserved flags)",
      "the file is damaged: fetch or copy it again"},
-    {0, "tjgg"sv, "a ggml file", "the program that wrote it"},
-    {0, "lmgg"sv, "a ggml file", "the program that wrote it"},
+    {0, "lmgg"sv, "a ggml file", "whisper.cpp reads those of its own; others were models of llama.cpp before GGUF"},
+    {0, "fmgg"sv, "a ggml file (GGMF), from before GGUF", "llama.cpp's convert_llama_ggml_to_gguf.py makes GGUF of it"},
+    {0, "tjgg"sv, "a ggml file (GGJT), from before GGUF", "llama.cpp's convert_llama_ggml_to_gguf.py makes GGUF of it"},
+    {0, "algg"sv, "a ggml adapter (LoRA), from before GGUF",
+     "llama.cpp's convert_lora_to_gguf.py makes GGUF of the original"},
+    {0, "\x04\x22\x4d\x18"sv, "an lz4 file", "lz4 -d FILE"},
+    {0, "\x02\x21\x4c\x18"sv, "an lz4 file", "lz4 -d FILE"},
+    {0, "\x78\x01"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)"},
+    {0, "\x78\x5e"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)"},
+    {0, "\x78\x9c"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)"},
+    {0, "\x78\xda"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)"},
+    {0, "MATLAB 5.0 MAT-file"sv, "a MATLAB file", "in Python: scipy.io.loadmat(path)"},
+    {0, "MATLAB 7.3 MAT-file"sv, "a MATLAB file, which is HDF5", "in Python: h5py.File(path)"},
     {4, "PTMF"sv, "a TorchScript model for mobile as a flatbuffer",
      "in Python: torch.jit.load(path), and torch.jit.save writes it as a zip archive, which ckpt reads"},
+    {4, "ET12"sv, "an ExecuTorch program (.pte)", "in Python: executorch.runtime"},
+    {4, "TFL3"sv, "a TensorFlow Lite model", "in Python: tf.lite.Interpreter(path)"},
+    {0, "model_checkpoint_path:"sv, "the list of a TensorFlow checkpoint folder",
+     "in Python: tf.train.load_checkpoint(FOLDER)"},
+    {0, "\x12\x01\0\0\0\0\0\0"sv, "a file of MXNet's parameters", "in Python: mxnet.nd.load(path)"},
+    {0, "\0\0\0\0\2\0\0\0\5\0\0\0"sv, "weights of Darknet (YOLO)", "the program darknet, or a port's converter"},
+    {0, "ftrt"sv, "a TensorRT engine", "tensorrt.Runtime, on the kind of GPU that it was built for"},
+    {0, "ptrt"sv, "a TensorRT engine", "tensorrt.Runtime, on the kind of GPU that it was built for"},
+    {0, "PAR1"sv, "a Parquet file", "in Python: pyarrow.parquet.read_table(path)"},
+    {0, "ARROW1\0\0"sv, "an Arrow file", "in Python: pyarrow.ipc.open_file(path)"},
+    {0, "FEA1"sv, "a Feather file", "in Python: pyarrow.feather.read_table(path)"},
+    {0, "SQLite format 3\0"sv, "an SQLite database", "sqlite3 FILE"},
+    {0, "\0\0\x08\x01"sv, "an IDX file of labels (MNIST)", "ckpt eval MODEL --data FOLDER runs a model on it"},
+    {0, "\0\0\x08\x03"sv, "an IDX file of pictures (MNIST)", "ckpt eval MODEL --data FOLDER runs a model on it"},
+    {0, "%PDF-"sv, "a PDF", "a PDF reader"},
+    {0, "\x89PNG\r\n"sv, "a PNG picture", "ckpt eval MODEL --predict FILE shows it to a model"},
+    {0, "\xff\xd8\xff"sv, "a JPEG picture", "a picture viewer"},
+    {0, "GIF8"sv, "a GIF picture", "a picture viewer"},
+    {0,
+     "\x7f"
+     "ELF"sv,
+     "an ELF program or library (.so)", "readelf -h FILE"},
+    {0, "MZ\x90\0"sv, "a Windows program or library", "the system that it was built for"},
+    {0, "\xcf\xfa\xed\xfe"sv, "a macOS program or library", "the system that it was built for"},
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside"},
 };
 
@@ -53,6 +89,8 @@ std::string_view text_kind(std::string_view head) {
   for (char& c : start)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   if (start.starts_with("<!doctype") || start.starts_with("<html")) return "a web page";
+  if (start.starts_with("<?xml")) return "XML";
+  if (start.starts_with("{") || start.starts_with("[")) return "JSON";
   return "text";
 }
 
@@ -71,16 +109,25 @@ Error foreign_file(const ByteSource& source) {
   };
   if (head.empty())
     return error("the file is empty", "write it again; a training job that was stopped leaves such files");
+  const auto named = [&](std::string_view what, std::string_view hint) {
+    std::string command(hint);
+    if (const std::size_t at = command.find("FILE"); at != std::string::npos)
+      command.replace(at, 4, shell_word(source.name()));
+    return error("this is " + std::string(what), std::move(command));
+  };
   for (const Signature& signature : signatures)
     if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes))
-      return error("this is " + std::string(signature.what), std::string(signature.hint));
+      return named(signature.what, signature.hint);
   const std::string_view text = text_kind(head);
   if (text == "a web page") return error("this is a web page", "download the file itself, not the page about it");
   if (!text.empty()) {
     const std::string_view line = head.substr(0, std::min<std::size_t>(head.find_first_of("\r\n"), 40));
-    return error("this is text: '" + std::string(line) + "'",
-                 "read it: a server's refusal is often saved under the name of the file that was asked for");
+    return error("this is " + std::string(text) + ": '" + std::string(line) + "'",
+                 text == "JSON"
+                     ? "settings hold no weights, and a server's refusal none either: name the file that does"
+                     : "read it: a server's refusal is often saved under the name of the file that was asked for");
   }
+  if (const ForeignKind* const kind = foreign_shape(head, source)) return named(kind->what, kind->hint);
   std::string shown;
   constexpr std::string_view hex = "0123456789abcdef";
   for (const unsigned char c : head.substr(0, 8)) shown += {' ', hex[c >> 4], hex[c & 15]};

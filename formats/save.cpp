@@ -160,6 +160,16 @@ void save_folder(const Format& format, const Checkpoint& checkpoint, const std::
   sink.commit();
 }
 
+/// Texts beside the tensors; that PyTorch wrote the file ("format": "pt") is no loss.
+void tell_of_metadata(const Checkpoint& checkpoint, const Format& format, SaveReport& report) {
+  const auto& entries = checkpoint.metadata;
+  const auto count =
+      std::count_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.first != "format"; });
+  if (count == 0 || format.keeps_metadata) return;
+  report.left_out.push_back(std::to_string(count) +
+                            (count == 1 ? " entry of metadata is left out" : " entries of metadata are left out"));
+}
+
 }  // namespace
 
 void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {

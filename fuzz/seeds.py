@@ -345,6 +345,31 @@ def scripts():
         for member, content in {"version": b"1\n", "attributes.pkl": attributes, "tensors/0": bytes(16), "model.json": model}.items():
             z.writestr(f"r/{member}", content)
     yield "model.zip", target.getvalue()
+def ggufs():
+    """GGUF: each type of tensor and of value, both byte orders, the three versions."""
+
+    def text(value, order, word):
+        return struct.pack(order + word, len(value)) + value
+
+    for version, order, word in ((1, "<", "I"), (2, "<", "Q"), (3, "<", "Q"), (3, ">", "Q")):
+        formats = ["B", "b", "H", "h", "I", "i", "f", "?", None, None, "Q", "q", "d"]
+        values = [text(b"k%d" % i, order, word) + struct.pack(f"{order}I{f}", i, 1) for i, f in enumerate(formats) if f]
+        values.append(text(b"text", order, word) + struct.pack(order + "I", 8) + text(b"hello", order, word))
+        for kind, item in ((4, struct.pack(order + "I", 7)), (8, text(b"a", order, word))):
+            array = struct.pack(f"{order}I{word}", kind, 20) + item * 20
+            values.append(text(b"a%d" % kind, order, word) + struct.pack(order + "I", 9) + array)
+        values.append(text(b"general.alignment", order, word) + struct.pack(order + "II", 4, 16))
+        tensors, data = b"", b""
+        kinds = [(0, 1, 4), (1, 1, 2), (2, 32, 18), (8, 32, 34), (12, 256, 144), (24, 1, 1), (28, 1, 8), (30, 1, 2)]
+        for kind, block, size in kinds:
+            tensors += text(b"t%d" % kind, order, word) + struct.pack(f"{order}I2{word}", 2, block, 2)
+            tensors += struct.pack(order + "IQ", kind, len(data))
+            data += bytes(range(2 * size % 251)) * (2 * size // (2 * size % 251))
+            data += bytes(-len(data) % 16)
+        head = b"GGUF" + struct.pack(f"{order}I2{word}", version, len(kinds), len(values)) + b"".join(values) + tensors
+        yield f"gguf{version}{'le' if order == '<' else 'be'}", head + bytes(-len(head) % 16) + data
+        none = b"GGUF" + struct.pack(f"{order}I2{word}", version, 0, 1) + values[0]
+        yield f"gguf{version}{'le' if order == '<' else 'be'}-no-tensors", none
 
 
 def packed(files):
@@ -489,7 +514,7 @@ def distributed():
 def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
-    all_arrays, all_safetensors = list(arrays()), list(safetensors_files())
+    all_arrays, all_safetensors, all_ggufs = list(arrays()), list(safetensors_files()), list(ggufs())
     all_scripts, all_plain, all_tars = list(scripts()), list(plain_pickles()), list(tars())
     archives = all_zips + list(odd_zips())
     files = [
@@ -500,6 +525,7 @@ def seeds():
         *all_tars,
         *all_arrays,
         *all_safetensors,
+        *all_ggufs,
         *packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]),
     ]
     return {
@@ -512,6 +538,7 @@ def seeds():
         "numpy": all_arrays,
         "safetensors": all_safetensors,
         "dcp": list(distributed()),
+        "gguf": all_ggufs,
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,
         "png": list(pngs()),

@@ -113,6 +113,29 @@ StateDictSummary summary_of(const Checkpoint& checkpoint, const StateDict& state
   return summary;
 }
 
+/// Keys of the root under which no state dict, module or optimizer's state stands.
+std::vector<std::string> other_parts(const Inspection& inspection) {
+  const Checkpoint& checkpoint = *inspection.checkpoint;
+  std::vector<std::string> others;
+  if (checkpoint.root == no_value || !is_mapping(checkpoint.values, checkpoint.root)) return others;
+  std::vector<std::string_view> paths;
+  for (const StateDictSummary& found : inspection.state_dicts) paths.push_back(found.path);
+  for (const Module& found : inspection.modules) paths.push_back(found.path);
+  for (const OptimizerState& found : inspection.optimizers) paths.push_back(found.path);
+  std::sort(paths.begin(), paths.end());
+  if (paths.empty() || paths.front().empty()) return others;
+  for (const MappingEntry& entry : mapping_entries(checkpoint.values, checkpoint.root)) {
+    if (!checkpoint.values.is_string(entry.key)) continue;
+    const std::string_view key = checkpoint.values.text(entry.key);
+    const std::string below = std::string(key) + ".";
+    const auto first = std::lower_bound(paths.begin(), paths.end(), std::string_view(below));
+    const bool leads =
+        std::binary_search(paths.begin(), paths.end(), key) || (first != paths.end() && first->starts_with(below));
+    if (!leads) others.emplace_back(key);
+  }
+  return others;
+}
+
 }  // namespace
 
 std::uint64_t logical_bytes(const Tensor& tensor) {
@@ -143,6 +166,8 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
     inspection.state_dicts.push_back(summary_of(checkpoint, state_dict));
   }
   inspection.modules = find_modules(checkpoint);
+  inspection.optimizers = find_optimizer_states(checkpoint);
+  inspection.others = other_parts(inspection);
   return inspection;
 }
 

@@ -8,6 +8,7 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/modules.h"
+#include "ckpt/state_dict.h"
 
 namespace ckpt::tools {
 
@@ -46,6 +47,8 @@ struct Inspection {
   std::vector<WastefulStorage> wasteful;
   std::vector<StateDictSummary> state_dicts;
   std::vector<Module> modules;
+  std::vector<OptimizerState> optimizers;
+  std::vector<std::string> others;  ///< keys of the root below which there is none of these
   std::vector<std::string> warnings;
 };
 

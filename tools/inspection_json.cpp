@@ -78,6 +78,9 @@ void print_inspection_json(const Inspection& inspection) {
   tail["modules"] = Json::array();
   for (const Module& module : inspection.modules)
     tail["modules"].push_back({{"path", valid_utf8(module.path)}, {"class", valid_utf8(module.class_name)}});
+  tail["optimizers"] = Json::array();
+  for (const OptimizerState& optimizer : inspection.optimizers)
+    tail["optimizers"].push_back(valid_utf8(optimizer.path));
   tail["globals"] = Json::array();
   for (const GlobalUse& global : checkpoint.globals) tail["globals"].push_back(global_json(global));
   tail["warnings"] = Json::array();

@@ -101,6 +101,20 @@ std::string modules(const Inspection& inspection) {
                     (one ? "" : " --root PATH") + " writes what its state_dict() gives");
 }
 
+std::string other_parts(const Inspection& inspection) {
+  constexpr std::size_t shown_keys = 8;
+  std::string out;
+  for (const OptimizerState& optimizer : inspection.optimizers)
+    out += "optimizer " + (optimizer.path.empty() ? "(root)" : printable(optimizer.path)) + ": state of " +
+           count_text(optimizer.parameters, "parameter") + ", " + count_text(optimizer.groups, "group") + "\n";
+  if (inspection.others.empty()) return out;
+  out += "other values: ";
+  const std::size_t shown = std::min(inspection.others.size(), shown_keys);
+  for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? "" : ", ") + printable(inspection.others[i]);
+  return out + (inspection.others.size() == shown ? "\n"
+                                                  : " and " + count_text(inspection.others.size() - shown) + " more\n");
+}
+
 std::string globals(const Inspection& inspection, const Colours& colours) {
   const auto& all = inspection.checkpoint->globals;
   const auto count = [&](Verdict verdict) {
@@ -144,7 +158,7 @@ void print_inspection(const Inspection& inspection) {
   print(heading(inspection, colours));
   print_tensors(inspection, colours);
   print(totals(inspection) + devices(inspection) + wasteful(inspection) + state_dicts(inspection) +
-        modules(inspection) + metadata(inspection) + globals(inspection, colours));
+        modules(inspection) + other_parts(inspection) + metadata(inspection) + globals(inspection, colours));
   for (const std::string& warning : inspection.warnings) print(colours.yellow("warning: ") + printable(warning) + "\n");
 }
 

@@ -28,6 +28,8 @@ int fuzz_plain_pickle(const std::uint8_t* data, std::size_t size);
 int fuzz_torch_tar(const std::uint8_t* data, std::size_t size);
 /// The reader of distributed checkpoints: `.metadata` of any bytes beside two files of items, and the writer.
 int fuzz_dcp(const std::uint8_t* data, std::size_t size);
+/// The reader of GGUF, and the numbers made of its blocks.
+int fuzz_gguf(const std::uint8_t* data, std::size_t size);
 /// gunzip: reading here and there gives what reading forward gives.
 int fuzz_gzip(const std::uint8_t* data, std::size_t size);
 /// The zip container: directory, members, their bytes.
@@ -58,6 +60,7 @@ inline constexpr Target targets[] = {
     {"numpy", fuzz_numpy},
     {"safetensors", fuzz_safetensors},
     {"dcp", fuzz_dcp},
+    {"gguf", fuzz_gguf},
     {"roundtrip", fuzz_roundtrip},
     {"program", fuzz_program},
 };

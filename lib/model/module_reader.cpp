@@ -63,6 +63,11 @@ const ModuleParts& ModuleReader::read(ValueId id) {
     const auto arguments = tuple_of_arguments(values_, id);
     if (!arguments.empty() && is_mapping(values_, arguments[0])) parts = attributes(arguments[0]);
   }
+  // torch.compile()'s are made from the module that they hold (OptimizedModule.__reduce__).
+  if (is_global(values_, values_.items(id)[0], "torch._dynamo.eval_frame", "OptimizedModule")) {
+    const auto arguments = tuple_of_arguments(values_, id);
+    if (!arguments.empty() && values_.kind(arguments[0]) == ValueKind::object) parts.compiled = arguments[0];
+  }
   for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next) {
     if (values_.effect(handle).kind != EffectKind::build) continue;
     for (const ValueId mapping : state_mappings(values_, values_.items(values_.effect(handle))[0]))

@@ -13,8 +13,11 @@ struct ModuleParts {
   ValueId parameters = no_value, buffers = no_value, modules = no_value;  ///< mappings
   ValueId non_persistent = no_value;                                      ///< a set of buffers' names
   ValueId hooks = no_value, pre_hooks = no_value;                         ///< of state_dict()
+  ValueId compiled = no_value;  ///< the module that torch.compile() was given, which is all that its own holds
 
-  [[nodiscard]] bool is_module() const { return parameters != no_value && buffers != no_value && modules != no_value; }
+  [[nodiscard]] bool is_module() const {
+    return compiled != no_value || (parameters != no_value && buffers != no_value && modules != no_value);
+  }
 };
 
 /// Reads what objects were given as their attributes: each object once, and each state, however many are given it.

@@ -12,15 +12,22 @@
 namespace ckpt {
 namespace {
 
-bool is_optimizer_state(const ValueGraph& values, const std::vector<MappingEntry>& entries) {
-  const auto has = [&](std::string_view key) {
-    return std::any_of(entries.begin(), entries.end(),
-                       [&](const MappingEntry& e) { return values.is_string(e.key) && values.text(e.key) == key; });
-  };
-  return has("state") && has("param_groups");
+/// The value under a key, or no_value.
+ValueId value_under(const ValueGraph& values, const std::vector<MappingEntry>& entries, std::string_view key) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
+    return values.is_string(entry.key) && values.text(entry.key) == key;
+  });
+  return found == entries.end() ? no_value : found->value;
 }
 
-/// Finds state dicts and modules on one walk.
+std::size_t list_size(const ValueGraph& values, ValueId list) {
+  if (values.kind(list) != ValueKind::list) return 0;
+  std::size_t size = 0;
+  values.each_operand(list, [&](ValueId) { ++size; });
+  return size;
+}
+
+/// Finds state dicts, modules and optimizers' states on one walk.
 class Search {
  public:
   explicit Search(const Checkpoint& checkpoint)
@@ -46,6 +53,7 @@ class Search {
 
   std::vector<StateDict> state_dicts;
   std::vector<Module> modules;
+  std::vector<OptimizerState> optimizers;
 
  private:
   /// A place on the way: a part of a path, and the place above it. Paths are put together for what is found only.
@@ -87,13 +95,18 @@ class Search {
     };
     if (is_mapping(values_, at.value)) {
       const auto entries = mapping_entries(values_, at.value);
-      if (is_optimizer_state(values_, entries)) return;
+      const ValueId state = value_under(values_, entries, "state");
+      const ValueId groups = value_under(values_, entries, "param_groups");
+      if (state != no_value && groups != no_value) {
+        const std::size_t parameters = is_mapping(values_, state) ? mapping_entries(values_, state).size() : 0;
+        return optimizers.push_back({spent_path_to(at.place), at.value, parameters, list_size(values_, groups)});
+      }
       if (is_state_dict(entries)) return state_dicts.push_back({spent_path_to(at.place), at.value});
       for (const MappingEntry& entry : entries)
         if (is_searched(entry.value)) add(python_str(values_, entry.key), entry.value);
     } else if (modules_.read(at.value).is_module()) {
       return modules.push_back({spent_path_to(at.place), at.value, class_name(values_, at.value)});
-    } else {
+    } else if (values_.kind(at.value) == ValueKind::list || values_.kind(at.value) == ValueKind::tuple) {
       std::size_t position = 0;
       const auto add_positions = [&](std::span<const ValueId> items) {
         for (std::size_t i = 0; i < items.size(); ++i, ++position)
@@ -126,20 +139,24 @@ class Search {
   NameBudget part_bytes_, path_bytes_;
 };
 
+/// A model that only goes as a whole has no such parts.
+Search searched(const Checkpoint& checkpoint) {
+  Search search(checkpoint);
+  if (!whole_module(checkpoint)) search.run();
+  return search;
+}
+
 }  // namespace
 
-std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) {
-  if (whole_module(checkpoint)) return {};
-  Search search(checkpoint);
-  search.run();
-  return std::move(search.state_dicts);
-}
+std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) { return searched(checkpoint).state_dicts; }
 
 std::vector<Module> find_modules(const Checkpoint& checkpoint) {
   if (const auto type = whole_module(checkpoint)) return {{"", checkpoint.root, *type}};
-  Search search(checkpoint);
-  search.run();
-  return std::move(search.modules);
+  return searched(checkpoint).modules;
+}
+
+std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint) {
+  return searched(checkpoint).optimizers;
 }
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {

@@ -151,7 +151,8 @@ ValueId PlainTensors::kept(ValueId id) {
 void PlainTensors::finish() {
   for (Tensor& tensor : made_) checkpoint_.tensors.push_back(std::move(tensor));
   made_.clear();
-  for (const auto& [name, id] : globals_) {
+  for (const auto& made : globals_) {
+    const auto& name = made.first;
     const bool listed = std::any_of(checkpoint_.globals.begin(), checkpoint_.globals.end(), [&](const GlobalUse& use) {
       return use.module == name.first && use.name == name.second;
     });

@@ -77,14 +77,19 @@ class Unpacker {
           .expected("a tree of modules")
           .in(checkpoint_.file);
     const ModuleParts parts = reader_.read(module);
-    Open open{module, name.empty() ? "" : name + ".", mapping_entries(values_, parts.modules), 0};
-    const auto buffers = mapping_entries(values_, parts.buffers);
+    Open open{module, name.empty() ? "" : name + ".", entries_of(parts.modules), 0};
+    if (parts.compiled != no_value) open.children = {{tensors_.text("_orig_mod"), parts.compiled}};
+    const auto buffers = entries_of(parts.buffers);
     count_step(buffers.size());
     add_metadata(module, name, buffers);
-    add_entries(mapping_entries(values_, parts.parameters), open.prefix, {});
+    add_entries(entries_of(parts.parameters), open.prefix, {});
     add_entries(buffers, open.prefix, parts.non_persistent == no_value ? Names() : strings_in(parts.non_persistent));
     warn_of_hooks(parts, name);
     open_.push_back(std::move(open));
+  }
+
+  std::vector<MappingEntry> entries_of(ValueId mapping) {
+    return mapping == no_value ? std::vector<MappingEntry>() : mapping_entries(values_, mapping);
   }
 
   using Names = std::unordered_set<std::string>;

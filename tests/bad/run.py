@@ -23,6 +23,7 @@ sys.path[1:1] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__)
 import harness  # noqa: E402
 import container_attacks  # noqa: E402
 import dcp_attacks  # noqa: E402
+import gguf_attacks  # noqa: E402
 import gzip_attacks  # noqa: E402
 import import_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
@@ -41,6 +42,7 @@ SUBJECTS = (
     pickle_attacks,
     zip_attacks,
     legacy_attacks,
+    gguf_attacks,
     gzip_attacks,
     tensor_attacks,
     numpy_attacks,

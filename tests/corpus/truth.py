@@ -29,6 +29,7 @@ FORMATS = {
     "tar": Format("torch-tar", ("torch", "torch-legacy"), written=False),
     "tar-other": Format("torch-tar", ("torch", "torch-legacy"), written=False, listed=False),
     "gzip:tar-other": Format("torch-legacy", ("torch",), listed=False),  # with a configuration and a vocabulary
+    "gguf": Format("gguf", ("torch", "npz"), written=False, listed=False),  # tests/interop compares it with gguf's reader
 }
 # Between these everything is kept; to others, tensors.
 PICKLED = {"torch", "torch-legacy"}
@@ -36,12 +37,15 @@ PICKLED = {"torch", "torch-legacy"}
 PICKLED_OTHERWISE = {"pickle", "torch-tar"}
 # What the message must say where the file is of a format that ckpt only names; None: any message will do.
 NAMED = {
-    "gguf": "gguf",
     "ggml": None,
     "npy-object": "python objects",
     "json": "is missing",  # indexes of shards that are not all there
     "unknown": None,
     "gzip-bad": "gzip",
+}
+# Files of formats that are read, but cut or damaged: what the message must say.
+DAMAGED = {
+    "good/llama-jni-bridge__ggml-vocab-bert-bge.gguf": "the header ends",  # a program took it for text
 }
 # Legacy files name a storage's class, and these dtypes have none.
 NOT_IN_LEGACY = {
@@ -69,10 +73,10 @@ class Row:
         self.tensors = row.get("tensors") or []
         container = self.kind.removeprefix("gzip:")
         self.gzip = self.kind.startswith("gzip:")
-        self.like = FORMATS.get(self.kind) or FORMATS.get(container)
+        self.like = None if self.name in DAMAGED else FORMATS.get(self.kind) or FORMATS.get(container)
         self.format = self.like and self.like.name
-        self.names_as = NAMED.get(container)
-        self.known_kind = self.format or container in NAMED
+        self.names_as = DAMAGED.get(self.name) or NAMED.get(container)
+        self.known_kind = self.format or container in NAMED or self.name in DAMAGED
 
     def not_in_legacy(self):
         return [t["name"] for t in self.tensors if t.get("dtype") in NOT_IN_LEGACY]

@@ -243,6 +243,16 @@ def foreign(to):
     header = b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
     (to / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     (to / "model.gguf").write_bytes(b"GGUF\x03\x00\x00\x00" + bytes(16))
+    (to / "whisper.bin").write_bytes(b"lmgg" + struct.pack("<3I", 51864, 1500, 512))
+    (to / "llama.bin").write_bytes(b"tjgg" + struct.pack("<3I", 3, 32000, 4096))
+    (to / "model.onnx").write_bytes(b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x80\x01")
+    (to / "keras.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(56))
+    (to / "config.json").write_text('{"architectures": ["LlamaForCausalLM"]}\n')
+    save_zip(
+        to / "script.pt",
+        state_dict(weights()),
+        extra=[("constants.pkl", b"\x80\x02)."), ("code/__torch__.py", b"class Net(Module):\n  pass\n")],
+    )
     with zipfile.ZipFile(to / "pictures.pt", "w") as archive:
         archive.writestr(zipfile.ZipInfo("holiday/one.txt", (1980, 1, 1, 0, 0, 0)), "sea")
 
@@ -347,6 +357,53 @@ def tars(to):
     (to / "model.tar.gz").write_bytes(gzip.compress(around, mtime=0))
     (to / "several.tar").write_bytes(tar([("a.pt", whole), ("b.pt", whole)]))
     (to / "texts.tar").write_bytes(tar([("a.txt", b"text")]))
+def module(name, parameters=None, buffers=None, modules=None, **more):
+    """An object of a torch.nn.Module's class, as torch.save(model) pickles it."""
+    state = {"training": True, "_parameters": parameters or {}, "_buffers": buffers or {}, "_modules": modules or {}, **more}
+    return Call(*name.rsplit(".", 1), state=state, new=True)
+
+
+def parallel(inside):
+    return module("torch.nn.parallel.data_parallel.DataParallel", modules={"module": inside}, device_ids=[0])
+
+
+def modules(to):
+    """Whole modules, of classes that nobody has the source of."""
+
+    def net():
+        fc = module("torch.nn.modules.linear.Linear", {"weight": Tensor([2, 3], parameter=True), "bias": None})
+        counts = {"running_mean": Tensor([2]), "num_batches_tracked": Tensor([], "Long")}
+        return module("net.Net", modules={"fc": fc, "bn": module("torch.nn.modules.batchnorm.BatchNorm1d", buffers=counts)})
+
+    save_zip(to / "module.pt", net())
+    save_legacy(to / "module_legacy.pt", net())
+    save_zip(to / "trainer_module.pt", {"epoch": 3, "model": parallel(net()), "optimizer": {"state": {}, "param_groups": []}})
+    hook = Call("net", "Hook", new=True)
+    inside = module("net.Hooked", {"w": Tensor([2], parameter=True)}, _state_dict_hooks={0: hook})
+    save_zip(to / "hooked.pt", module("net.Outer", modules={"layer": inside}))
+    save_zip(to / "two_modules.pt", {"a": net(), "b": net()})
+
+
+def gguf_files(to):
+    """A tensor as it is and one in blocks, with keys of several types."""
+
+    def text(value):
+        return struct.pack("<Q", len(value)) + value
+
+    def tensor(name, sizes, kind, offset):
+        return text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes, kind, offset)
+
+    keys = [text(b"general.architecture") + struct.pack("<I", 8) + text(b"llama")]
+    keys.append(text(b"llama.block_count") + struct.pack("<II", 4, 2))
+    words = b"".join(text(b"w%d" % i) for i in range(20))
+    keys.append(text(b"tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, 20) + words)
+    tensors = tensor(b"norm.weight", (3, 2), 0, 0) + tensor(b"blk.0.weight", (32,), 8, 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, 2, len(keys)) + b"".join(keys) + tensors
+    data = struct.pack("<6f", *range(6)) + bytes(8) + struct.pack("<e32b", 0.5, *range(-16, 16))
+    whole = head + bytes(-len(head) % 32) + data
+    (to / "model.gguf").write_bytes(whole)
+    (to / "cut.gguf").write_bytes(whole[:-10])
+    (to / "k_quant.gguf").write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + tensor(b"w", (256,), 12, 0) + bytes(31 + 144))
 
 
 def make_all(to):
@@ -362,6 +419,8 @@ def make_all(to):
     scripts(to)
     plain_pickles(to)
     tars(to)
+    modules(to)
+    gguf_files(to)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,7 @@ MODULES = {
     "deep": lambda: deep(50),
     "traced by fx": lambda: torch.fx.symbolic_trace(cases.net()),
     "of attributes": lambda: with_attributes(),
+    "compiled": lambda: torch.compile(cases.net()),
 }
 
 
@@ -144,6 +145,19 @@ def alone(checks):
             source = checks.path(way.suffix)
             if checks.suite.check(f"{name}, {way.name}: PyTorch saves it", way.save(model, source)):
                 compare(checks, f"{name}, {way.name}", source, expected)
+
+
+def distributed_data_parallel(checks):
+    """Saved in a process group, of one; without one, Python cannot load it again."""
+    distributed = torch.distributed
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        model = nn.parallel.DistributedDataParallel(nn.ModuleList([cases.net(), Tied()]))
+        expected, source = reloaded(checks, model.state_dict()), checks.path()
+        ZIP.save(model, source)
+    finally:
+        distributed.destroy_process_group()
+    compare(checks, "DistributedDataParallel", source, expected)
 
 
 def among_others(checks):
@@ -306,4 +320,4 @@ def key_of(name):
     return re.sub(r"(^|\.)_(modules|parameters|buffers)\.", r"\1", name)
 
 
-GROUPS = [alone, among_others, without_its_code, told_of, torch_classes, real_files]
+GROUPS = [alone, distributed_data_parallel, among_others, without_its_code, told_of, torch_classes, real_files]

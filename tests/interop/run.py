@@ -41,6 +41,7 @@ def main():
     import safetensors_files
     import scripts
     import selection
+    import trainers
 
     groups = [
         roundtrip.unedited,
@@ -75,6 +76,7 @@ def main():
         *pickles.GROUPS,
         *scripts.GROUPS,
         *plain.GROUPS,
+        *trainers.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")

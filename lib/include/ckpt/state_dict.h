@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,6 +43,17 @@ struct StateDict {
 /// "state" and "param_groups"). A file that is a module
 /// (FormatDetails::whole_module) has none.
 CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
+
+/// What an optimizer's state_dict() gives: a mapping with the keys "state" and "param_groups".
+struct OptimizerState {
+  std::string path;
+  ValueId value = no_value;
+  std::size_t parameters = 0;  ///< that it keeps a state of
+  std::size_t groups = 0;
+};
+
+/// Every optimizer's state, found on the same walk as state dicts.
+CKPT_API std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint);
 
 /// The mapping under `_metadata` of a state dict (an attribute, set by BUILD), or no_value.
 CKPT_API ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict);

@@ -8,6 +8,7 @@
 #include "container/zip_builder.h"
 #include "container/zip_end.h"
 #include "container/zip_reader.h"
+#include "formats/gguf_files.h"
 #include "formats/numpy_files.h"
 #include "formats/tar_files.h"
 #include "formats/torch_files.h"
@@ -164,6 +165,19 @@ TEST(Cap, tar_header_bytes) {
   };
   expect_within([&] { read(limits::tar_header_bytes); });
   expect_past([&] { read(limits::tar_header_bytes + 1); });
+}
+
+TEST(Cap, gguf_nesting) {
+  const auto arrays = [](std::size_t depth) {
+    using gguf_testing::number;
+    std::string value;
+    for (std::size_t i = 1; i < depth; ++i) value += number(std::uint32_t{9}) + number(std::uint64_t{1});
+    value += number(std::uint32_t{0}) + number(std::uint64_t{0});
+    const std::string file = gguf_testing::gguf({.metadata = {gguf_testing::entry("a", 9, value)}, .data = ""});
+    return [file] { torch_testing::read_bytes(io_testing::bytes_of(file)); };
+  };
+  expect_within(arrays(limits::gguf_nesting));
+  expect_past(arrays(limits::gguf_nesting + 1));
 }
 
 TEST(Cap, numpy_header_bytes) {
