@@ -10,7 +10,6 @@ const Format safetensors_format{
     .suffixes = suffixes,
     .loader = "safetensors.torch.load_file",
     .has_checksums = false,
-    .keeps_metadata = true,
     .pickled = false,
     .keeps_metadata = true,
     .probe = probe,
