@@ -149,7 +149,7 @@ class FileTest:
         return ["--allow-unsafe"]
 
     def convert(self, what, options, format_, device, report, digest):
-        suffix = next(f.suffix for f in truth.FORMATS.values() if f.name == format_)
+        suffix = next((f.suffix for f in truth.FORMATS.values() if f.name == format_), f".{format_}")
         out = self.folder / f"{what.replace(' ', '-')}{suffix}{'.gz' if self.row.gzip else ''}"
         done = self.ckpt("convert", self.row.path, out, *options)
         unsayable = self.row.not_in_legacy()
