@@ -124,7 +124,7 @@ def indexes():
     yield from index("of-numbers", '{"weight_map":{"a":"a.bin","b":7}}', "expected a string")
     yield from index("cut-short", '{"weight_map":{"a":"a.bin"', "',' or '}'")
     yield from index("nested", '{"weight_map":{"a":"a.bin"},"x":' + "[" * 100_000, "nested deeper than 128")
-    yield from index("no-map", '{"metadata":{"total_size":1}}', "this is text", unsupported)
+    yield from index("no-map", '{"metadata":{"total_size":1}}', "JSON", unsupported)
     yield from index("of-5000-shards", of(*(f"m-{i:05}-of-99999.bin" for i in range(1, 5001))), "is missing")
 
 

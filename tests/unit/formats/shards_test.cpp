@@ -151,12 +151,14 @@ TEST(Shards, VerifyFindsAllFaults) {
   const TwoShards two(index_of("1", "1", "2", "16",
                                ",\"d\":\"model-00001-of-00002.safetensors\",\"e\":\"model-00001-of-00002.safetensors\","
                                "\"f\":\"gone.safetensors\""));
-  put_file(two.folder / "model-00002-of-00002.safetensors", "\2");
+  const std::string shard = two.folder / "model-00002-of-00002.safetensors";
+  put_file(shard, io_testing::text_of(shard) + "x");
   std::string found;
   for (const Finding& finding : verify(open_checkpoint(two.folder.path())))
     if (finding.fault) found += finding.what + "\n";
   EXPECT_TRUE(has(found, "'model-00001-of-00002.safetensors' has no tensor 'd', nor 1 more")) << found;
   EXPECT_TRUE(has(found, "'gone.safetensors' is missing")) << found;
+  EXPECT_TRUE(has(found, "1 bytes follow the last tensor")) << found;
 }
 
 TEST(Shards, NothingOutsideTheirFolderIsRead) {
@@ -177,8 +179,10 @@ TEST(Shards, AnIndexIsReadStrictly) {
            {R"({"weight_map":{"a":1}})", "expected a string"},
            {R"({"weight_map":{"a":"x.safetensors","a":"x.safetensors"}})", "tensor 'a' comes twice"},
            {R"({"weight_map":{"a":"x.safetensors"},"weight_map":{}})", "'weight_map' comes twice"},
-           {R"({"weight_map":{"a":"x.safetensors"}} more)", "expected its end"}})
-    EXPECT_TRUE(has(TwoShards(text).fault(), said)) << text << ": " << TwoShards(text).fault();
+           {R"({"weight_map":{"a":"x.safetensors"}} more)", "expected its end"}}) {
+    const auto error = error_of([&] { shards::read_index(*memory_source(io_testing::bytes_of(text), "index")); });
+    EXPECT_TRUE(error && has(error->what(), said)) << text;
+  }
 }
 
 TEST(Shards, OfTorchMayHoldTensorsAlone) {
