@@ -1,7 +1,10 @@
 #include "torchscript/code.h"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
+#include "ckpt/error.h"
 #include "torchscript/layout.h"
 
 namespace ckpt::torchscript {
@@ -42,12 +45,14 @@ std::optional<std::string> take_string(std::string_view& text) {
 }
 
 /// The strings of `["weight", "bias", ]`.
-std::set<std::string> strings_of(std::string_view list) {
+std::set<std::string> strings_of(std::string_view list, std::uint64_t& names_left) {
   std::set<std::string> strings;
   for (std::size_t at = list.find('"'); at != std::string_view::npos; at = list.find('"')) {
     list.remove_prefix(at);
     auto string = take_string(list);
     if (!string) break;
+    if (names_left-- == 0)
+      throw Error(ErrorCode::limit_exceeded, "the code names more parameters and buffers than the file can have");
     strings.insert(std::move(*string));
   }
   return strings;
@@ -55,19 +60,20 @@ std::set<std::string> strings_of(std::string_view list) {
 
 }  // namespace
 
-void add_classes(std::string_view file, std::string_view code, ScriptClasses& classes) {
+void read_classes(std::string_view file, std::string_view code, ScriptClasses& classes, std::uint64_t& names_left) {
   constexpr std::string_view head = "class ", parameters = "  __parameters__ = [", buffers = "  __buffers__ = [";
   const std::string in = qualifier(file);
   ScriptClass* current = nullptr;
   each_line(code, [&](std::string_view line) {
     if (line.starts_with(head)) {
       const std::string_view name = line.substr(head.size(), line.find_first_of("(:") - head.size());
-      current = &classes[in + std::string(name)];
-      current->is_module = line.find("(Module)") != std::string_view::npos;
+      const auto found = classes.find(in + std::string(name));
+      current = found == classes.end() ? nullptr : &found->second;
+      if (current != nullptr) current->is_module = line.find("(Module)") != std::string_view::npos;
     } else if (current != nullptr && line.starts_with(parameters)) {
-      current->parameters = strings_of(line.substr(parameters.size()));
+      current->parameters = strings_of(line.substr(parameters.size()), names_left);
     } else if (current != nullptr && line.starts_with(buffers)) {
-      current->buffers = strings_of(line.substr(buffers.size()));
+      current->buffers = strings_of(line.substr(buffers.size()), names_left);
       current->names_buffers = true;
     }
   });
@@ -75,8 +81,9 @@ void add_classes(std::string_view file, std::string_view code, ScriptClasses& cl
 
 std::set<std::string> named_devices(std::string_view code) {
   constexpr std::string_view call = "torch.device(";
+  constexpr std::size_t most = 8;
   std::set<std::string> devices;
-  for (std::size_t at = code.find(call); at != std::string_view::npos; at = code.find(call)) {
+  for (std::size_t at = code.find(call); at != std::string_view::npos && devices.size() < most; at = code.find(call)) {
     code.remove_prefix(at + call.size());
     if (auto device = take_string(code)) devices.insert(std::move(*device));
   }

@@ -77,12 +77,20 @@ class Relocation {
     Instruction* const location = before();
     const bool usual = location != nullptr && tuple->code == TUPLE && is_number(number->code);
     const bool is_text =
-        usual && (is_get(location->code) ? memo_.contains(location->index) : location->text.has_value());
+        usual && (is_get(location->code) ? memo_holds_text(location->index) : location->text.has_value());
     if (!is_text)
       throw Error(ErrorCode::unsupported, "the pickle spells the id of a storage as neither libtorch nor Python does")
           .expected("a location, the number of elements, TUPLE, BINPERSID")
           .at(recent_.empty() ? 0 : recent_.back().begin);
     location->in_place = *target;
+  }
+
+  /// Whether a GET of it pushes a text that may be a location; the PUT may not be settled yet.
+  bool memo_holds_text(std::int64_t index) const {
+    for (std::size_t i = recent_.size(); i-- > 0;)
+      if (is_put(recent_[i].code) && recent_[i].index == index)
+        return i > 0 ? recent_[i - 1].text.has_value() : pushed_.has_value();
+    return memo_.contains(index);
   }
 
   /// Writes the oldest instruction: by now it is known whether it pushes a location.

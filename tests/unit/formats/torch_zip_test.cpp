@@ -158,7 +158,7 @@ TEST(TorchZip, HasOnePickle) {
   twice.push_back(twice.front());
   EXPECT_NE(refused(twice), "read");
   auto none = parts();
-  none.front().name = "r/other.pkl";
+  none.front().name = "r/other";
   EXPECT_EQ(refused(none), "test.pt: this is a zip archive without a checkpoint, expected a PyTorch checkpoint");
   auto deeper = parts();
   deeper.front().name = "r/code/data.pkl";

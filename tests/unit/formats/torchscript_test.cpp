@@ -110,6 +110,16 @@ TEST(TorchScript, OfNoParameterHasNoStateDict) {
   EXPECT_NE(error_text([&] { take_root(checkpoint, "auto"); }).find("no parameters and no buffers"), std::string::npos);
 }
 
+TEST(TorchScript, CodeThatNamesWithoutEndIsRefused) {
+  std::string names;
+  for (int i = 0; i < 300'000; ++i) names += "\"x\", ";
+  const auto checkpoint = read_script({.code = class_code("Net", names, "")});
+  const auto error = io_testing::error_of([&] { take_root(checkpoint, "auto"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  EXPECT_EQ(refused({.code = class_code("Other", names, "")}), "read") << "of a class that no object is of";
+}
+
 TEST(TorchScript, AModuleWithinItselfIsRefused) {
   const auto checkpoint = read_script({.module = py::build(py::put(py::global("__torch__", "Net") + ")\x81", 0),
                                                            py::dict({{py::str("sub"), py::get(0)}}))});
