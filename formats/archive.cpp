@@ -55,7 +55,7 @@ void open_archive(Opened& opened, std::uint64_t file_bytes) {
                     "a PyTorch checkpoint in it", "what was inside");
     names.clear();
     for (const Opened& each : found) names.push_back(each.member);
-    refuse("this is a tar archive of " + std::to_string(names.size()) + " checkpoints: " + listed(names), "one of them",
+    refuse("this is a tar archive of " + std::to_string(names.size()) + " checkpoints: " + listed(names), "one",
            "one of them");
   } catch (Error& error) {
     if (is_of_the_machine(error)) throw;

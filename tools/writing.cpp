@@ -180,8 +180,12 @@ void write_output(const Checkpoint& checkpoint, const Job& job, const std::vecto
   if (report.pickled) tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;
   for (const std::string& what : report.left_out) print_note(shown_output(job) + ": " + report.format + ": " + what);
+  // To what reads the file, arrays that a pickle keeps are no tensors.
+  const auto arrays = std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                    [](const Tensor& tensor) { return tensor.array; });
+  const std::size_t kept = report.pickled ? std::min(tensors, static_cast<std::size_t>(arrays)) : 0;
   std::string line = printable(shown_output(job)) + (job.save.dry_run ? ": would be written: " : ": ") + report.format +
-                     ", " + count_text(tensors, "tensor") + ", " + size_text(report.bytes) + ", " +
+                     ", " + count_text(tensors - kept, "tensor") + ", " + size_text(report.bytes) + ", " +
                      compression_summary(report, job);
   for (const std::string& what : done) line += "; " + printable(what);
   print_summary(line, job);

@@ -128,7 +128,7 @@ def around():
     payload = torch_zip(program(call(name("os", "system"), text("true"))))
     yield from both("of-a-payload", tar(member(b"w.pt", payload)), dangerous("os.system"))
     index = b'{"metadata": {}, "weight_map": {"w": "../../secret.bin"}}'
-    yield Attack("tar-of-an-index.pt", tar(member(b"pytorch_model.bin.index.json", index)), refused("", verify=3))
+    yield Attack("tar-of-an-index.pt", tar(member(b"pytorch_model.bin.index.json", index)), refused("as a part of itself"))
 
 
 def torch_tars():
