@@ -191,7 +191,7 @@ class Reader {
   }
 
   Checkpoint open(const Item& item, const std::string& name) {
-    Checkpoint part = within_.open(bytes_of(item, name), name);
+    Checkpoint part = within_.open(bytes_of(item, name), "its item");  // the source has the name
     add_globals(part.globals, item.offset);
     if (part.format != "torch")
       throw Error(ErrorCode::corrupt, name + " is of format '" + part.format + "'").expected("what torch.save wrote");

@@ -32,13 +32,17 @@ Offsets parse_offsets(const std::string& text) {
         .expected(R"({"NAME": {"saved_offsets": [0, 128]}})");
   };
   constexpr int deepest = 3;
-  const auto shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+  std::size_t listed = 0;  // of the list at hand
+  const auto small = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json&) {
     if (depth > deepest) throw refuse("lists in lists");
+    if (event == nlohmann::json::parse_event_t::array_start) listed = 0;
+    if (event == nlohmann::json::parse_event_t::value && ++listed > limits::tensor_dimensions)
+      throw refuse("a list of more than " + std::to_string(limits::tensor_dimensions));
     return true;
   };
   nlohmann::json parsed;
   try {
-    parsed = nlohmann::json::parse(text, shallow);
+    parsed = nlohmann::json::parse(text, small);
   } catch (const nlohmann::json::exception&) {
     throw refuse("no JSON");
   }
@@ -48,7 +52,6 @@ Offsets parse_offsets(const std::string& text) {
     const auto found = info.is_object() ? info.find(offsets_key) : info.end();
     if (found == info.end() || !found->is_array()) throw refuse("no offsets of '" + name + "'");
     std::vector<std::int64_t>& list = offsets[name];
-    if (found->size() > limits::tensor_dimensions) throw refuse("too many offsets of '" + name + "'");
     for (const auto& offset : *found) {
       if (!offset.is_number_unsigned() || offset.get<std::uint64_t>() > INT64_MAX)
         throw refuse("a bad offset of '" + name + "'");

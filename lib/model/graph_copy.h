@@ -3,19 +3,18 @@
 #include <span>
 #include <vector>
 
-#include "ckpt/export.h"
 #include "ckpt/value.h"
 
 namespace ckpt {
 
 /// Adds to `to` what `from` has at `id`, its operands as `moved` renames them; without effects and time.
-CKPT_API ValueId copy_value(const ValueGraph& from, ValueId id, ValueGraph& to, std::span<const ValueId> moved);
+ValueId copy_value(const ValueGraph& from, ValueId id, ValueGraph& to, std::span<const ValueId> moved);
 
 /// Copies parts of one graph into others. What is copied costs its own size, however large the graph is.
 ///
 ///     GraphCopy copy(checkpoint.values);
 ///     const ValueId root = copy.below(leaf, part.values);
-class CKPT_API GraphCopy {
+class GraphCopy {
  public:
   /// `from` must outlive the copy and may not change.
   explicit GraphCopy(const ValueGraph& from);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "ckpt/byte_source.h"
-#include "ckpt/export.h"
 #include "ckpt/storage.h"
 #include "ckpt/tensor.h"
 
@@ -12,6 +11,6 @@ namespace ckpt {
 /// The storage's recorded CRC-32 is compared by the read that reaches the end.
 /// `info`: as it lies in the whole storage (DenseTensor::placed). Throws Error (corrupt): a geometry that leaves the
 /// storage.
-CKPT_API ByteSourcePtr gathered_source(Storage storage, const TensorInfo& info);
+ByteSourcePtr gathered_source(Storage storage, const TensorInfo& info);
 
 }  // namespace ckpt

@@ -59,7 +59,7 @@ def lying():
     for what, given, said in (
         ("parent", place("../../../etc/passwd"), "as a part of itself"),
         ("absolute", place("/etc/passwd"), "as a part of itself"),
-        ("metadata-itself", place(".metadata", 0, 20), "this is a pickle"),
+        ("metadata-itself", place(".metadata", 0, 20), "its item: the pickle ends"),
         ("missing", place("__1_0.distcp"), "the file '__1_0.distcp' is missing"),
         ("steering-name", place("\x1b]0;owned\x07"), "is missing"),
         ("past-the-end", place(offset=10), "bytes from byte 10"),
