@@ -67,8 +67,8 @@ struct Format {
   std::span<const std::string_view> suffixes;
   std::string_view loader;
   bool has_checksums = false;
-  bool keeps_metadata = false;  ///< it writes Checkpoint::metadata
   bool pickled = true;          ///< what it writes holds the object's pickle, and the globals that it calls for
+  bool keeps_metadata = false;  ///< what it writes holds Checkpoint::metadata
   /// Whether the content is this format's. Throws only Error (io), where the content cannot be read.
   bool (*probe)(const ByteSource& source);
   /// Null for a format that is recognised only to be named.

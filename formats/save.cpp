@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "ckpt/file_sink.h"
 #include "ckpt/gzip.h"
+#include "ckpt/modules.h"
 #include "format.h"
 #include "read_back.h"
 
@@ -40,6 +41,11 @@ WriteReceipt write_with(Write write, const Checkpoint& checkpoint, Sink& sink, c
   } catch (Error& error) {
     throw error.is_output() ? error : error.in(checkpoint.file);
   }
+}
+
+/// A module that is tied to its file's code has no place in another format; its state dict has.
+bool loses_module(const Format& format, const Checkpoint& checkpoint) {
+  return format.name != checkpoint.format && whole_module(checkpoint).has_value();
 }
 
 bool ends_in_gz(std::string_view name) { return name.ends_with(".gz"); }
@@ -98,6 +104,14 @@ void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
       (count == 1 ? "it is" : "they are") + ", and no tensor to torch; --weights-only makes tensors");
 }
 
+/// That it came from PyTorch ("format": "pt") need not be said of what PyTorch loads.
+void tell_of_metadata(const Format& format, const Checkpoint& checkpoint, SaveReport& report) {
+  const auto& all = checkpoint.metadata;
+  const auto found = std::find_if(all.begin(), all.end(), [](const auto& entry) { return entry.first != "format"; });
+  if (!format.keeps_metadata && found != all.end())
+    report.left_out.push_back("metadata, such as '" + found->first + "', is left out");
+}
+
 void save_file(const Format& format, const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
                SaveReport& report) {
   report.gzip = wants_gzip(checkpoint, path, options);
@@ -146,20 +160,11 @@ void save_folder(const Format& format, const Checkpoint& checkpoint, const std::
   sink.commit();
 }
 
-/// Texts beside the tensors; that PyTorch wrote the file ("format": "pt") is no loss.
-void tell_of_metadata(const Checkpoint& checkpoint, const Format& format, SaveReport& report) {
-  const auto& entries = checkpoint.metadata;
-  const auto count =
-      std::count_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.first != "format"; });
-  if (count == 0 || format.keeps_metadata) return;
-  report.left_out.push_back(std::to_string(count) +
-                            (count == 1 ? " entry of metadata is left out" : " entries of metadata are left out"));
-}
-
 }  // namespace
 
 void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
   const Format& format = format_to_write(checkpoint, options);
+  if (loses_module(format, checkpoint)) return write(unpack_modules(checkpoint), sink, options);
   if (format.write == nullptr)
     throw Error(ErrorCode::unsupported, "format '" + std::string(format.name) + "' is a folder of files")
         .expected("a format of one file")
@@ -172,14 +177,22 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   SaveOptions chosen = options;
   chosen.format = format_name(checkpoint, path, options);
   const Format& format = format_to_write(checkpoint, chosen);
+  if (loses_module(format, checkpoint)) {
+    chosen.format = format.name;
+    SaveReport report = save(unpack_modules(checkpoint), path, chosen);
+    report.left_out.emplace_back("the module's code and all that its state_dict() does not give");
+    report.state_dict_only = true;
+    return report;
+  }
   if (!chosen.protocol) chosen.protocol = protocol_of(checkpoint);
   SaveReport report{.format = std::string(format.name),
                     .gzip = false,
+                    .folder = format.write_folder != nullptr,
                     .bytes = 0,
                     .pickled = format.pickled,
                     .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
-  tell_of_metadata(checkpoint, format, report);
   tell_of_arrays(checkpoint, report);
+  tell_of_metadata(format, checkpoint, report);
   if (format.write_folder != nullptr)
     save_folder(format, checkpoint, path, chosen, report);
   else

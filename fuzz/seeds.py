@@ -8,6 +8,8 @@ Nothing here is ever unpickled.
 
 import gzip
 import io
+import json
+import math
 import pickle
 import random
 import struct
@@ -289,6 +291,85 @@ def ggufs():
         yield f"gguf{version}{'le' if order == '<' else 'be'}-no-tensors", none
 
 
+def safetensors(header, data=b""):
+    header = header.encode()
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def safetensors_files():
+    """Each dtype, metadata, views, and indexes of shards."""
+    bits = {"BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8}
+    bits |= {"F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32}
+    bits |= {"F32": 32, "C64": 64, "F64": 64, "I64": 64, "U64": 64}
+
+    def info(dtype, shape, begin):
+        size = math.prod(shape) * bits[dtype] // 8
+        return {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
+
+    data = bytes(range(64))
+    for dtype in bits:
+        size = 8 * bits[dtype] // 8
+        yield dtype, safetensors(json.dumps({"w": info(dtype, [2, 4], 0)}), data[:size])
+    two = {"w": info("F32", [2, 3], 0), "b é": info("U8", [], 24), "e": info("I64", [0, 3], 25)}
+    yield "three", safetensors(json.dumps(two) + "  \n", data[:25])
+    views = {"t": {"of": "w", "shape": [3, 2], "stride": [1, 3], "offset": 0}, "again": {"of": "w"}}
+    views["row"] = {"of": "w", "shape": [2], "stride": [2], "offset": 3}
+    for name, metadata in (
+        ("metadata", {"format": "pt", "license": "w", "\u20ac": "\n\\"}),
+        ("views", {"ckpt.views": json.dumps(views), "again": "w"}),
+        ("removed", {"head.weight": "a.weight"}),
+    ):
+        header = {"__metadata__": metadata, "w": two["w"], "a.weight": info("F32", [1], 24)}
+        yield name, safetensors(json.dumps(header), data[:28])
+    yield "hole", safetensors(json.dumps({"w": info("U8", [4], 4)}), data[:8])
+    yield "empty", safetensors("{}")
+    index = {"metadata": {"total_size": 32}, "weight_map": {"a": "m-00001-of-00002.bin", "b": "m-00002-of-00002.bin"}}
+    yield "index", json.dumps(index, indent=2).encode()
+    yield "index-plain", json.dumps({"weight_map": {"a": "m.safetensors"}}).encode()
+    yield "header", json.dumps(two).encode()
+
+
+def scripts():
+    """TorchScript archives, the pickles and model.json alone, and code."""
+    code = b'class Net(Module):\n  __parameters__ = ["w", ]\n  __buffers__ = ["b", ]\n  w : Tensor\n'
+
+    def storage(key, place=b"X\x03\0\0\0cpu"):
+        return b"(X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\0" + key + place + b"K\x04tQ"
+
+    def tensor(key, place=b"X\x03\0\0\0cpu"):
+        return b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage(key, place) + b"K\0(K\x04t(K\x01t\x89ccollections\nOrderedDict\n)RtR"
+
+    def module(*pairs):
+        return b"c__torch__\nNet\n)\x81}(" + b"".join(b"X\x01\0\0\0" + k + v for k, v in pairs) + b"ub"
+
+    data = {
+        "plain": b"\x80\x02" + module((b"w", tensor(b"0"))) + b".",
+        "memo": b"\x80\x02" + module((b"w", tensor(b"0", b"X\x06\0\0\0cuda:0q\x05")), (b"b", tensor(b"0", b"h\x05")), (b"d", b"h\x05")) + b".",
+        "nested": b"\x80\x02" + module((b"m", module((b"w", tensor(b"0")))), (b"n", b"N")) + b".",
+    }
+    entry = '{"dims":["4"],"offset":"0","strides":["1"],"dataType":"FLOAT","data":{"key":"tensors/0"},"device":"cpu"}'
+    model = ('{"mainModule":{"name":"net","parameters":[{"tensorId":"0","name":"w"}],"submodules":[{"name":"s","attributes":'
+             '[{"name":"a","id":"0"}]}]},"tensors":[' + entry + "," + entry + "]}").encode()
+    yield from data.items()
+    yield from (("model", model), ("code", code))
+    for name, pickle_ in data.items():
+        for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            target = io.BytesIO()
+            with zipfile.ZipFile(target, "w", compression) as z:
+                members = {"data/0": bytes(16), "data.pkl": pickle_, "code/__torch__.py": code, "constants/0": bytes(16),
+                           "constants.pkl": b"\x80\x02" + tensor(b"0") + b"\x85.", "bytecode.pkl": b"\x80\x02K\x08" + tensor(b"0") + b"\x86.",
+                           "version": b"3\n"}
+                for member, content in members.items():
+                    z.writestr(f"r/{member}", content)
+            yield f"{name}{compression}.zip", target.getvalue()
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as z:
+        attributes = b"\x80\x02ctorch.jit._pickle\nbuild_tensor_from_id\nK\x01\x85R\x85."
+        for member, content in {"version": b"1\n", "attributes.pkl": attributes, "tensors/0": bytes(16), "model.json": model}.items():
+            z.writestr(f"r/{member}", content)
+    yield "model.zip", target.getvalue()
+
+
 def packed(files):
     """Some of them in gzip, in one member or two."""
     for name, data in files:
@@ -341,14 +422,25 @@ def pngs():
 def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
-    all_arrays, all_ggufs = list(arrays()), list(ggufs())
+    all_arrays, all_safetensors = list(arrays()), list(safetensors_files())
     archives = all_zips + list(odd_zips())
-    files = archives + all_legacies + all_arrays + all_ggufs + list(packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]))
+    all_scripts, all_ggufs = list(scripts()), list(ggufs())
+    files = [
+        *archives,
+        *all_scripts[-7:],
+        *all_legacies,
+        *all_arrays,
+        *all_safetensors,
+        *all_ggufs,
+        *packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]),
+    ]
     return {
         "pickle": all_pickles,
         "torch_zip": archives,
         "torch_legacy": all_legacies,
+        "torchscript": all_scripts,
         "numpy": all_arrays,
+        "safetensors": all_safetensors,
         "gguf": all_ggufs,
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,

@@ -135,6 +135,8 @@ std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& ma
 Checkpoint remap_devices(Checkpoint checkpoint, const DeviceMap& map, std::vector<std::string>& done) {
   if (map.empty()) return checkpoint;
   warn_of_unmatched(map, checkpoint);
+  if (checkpoint.details != nullptr)
+    for (const std::string& what : checkpoint.details->out_of_reach(map)) print_warning(checkpoint.file + ": " + what);
   const std::vector<std::string> moved = moves(checkpoint, map);
   done.insert(done.end(), moved.begin(), moved.end());
   return remap(std::move(checkpoint), map);

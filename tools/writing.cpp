@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "ckpt/gzip.h"
+#include "ckpt/modules.h"
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
@@ -70,6 +71,7 @@ std::string loader_of(const std::string& name) {
 
 // Python opens what torch.save wrote, but not what lies in gzip, by its path alone: the one surprise worth a line.
 std::string compression_summary(const SaveReport& report, const Job& job) {
+  if (report.folder) return "a folder of files";
   if (!report.gzip) return "not compressed (--gzip compresses)";
   return "gzip level " + std::to_string(job.save.gzip_level.value_or(gzip_default_level)) + " (" +
          loader_of(report.format) + " needs gzip.open for it; --no-gzip writes a bare file)";
@@ -171,8 +173,9 @@ std::size_t count_tensors(const Checkpoint& checkpoint) {
 
 void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
   // Before anything is written: a file that cannot be counted is not half a success.
-  const std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
+  std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
   const SaveReport report = save_as_planned(checkpoint, job);
+  if (report.state_dict_only && !quiet) tensors = count_tensors(unpack_modules(checkpoint));
   finish_input(checkpoint, job.in);
   if (report.pickled) tell_of_globals(checkpoint, job, quiet);
   if (quiet) return;

@@ -74,10 +74,13 @@ Found digits_in(const Place& place) {
   return FoundData{FoundData::Kind::tensors, files.front(), {files.front()}};
 }
 
-/// The only one there; where nobody named the folder, the only one whose name says that it is for tests.
-Found npz_in(const Place& place) {
+/// The only one there; where nobody named the folder, the only one whose name says that it is for tests. A safetensors
+/// file whose name does not is a model.
+Found arrays_in(const Place& place) {
   const auto files = files_in(place, [&](const std::string& name) {
-    return name.ends_with(".npz") && (place.named || name.find("test") != std::string::npos || name == "mnist.npz");
+    const bool for_tests = name.find("test") != std::string::npos;
+    return (name.ends_with(".npz") && (place.named || for_tests || name == "mnist.npz")) ||
+           (name.ends_with(".safetensors") && for_tests);
   });
   if (files.size() != 1) return std::nullopt;
   return FoundData{FoundData::Kind::tensors, files.front(), files};
@@ -106,11 +109,11 @@ std::vector<Search> searches_for(const Place& place) {
   if (place.request.arch == "captcha-resnet")
     searches = {batches_in, pictures_in};
   else if (place.request.arch == "foonet" || place.request.arch == "net")
-    searches = {batches_in, npz_in};
+    searches = {batches_in, arrays_in};
   else
-    searches = {idx_in, digits_in, batches_in, npz_in};
+    searches = {idx_in, digits_in, batches_in, arrays_in};
   if (place.named)
-    for (const Search search : {idx_in, digits_in, batches_in, npz_in, pictures_in})
+    for (const Search search : {idx_in, digits_in, batches_in, arrays_in, pictures_in})
       if (std::find(searches.begin(), searches.end(), search) == searches.end()) searches.push_back(search);
   return searches;
 }
@@ -143,7 +146,7 @@ FoundData named_data(const std::string& path, const DataRequest& request) {
   throw Error(ErrorCode::invalid_argument, "a folder without a test set for --split " + request.split)
       .in(path)
       .expected("t10k-images-idx3-ubyte (also in MNIST/raw), " + request.split +
-                "_set.0.pt, one .npz, or pictures *.png")
+                "_set.0.pt, one .npz or *test*.safetensors, or pictures *.png")
       .hint("name a file: ckpt eval " + request.model + " --data PATH");
 }
 

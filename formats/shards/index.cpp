@@ -25,8 +25,8 @@ class Files {
  public:
   std::uint32_t place_of(std::string name) {
     const auto [found, fresh] = places_.try_emplace(std::move(name), static_cast<std::uint32_t>(places_.size()));
-    if (fresh && places_.size() > limits::shards)
-      throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::shards) + " shards");
+    if (fresh && places_.size() > limits::shard_files)
+      throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::shard_files) + " shards");
     return found->second;
   }
 

@@ -34,7 +34,7 @@ std::optional<ShardName> parse_shard_name(std::string_view name) {
   const auto number = number_in(name.substr(middle - digits, digits));
   const auto count = number_in(name.substr(middle + of.size(), digits));
   const std::string_view suffix = name.substr(middle + of.size() + digits);
-  if (!number || !count || *number < 1 || *number > *count || *count > limits::shards || !suffix.starts_with('.'))
+  if (!number || !count || *number < 1 || *number > *count || *count > limits::shard_files || !suffix.starts_with('.'))
     return std::nullopt;
   return ShardName{std::string(name.substr(0, middle - digits - 1)), *number, *count, std::string(suffix)};
 }

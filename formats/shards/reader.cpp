@@ -119,13 +119,13 @@ class Joiner {
   }
 
   void add_metadata(const std::vector<std::pair<std::string, std::string>>& metadata, const std::string& where) {
-    for (const auto& [key, value] : metadata) {
-      const auto found =
-          std::find_if(metadata_.begin(), metadata_.end(), [&](const auto& e) { return e.first == key; });
+    for (const auto& entry : metadata) {
+      const auto found = std::find_if(metadata_.begin(), metadata_.end(),
+                                      [&](const auto& known) { return known.first == entry.first; });
       if (found == metadata_.end())
-        metadata_.emplace_back(key, value);
-      else if (found->second != value)
-        warnings_.push_back(where + " says otherwise of '" + key + "' in its metadata than those before it");
+        metadata_.push_back(entry);
+      else if (found->second != entry.second)
+        warnings_.push_back(where + " says otherwise of '" + entry.first + "' in its metadata than those before it");
     }
   }
 

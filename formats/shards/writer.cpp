@@ -58,9 +58,9 @@ WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const 
   index.total_size = parts.bytes;
   ShardName name{std::string(flavour.stem), 0, static_cast<std::uint32_t>(parts.shards.size()),
                  std::string(flavour.suffix)};
-  if (parts.shards.size() > limits::shards)
+  if (parts.shards.size() > limits::shard_files)
     throw Error(ErrorCode::invalid_argument, std::to_string(parts.shards.size()) + " shards")
-        .expected("at most " + std::to_string(limits::shards))
+        .expected("at most " + std::to_string(limits::shard_files))
         .in(checkpoint.file)
         .hint("a larger --shard-size");
   WriteReceipt receipt;

@@ -23,7 +23,9 @@ std::vector<ValueId> add_all(Assembler& assembler, std::vector<TensorSource> ten
     if (!names.insert(tensor.name).second) throw bad_tensor(tensor, "its name comes twice");
   }
   names.clear();
+  assembler.reserve_for(tensors.size());
   std::vector<ValueId> pairs;
+  pairs.reserve(2 * tensors.size());
   for (TensorSource& tensor : tensors) {
     pairs.push_back(assembler.key(tensor.name));
     pairs.push_back(assembler.add(std::move(tensor)));

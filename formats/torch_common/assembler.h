@@ -27,6 +27,9 @@ class Assembler {
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;
 
+  /// Makes room for so many tensors, so that little is moved as the graph grows.
+  void reserve_for(std::size_t tensors) { values().reserve_for(tensors * bytes_a_tensor); }
+
   /// Throws Error, as assemble() does.
   ValueId add(TensorSource tensor);
   /// The object of a checkpoint that was read from a zip, with its storages. What its pickle made and threw away is
@@ -56,6 +59,9 @@ class Assembler {
     ValueId id = no_value;
     DType dtype{};
   };
+
+  /// What torch.save's pickle takes for one.
+  static constexpr std::size_t bytes_a_tensor = 160;
 
   ValueGraph& values() { return checkpoint_.values; }
 

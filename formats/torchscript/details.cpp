@@ -1,9 +1,5 @@
 #include "torchscript/details.h"
 
-#include <map>
-#include <set>
-#include <utility>
-
 #include "ckpt/device.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
@@ -23,8 +19,8 @@ void ScriptDetails::each_code(Use&& use) const {
   }
 }
 
-std::optional<StateEntries> ScriptDetails::state_entries(const Checkpoint& checkpoint) const {
-  if (entries) return entries;
+StateEntries ScriptDetails::state_entries(const Checkpoint& checkpoint) const {
+  if (entries) return *entries;
   ScriptClasses classes;
   each_code([&](std::string_view name, std::string_view code) { add_classes(name, code, classes); });
   return walk_state(checkpoint, object, classes);

@@ -26,11 +26,12 @@ class ScriptDetails final : public FormatDetails {
   std::uint32_t alignment = 64;  ///< of members' data
   std::vector<Pickle> pickles;
   ValueId object = no_value;  ///< the module, as data.pkl has it
+  std::string class_name;     ///< its class
   /// Of the form with model.json, which tells what code tells in later ones.
   std::optional<StateEntries> entries;
 
-  [[nodiscard]] bool is_indivisible() const override { return true; }
-  [[nodiscard]] std::optional<StateEntries> state_entries(const Checkpoint& checkpoint) const override;
+  [[nodiscard]] std::optional<std::string> whole_module() const override { return class_name; }
+  [[nodiscard]] StateEntries state_entries(const Checkpoint& checkpoint) const override;
   [[nodiscard]] std::vector<std::string> out_of_reach(const DeviceMap& map) const override;
 
  private:

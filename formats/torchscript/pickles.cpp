@@ -33,14 +33,20 @@ std::vector<const ZipMember*> pickles_of(const ScriptDetails& details) {
   return pickles;
 }
 
+/// What the object is given by BUILD; itself where it is given nothing.
+ValueId state_of(const ValueGraph& values, ValueId object) {
+  const auto handle = values.kind(object) == ValueKind::object ? values.first_effect(object) : 0;
+  const bool built = handle != 0 && values.effect(handle).kind == EffectKind::build;
+  return built ? values.items(values.effect(handle))[0] : object;
+}
+
 /// The attributes of the module, by name; none where its class keeps its state in another form.
 std::vector<std::pair<std::string, ValueId>> attributes_of(const ValueGraph& values, ValueId object) {
   std::vector<std::pair<std::string, ValueId>> attributes;
-  const auto handle = values.kind(object) == ValueKind::object ? values.first_effect(object) : 0;
-  if (handle == 0 || values.effect(handle).kind != EffectKind::build) return attributes;
-  for (const ValueId mapping : state_mappings(values, values.items(values.effect(handle))[0]))
-    for (const MappingEntry& entry : mapping_entries(values, mapping))
-      if (values.is_string(entry.key)) attributes.emplace_back(values.text(entry.key), entry.value);
+  if (const ValueId state = state_of(values, object); state != object)
+    for (const ValueId mapping : state_mappings(values, state))
+      for (const MappingEntry& entry : mapping_entries(values, mapping))
+        if (values.is_string(entry.key)) attributes.emplace_back(values.text(entry.key), entry.value);
   return attributes;
 }
 
@@ -81,14 +87,15 @@ void read_pickles(Checkpoint& checkpoint, ScriptDetails& details, const ReadCont
   }
 
   ValueGraph& values = checkpoint.values;
+  if (const auto called = values.items(details.object);
+      values.kind(details.object) == ValueKind::object && values.kind(called[0]) == ValueKind::global)
+    details.class_name = std::string(values.module(called[0])) + "." + std::string(values.name(called[0]));
   auto attributes = attributes_of(values, details.object);
   std::vector<std::pair<std::string, ValueId>> numbered;
   if (constants != no_value)
     for (const ValueId constant : values.items(constants))
       numbered.emplace_back("c" + std::to_string(numbered.size()), constant);
-  if (attributes.empty() && details.object != no_value && !values.items(details.object).empty() &&
-      values.first_effect(details.object) != 0)
-    attributes.emplace_back("state", values.items(values.effect(values.first_effect(details.object)))[0]);
+  if (attributes.empty()) attributes.emplace_back("state", state_of(values, details.object));
   if (!numbered.empty()) attributes.emplace_back("CONSTANTS", make_dict(values, numbered));
   checkpoint.root = make_dict(values, attributes);
 }

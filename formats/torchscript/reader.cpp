@@ -8,7 +8,7 @@
 #include "torchscript/details.h"
 #include "torchscript/layout.h"
 #include "torchscript/meta.h"
-#include "torchscript/model_json.h"
+#include "torchscript/model_reader.h"
 #include "torchscript/pickles.h"
 #include "torchscript/torchscript.h"
 
@@ -26,7 +26,7 @@ Checkpoint read_script(const ByteSourcePtr& source, const ReadContext& context) 
 
   Checkpoint checkpoint;
   if (zip.find(details->root + "/" + std::string(model_name)) != nullptr) {
-    checkpoint = read_model_json(*details, *source, context);
+    checkpoint = read_model(*details, *source, context);
   } else {
     checkpoint.file = source->name();
     read_pickles(checkpoint, *details, context);

@@ -16,8 +16,9 @@ using namespace pickle;
 
 /// Longer texts are no locations.
 constexpr std::size_t longest_location = 256;
-/// Instructions between a location and the BINPERSID of its id: PUT, the number of elements, TUPLE.
-constexpr std::size_t window = 5;
+/// More than the instructions between a location and the BINPERSID of its id: the number of elements and TUPLE, and
+/// after each a PUT, which Python writes and libtorch does not.
+constexpr std::size_t window = 8;
 
 bool is_put(std::uint8_t code) { return code == BINPUT || code == LONG_BINPUT; }
 bool is_get(std::uint8_t code) { return code == BINGET || code == LONG_BINGET; }
@@ -67,16 +68,18 @@ class Relocation {
   void mark_location() {
     const auto target = location_of_(persistent_++);
     if (!target) return;
-    const auto at = [&](std::size_t back) -> Instruction* {
-      return back <= recent_.size() ? &recent_[recent_.size() - back] : nullptr;
+    std::size_t behind = recent_.size();
+    const auto before = [&]() -> Instruction* {
+      while (behind > 0 && is_put(recent_[behind - 1].code)) --behind;
+      return behind == 0 ? nullptr : &recent_[--behind];
     };
-    Instruction* location = at(3);
-    if (location != nullptr && is_put(location->code)) location = at(4);
-    const bool usual = location != nullptr && at(1)->code == TUPLE && is_number(at(2)->code);
+    const Instruction *const tuple = before(), *const number = before();
+    Instruction* const location = before();
+    const bool usual = location != nullptr && tuple->code == TUPLE && is_number(number->code);
     const bool is_text =
         usual && (is_get(location->code) ? memo_.contains(location->index) : location->text.has_value());
     if (!is_text)
-      throw Error(ErrorCode::unsupported, "the pickle spells the id of a storage as libtorch never does")
+      throw Error(ErrorCode::unsupported, "the pickle spells the id of a storage as neither libtorch nor Python does")
           .expected("a location, the number of elements, TUPLE, BINPERSID")
           .at(recent_.empty() ? 0 : recent_.back().begin);
     location->in_place = *target;

@@ -14,8 +14,7 @@ namespace {
 class StateWalk {
  public:
   StateWalk(const Checkpoint& checkpoint, const ScriptClasses& classes)
-      : checkpoint_(checkpoint),
-        values_(checkpoint.values),
+      : values_(checkpoint.values),
         classes_(classes),
         bytes_(checkpoint.file),
         most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()),
@@ -102,14 +101,13 @@ class StateWalk {
                   "the modules give more than " + std::to_string(most_names_) + " names of tensors and modules");
   }
 
-  const Checkpoint& checkpoint_;
   const ValueGraph& values_;
   const ScriptClasses& classes_;
   NameBudget bytes_;
   std::uint64_t most_names_, names_ = 0, steps_ = 0;
   std::vector<bool> is_tensor_, on_path_;
   std::vector<Open> open_;
-  StateEntries state_;
+  StateEntries state_{.tensors = {}, .modules = {}, .format = "torch"};
 };
 
 }  // namespace

@@ -64,8 +64,11 @@ std::map<std::string, std::string> edited_members(const Checkpoint& checkpoint, 
     }
   }
   const std::string model = details.root + "/" + std::string(model_name);
-  if (const ZipMember* const member = details.zip->find(model))
-    edited[model] = with_devices(*details.zip->read(*member), checkpoint);
+  if (const ZipMember* const member = details.zip->find(model)) {
+    std::map<std::string, std::string> devices;
+    for (const Storage& storage : checkpoint.storages) devices[storage.key] = storage.location;
+    edited[model] = with_devices(*details.zip->read(*member), devices);
+  }
   return edited;
 }
 

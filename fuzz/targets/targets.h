@@ -14,8 +14,14 @@ int fuzz_pickle(const std::uint8_t* data, std::size_t size);
 int fuzz_torch_zip(const std::uint8_t* data, std::size_t size);
 /// The reader of the files before 1.6, likewise.
 int fuzz_torch_legacy(const std::uint8_t* data, std::size_t size);
+/// The reader of TorchScript files and their writer: what is written again without an edit, and moved to another device
+/// and back, is the same.
+int fuzz_torchscript(const std::uint8_t* data, std::size_t size);
 /// The readers of numpy's files, bare and as the member of an archive, and their writers.
 int fuzz_numpy(const std::uint8_t* data, std::size_t size);
+/// The reader of safetensors files and its writer, and that of indexes of shards; the bytes as a file, as a header and as
+/// an index.
+int fuzz_safetensors(const std::uint8_t* data, std::size_t size);
 /// The reader of GGUF, and the numbers made of its blocks.
 int fuzz_gguf(const std::uint8_t* data, std::size_t size);
 /// gunzip: reading here and there gives what reading forward gives.
@@ -39,10 +45,12 @@ inline constexpr Target targets[] = {
     {"pickle", fuzz_pickle},
     {"torch_zip", fuzz_torch_zip},
     {"torch_legacy", fuzz_torch_legacy},
+    {"torchscript", fuzz_torchscript},
     {"gzip", fuzz_gzip},
     {"zip", fuzz_zip},
     {"png", fuzz_png},
     {"numpy", fuzz_numpy},
+    {"safetensors", fuzz_safetensors},
     {"gguf", fuzz_gguf},
     {"roundtrip", fuzz_roundtrip},
     {"program", fuzz_program},

@@ -30,11 +30,15 @@ const StorageUse* find_storage_use(const Checkpoint& checkpoint, ValueId id) {
 
 std::vector<std::string> FormatDetails::finish() const { return {}; }
 
-bool FormatDetails::is_indivisible() const { return false; }
+std::optional<std::string> FormatDetails::whole_module() const { return std::nullopt; }
 
-std::optional<StateEntries> FormatDetails::state_entries(const Checkpoint&) const { return std::nullopt; }
+StateEntries FormatDetails::state_entries(const Checkpoint&) const { return {}; }
 
 std::vector<std::string> FormatDetails::out_of_reach(const DeviceMap&) const { return {}; }
+
+std::optional<std::string> whole_module(const Checkpoint& checkpoint) {
+  return checkpoint.details == nullptr ? std::nullopt : checkpoint.details->whole_module();
+}
 
 std::vector<std::string> finish_reading(const Checkpoint& checkpoint) {
   std::vector<std::string> warnings;

@@ -139,10 +139,12 @@ class Search {
   NameBudget part_bytes_, path_bytes_;
 };
 
-/// A model that only goes as a whole has no such parts.
 Search searched(const Checkpoint& checkpoint) {
   Search search(checkpoint);
-  if (checkpoint.details == nullptr || !checkpoint.details->is_indivisible()) search.run();
+  if (const auto type = whole_module(checkpoint))
+    search.modules.push_back({"", checkpoint.root, *type});
+  else
+    search.run();
   return search;
 }
 

@@ -11,6 +11,7 @@
 #include "ops/entry_walk.h"
 #include "ops/mapping_edit.h"
 #include "ops/prune.h"
+#include "ops/whole_module.h"
 
 namespace ckpt {
 namespace {
@@ -135,6 +136,7 @@ Checkpoint drop_entries(Checkpoint checkpoint, Globs& globs) {
 }  // namespace
 
 std::pair<Checkpoint, SelectionReport> select(Checkpoint checkpoint, const Selection& selection) {
+  refuse_part(checkpoint);
   Globs keep(selection.keep), drop(selection.drop);
   if (!selection.keep.empty()) checkpoint = keep_entries(std::move(checkpoint), keep);
   if (!selection.drop.empty()) checkpoint = drop_entries(std::move(checkpoint), drop);

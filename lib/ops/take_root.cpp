@@ -9,6 +9,7 @@
 #include "model/walk.h"
 #include "ops/prune.h"
 #include "ops/root.h"
+#include "ops/whole_module.h"
 
 namespace ckpt {
 namespace {
@@ -48,6 +49,7 @@ Checkpoint take_root(Checkpoint checkpoint, std::string_view root) {
   if (root == "auto") checkpoint = unpack_modules(std::move(checkpoint));
   const std::string path = resolve_root(checkpoint, root);
   if (path.empty()) return checkpoint;
+  refuse_part(checkpoint);
   const ValueId value = find_value(checkpoint, path);
   if (value == no_value)
     throw Error(ErrorCode::invalid_argument, "nothing lies at '" + path + "'")

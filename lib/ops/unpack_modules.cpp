@@ -12,6 +12,7 @@
 #include "model/walk.h"
 #include "ops/plain_tensors.h"
 #include "ops/prune.h"
+#include "ops/whole_module.h"
 
 namespace ckpt {
 namespace {
@@ -246,6 +247,7 @@ void put_in_place(Checkpoint& checkpoint, const std::unordered_map<ValueId, Valu
 }  // namespace
 
 Checkpoint unpack_modules(Checkpoint checkpoint) {
+  if (whole_module(checkpoint)) return unpack_whole_module(std::move(checkpoint));
   const std::vector<Module> modules = find_modules(checkpoint);
   if (modules.empty()) return checkpoint;
   std::unordered_map<ValueId, ValueId> made;

@@ -244,3 +244,16 @@ def npy(line=None, data=FLOATS, version=1, length=None, descr="<f4", shape="(4,)
 
 def npz(*arrays, **shape):
     return archive([Part(f"w{i}.npy", array) for i, array in enumerate(arrays)], **shape)
+
+
+# safetensors files.
+
+
+def tensor_info(dtype="F32", shape="[4]", begin=0, end=16):
+    return f'{{"dtype":"{dtype}","shape":{shape},"data_offsets":[{begin},{end}]}}'
+
+
+def safetensors(header=None, data=FLOATS, length=None):
+    """`header`: the whole JSON; `length`: what is said of its size instead of the truth."""
+    header = encoded(f'{{"weight":{tensor_info()}}}' if header is None else header)
+    return struct.pack("<Q", len(header) if length is None else length) + header + data

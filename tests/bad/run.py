@@ -27,6 +27,8 @@ import import_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
 import numpy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
+import safetensors_attacks  # noqa: E402
+import script_attacks  # noqa: E402
 import sweep_files  # noqa: E402
 import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
@@ -40,6 +42,8 @@ SUBJECTS = (
     gzip_attacks,
     tensor_attacks,
     numpy_attacks,
+    safetensors_attacks,
+    script_attacks,
     container_attacks,
 )
 TIMEOUT = 20

@@ -1,6 +1,7 @@
 """Small good files of each format and compression, to be cut at every byte and to have every bit flipped."""
 
 import gzip
+import json
 import pickle
 import struct
 import zipfile
@@ -17,12 +18,15 @@ from forge import (
     npy,
     number,
     program,
+    safetensors,
     storage,
     tensor,
+    tensor_info,
     text,
     torch_parts,
 )
 from harness import DATA
+from script_attacks import model_archive, script_parts
 from torchfile import Call, Tensor, save_legacy, save_zip, state_dict
 
 CODE = program(mapping(("a", WEIGHT), ("b", tensor(None, (2, 2), (1, 2)))))
@@ -56,6 +60,16 @@ def trainer():
     }
 
 
+def safetensors_views():
+    """Metadata, a transposed view, a whole one, and tensors of two dtypes."""
+    views = {"t": {"of": "w", "shape": [2, 2], "stride": [1, 2], "offset": 0}, "v.w": {"of": "w"}}
+    metadata = json.dumps({"format": "pt", "ckpt.views": json.dumps(views), "v.w": "w"})
+    return safetensors(
+        f'{{"__metadata__":{metadata},"w":{tensor_info(shape="[2,2]")},"b":{tensor_info("U8", "[3]", 16, 19)}}}',
+        forge.FLOATS + b"abc",
+    )
+
+
 def make_all(folder):
     """Writes them and returns their paths."""
     plain = {
@@ -66,8 +80,12 @@ def make_all(folder):
         "zip-no-crc": archive([Part(p.name, p.data, crc=0) for p in torch_parts(CODE)]),
         "zip-comment": archive(torch_parts(CODE), comment=b"comment", after=b"after"),
         "legacy-views": legacy_views(),
+        "script": archive(script_parts()),
+        "script-turned": archive([*script_parts(bytecode=True)][::-1]),
+        "script-model-json": model_archive(),
         "npy": npy(descr=">i2", shape="(2, 4)", fortran="True"),
         "npz": archive([Part("a.npy", npy()), Part("b.npy", npy(descr="<c8", shape="(2,)", version=3)), Part("c.txt", b"c")]),
+        "safetensors": safetensors_views(),
         "npz-deflated": archive([Part("a.npy", npy(shape="(2, 2)"), deflate=True), Part("b.npy", npy(), deflate=True)]),
         "legacy-protocol-0": legacy(
             b"(dS'a'\nI01\nsV\\u0062\nL12L\nsS'c'\nF1.5\ns.",
@@ -98,6 +116,7 @@ def make_all(folder):
         "npy",
         "npz",
         "npz-deflated",
+        "safetensors",
     ):
         files[f"{name}.pt.gz"] = gzip.compress(plain[name], mtime=0)
     for name in ("zip-old", "legacy-views"):

@@ -99,7 +99,7 @@ class FileTest:
                 to_cpu = ["--to", "cpu", "--verify=full", *allow]
                 self.convert("convert --to cpu", to_cpu, self.row.format, "cpu", report, digest)
                 self.convert("convert", allow, self.row.format, None, report, digest)
-            for other in self.row.like.to:
+            for other in self.row.like.to if self.row.tensors or not self.row.like.weights else ():
                 self.convert(f"convert to {other}", ["--format", other, *allow], other, None, report, digest)
             self.weights_only(allow)
             self.one_tensor(allow, digest["tensors"])
@@ -119,7 +119,8 @@ class FileTest:
         return ["--allow-unsafe"]
 
     def convert(self, what, options, format_, device, report, digest):
-        out = self.folder / f"{what.replace(' ', '-')}.{'pt.gz' if self.row.gzip else 'pt'}"
+        suffix = next(f.suffix for f in truth.FORMATS.values() if f.name == format_)
+        out = self.folder / f"{what.replace(' ', '-')}{suffix}{'.gz' if self.row.gzip else ''}"
         done = self.ckpt("convert", self.row.path, out, *options)
         unsayable = self.row.not_in_legacy()
         if format_ == "torch-legacy" and unsayable:
@@ -160,6 +161,11 @@ class FileTest:
         if self.check("--weights-only: as digest --root auto ends", done.code == wanted.code, done) and not done.code:
             sums = self.ckpt("digest", "--json", out)
             self.check("--weights-only: the same digests", sums.code == 0 and sums.json == wanted.json, sums)
+        if self.row.like.weights:
+            names = {t["name"] for t in self.row.tensors}
+            got = set(wanted.json["tensors"]) if wanted.code == 0 else set()
+            told = names == got or (not names and self.row.kind.endswith("model.json"))  # which PyTorch no longer reads
+            self.check("--root auto: what PyTorch lists, and no more", told, wanted)
 
     def one_tensor(self, allow, sums):
         """--keep of one name keeps that tensor, and no other bytes than the file had."""
@@ -170,6 +176,10 @@ class FileTest:
         glob = "".join(f"[{c}]" if c in "*?[" else c for c in name)
         for part in (".indices", ".values", ".crow_indices", ".col_indices", ".ccol_indices", ".row_indices"):
             glob = glob.removesuffix(part)
+        if self.row.like.weights:  # taken whole, but for its state dict
+            done = self.ckpt("convert", self.row.path, out, "--keep", glob, *allow)
+            self.check(f"--keep {name}: refused", done.code == UNREADABLE and "--weights-only" in done.err, done)
+            return
         done = self.ckpt("convert", self.row.path, out, "--keep", glob, *allow)
         if self.check(f"--keep {name}", done.code == 0, done):
             got = self.ckpt("digest", "--json", out)

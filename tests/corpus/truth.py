@@ -11,29 +11,31 @@ class Format:
     name: str
     to: tuple  # formats
     written: bool = True  # and to its own
-    weights: bool = False  # --format takes its state dict alone
+    weights: bool = False  # --format takes its state dict alone, and truth.json lists that
+    suffix: str = ".pt"
     told: bool = True  # truth.json says what is in it
 
 
 FORMATS = {
     "zip": Format("torch", ("torch-legacy",)),
     "legacy": Format("torch-legacy", ("torch",)),
+    "safetensors": Format("safetensors", ("torch",), suffix=".safetensors"),
+    "index": Format("safetensors-index", ("torch", "safetensors"), suffix=""),
+    "torchscript": Format("torchscript", ("torch",), weights=True),
+    "torchscript-mobile": Format("torchscript", ("torch",), weights=True),
+    "torchscript-model.json": Format("torchscript", ("torch",), weights=True),
     "gguf": Format("gguf", ("torch", "npz"), written=False, told=False),  # tests/interop compares it with gguf's reader
 }
 # Between these everything is kept; to others, tensors.
 PICKLED = {"torch", "torch-legacy"}
 # What the message must say where the file is of a format that ckpt only names; None: any message will do.
 NAMED = {
-    "torchscript": "torchscript",
-    "torchscript-mobile": "torchscript",
-    "torchscript-model.json": None,
     "pickle": "pickle",
     "tar": "tar",
     "tar-other": "tar",
-    "safetensors": "safetensors",
     "ggml": None,
     "npy-object": "python objects",
-    "json": None,
+    "json": "is missing",  # indexes of shards that are not all there
     "unknown": None,
     "gzip-bad": "gzip",
 }
@@ -76,11 +78,35 @@ class Row:
         return [t["name"] for t in self.tensors if t.get("dtype") in NOT_IN_LEGACY]
 
 
+def join_shards(rows, folder):
+    """An index has the tensors of its shards, which have rows of their own; where one of those lacks, it stays json."""
+    by_file = {row["file"]: row for row in rows}
+    for row in rows:
+        if row.get("format") != "json":
+            continue
+        shards = sorted(set(json.loads((folder / row["file"]).read_text())["weight_map"].values()))
+        parts = [by_file.get(f"{row['file'].rsplit('/', 1)[0]}/{shard}") for shard in shards]
+        if all(parts):
+            tensors = [tensor for part in parts for tensor in part["tensors"]]
+            row |= {"format": "index", "tensors": [t | {"storage_id": i} for i, t in enumerate(tensors)]}
+
+
 def load(folder):
-    rows = [Row(r, folder) for r in json.loads((folder / "truth.json").read_text())]
+    rows = json.loads((folder / "truth.json").read_text())
+    join_shards(rows, folder)
+    rows = [Row(r, folder) for r in rows]
     ours = [r for r in rows if r.name.startswith(("good/", "made/"))]
     hostile = [r for r in rows if r.name.startswith("malicious/")]
     return ours, hostile
+
+
+def state_dict_of(row, tensors):
+    """Of a module's tensors those that truth.json lists, in its order and with storages numbered anew: parameters first,
+    then buffers. What else a module holds (attributes, constants) is no part of its state dict."""
+    by_name = {t["name"]: t for t in tensors}
+    numbers = {}
+    listed = [by_name[t["name"]] for t in row.tensors if t["name"] in by_name]
+    return [dict(t, storage=numbers.setdefault(t["storage"], len(numbers))) for t in listed]
 
 
 def differences(row, report):
@@ -92,6 +118,8 @@ def differences(row, report):
     if not row.like.told:
         return
     got = report["tensors"][:LISTED] if len(row.tensors) == LISTED else report["tensors"]
+    if row.like.weights:
+        got = state_dict_of(row, got)
     names = [t["name"] for t in got]
     expected = [t["name"] for t in row.tensors]
     if names != expected:
@@ -132,5 +160,5 @@ def digest_differences(row, report):
         else:  # sparse, by its parts; meta, not at all
             for part in [n for n in got if n.startswith(f"{name}.") or not name]:
                 del got[part]
-    if got and len(row.tensors) < LISTED:
+    if got and len(row.tensors) < LISTED and not row.like.weights:
         yield f"digests of what is not in the file: {sorted(got)[:5]}"

@@ -14,7 +14,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from torchfile import Call, Global, Storage, Tensor, save_legacy, save_zip, state_dict
+from torchfile import Call, Global, Storage, Tensor, pickled, save_legacy, save_zip, state_dict
 
 HERE = Path(__file__).resolve().parent
 
@@ -246,11 +246,6 @@ def foreign(to):
     (to / "model.onnx").write_bytes(b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x80\x01")
     (to / "keras.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(56))
     (to / "config.json").write_text('{"architectures": ["LlamaForCausalLM"]}\n')
-    save_zip(
-        to / "script.pt",
-        state_dict(weights()),
-        extra=[("constants.pkl", b"\x80\x02)."), ("code/__torch__.py", b"class Net(Module):\n  pass\n")],
-    )
     with zipfile.ZipFile(to / "pictures.pt", "w") as archive:
         archive.writestr(zipfile.ZipInfo("holiday/one.txt", (1980, 1, 1, 0, 0, 0)), "sea")
 
@@ -304,6 +299,36 @@ def gguf_files(to):
     (to / "k_quant.gguf").write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + tensor(b"w", (256,), 12, 0) + bytes(31 + 144))
 
 
+def scripts(to):
+    """A module as torch.jit.save writes it: attributes by name, code that tells parameters from buffers, constants."""
+
+    def module(kind, **state):
+        return Call(f"__torch__{kind[0]}", kind[1], state=state, new=True)
+
+    def tensor(*shape, **options):
+        return Tensor(list(shape), **options)
+
+    fc = module((".layers", "Linear"), weight=tensor(2, 3, device="cuda:0"), bias=tensor(2, device="cuda:0"))
+    net = module(("", "Net"), training=False, scale=tensor(2, device="cuda:0"), fc=fc, mean=tensor(3, device="cuda:0"))
+    constants, data = pickled((tensor(2, device="cuda:0"),))
+    code = (
+        b'class Net(Module):\n  __parameters__ = []\n  __buffers__ = ["mean", ]\n  training : bool\n  scale : Tensor\n'
+        b"  mean : Tensor\n  fc : __torch__.layers.Linear\n  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n"
+        b'    return torch.add(x, torch.zeros([2], device=torch.device("cuda:0")))\n'
+    )
+    layers = b'class Linear(Module):\n  __parameters__ = ["weight", "bias", ]\n  __buffers__ = []\n  weight : Tensor\n  bias : Tensor\n'
+    save_zip(
+        to / "script.pt",
+        net,
+        extra=[
+            ("code/__torch__.py", code),
+            ("code/__torch__/layers.py", layers),
+            *((f"constants/{key}", storage.bytes()) for key, storage in data.items()),
+            ("constants.pkl", constants),
+        ],
+    )
+
+
 def make_all(to):
     to.mkdir(parents=True, exist_ok=True)
     for path in HERE.glob("*.pt*"):
@@ -316,6 +341,7 @@ def make_all(to):
     foreign(to)
     modules(to)
     gguf_files(to)
+    scripts(to)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import copy
 import gzip
 from collections import OrderedDict
 
+import numpy
+import safetensors.torch
 import torch
 from harness import ROOT
 from nets import MLP, FNN, CaptchaResNet, FooNet, Net, randomised
@@ -35,6 +37,11 @@ def reference_models():
     yield "mlp", sequential()
 
 
+def arrays(t, state):
+    numpy.savez(path := t.path(".npz"), **{name: value.numpy() for name, value in state.items()})
+    return path
+
+
 def guises(t, model):
     """(what it is, the file, what stderr must hold, the model in Python)"""
     state = model.state_dict()
@@ -53,6 +60,13 @@ def guises(t, model):
     with gzip.open(packed := t.path(".pt.gz"), "wb") as file:
         torch.save({"epoch": 1, "model_state_dict": state}, file)
     yield "gzip, in a trainer's file", packed, "", model
+    yield "npz", arrays(t, state), "", model
+    safetensors.torch.save_file(state, bare := t.path(".safetensors"))
+    yield "safetensors", bare, "", model
+    for format_ in ("safetensors-index", "torch-index"):
+        done = t.ckpt("convert", plain, folder := t.path(""), "--format", format_, "--shard-size", "20KB")
+        t.suite.check(f"{format_} made", done.code == 0, done)
+        yield format_, folder, "", model
     for dtype, word in [(torch.float16, "Half"), (torch.bfloat16, "BFloat16"), (torch.float64, "Double")]:
         other = copy.deepcopy(model).to(dtype)
         yield str(dtype), saved(other.state_dict()), f"{word} tensor", other.float()

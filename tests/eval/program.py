@@ -3,6 +3,7 @@
 import gzip
 
 import numpy
+import safetensors.torch
 import torch
 from evaluations import (CAPTCHA_MODEL, CAPTCHA_SET, CAPTCHAS, DIGITS, DIGITS_MODEL, DONE, MNIST, REFERENCE, SHARED, counts,
                          digits_state, loaded, result, rows, saved, write_idx)  # fmt: skip
@@ -98,6 +99,9 @@ def same_however(t, model, images, labels, sizes):
     for name, save in (("npz", numpy.savez), ("npz, deflated", numpy.savez_compressed)):
         save(path := t.path(".npz"), images=pixels, labels=classes)
         containers[name] = path
+    held = {"images": images.contiguous(), "labels": labels.contiguous()}
+    safetensors.torch.save_file(held, path := t.path(".safetensors"))
+    containers["safetensors"] = path
     first = counts(result(t, "IDX", model, containers["IDX, gzip"]))
     for name, data in containers.items():
         t.suite.equal(name, counts(result(t, name, model, data)), first)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy
 import torch
+from safetensors.torch import save_file
 
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
@@ -197,6 +198,13 @@ def numpy_archives(t):
     t.same("columns first, big-endian", path, inputs.reshape(20, 784), labels, 10)
 
 
+def safetensors_files(t):
+    inputs, labels = t.bytes(20, 28, 28), t.classes(20, 10)
+    for names in (("images", "labels"), ("inputs", "targets"), ("x", "y")):
+        save_file(dict(zip(names, (inputs, labels[:, 0].contiguous()))), path := t.path(".safetensors"))
+        t.same(f"safetensors, {names[0]}", path, inputs.reshape(20, 784), labels, 10)
+
+
 def shared_sets(t):
     mnist = SHARED / "corpus/datasets/mnist"
     if not mnist.exists():
@@ -214,7 +222,7 @@ def shared_sets(t):
         t.same(name, path, inputs, hot.reshape(-1, 4, 36).argmax(2), 36)
 
 
-GROUPS = [containers, input_dtypes, half_precision_whole, targets, layouts, views, folders, numpy_archives, shared_sets]
+GROUPS = [containers, input_dtypes, half_precision_whole, targets, layouts, views, folders, numpy_archives, safetensors_files, shared_sets]
 
 
 def main():

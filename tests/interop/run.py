@@ -36,6 +36,8 @@ def main():
     import pickles
     import prefixes
     import roundtrip
+    import safetensors_files
+    import scripts
     import selection
     import trainers
 
@@ -63,11 +65,13 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *arrays.GROUPS,
+        *safetensors_files.GROUPS,
         *diffs.GROUPS,
         *gguf_files.GROUPS,
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
+        *scripts.GROUPS,
         *trainers.GROUPS,
         *mutants.GROUPS,
     ]

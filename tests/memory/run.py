@@ -5,6 +5,7 @@ The files are sparse, or made by ckpt, and lie on disk, one at a time. `--gib` m
 """
 
 import json
+import re
 import shutil
 import struct
 import subprocess
@@ -49,28 +50,6 @@ def gguf(path, size):
         file.truncate(len(head) + size)
 
 
-# Run by a Python of its own, whose memory goes with it.
-MAKERS = """
-import pickle, struct, sys, torch
-kind, path, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
-tensors = {f"layer{i}_weight": torch.zeros(size // 8 // 4096, 1024) for i in range(8)}
-if kind == "pickle":
-    with open(path, "wb") as file:
-        pickle.dump(tensors, file, protocol=4)
-if kind == "torchscript":
-    class Net(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            for name, tensor in tensors.items():
-                self.register_buffer(name, tensor)
-        def forward(self, x):
-            return x
-    torch.jit.save(torch.jit.script(Net()), path)
-if kind == "torch-tar":
-    sys.path.insert(0, sys.argv[4])
-    import libraries
-    libraries.TorchTar().save(tensors, path)
-"""
 # By ckpt, of the sparse file: what is converted to it with these words.
 WRITTEN = {
     "torch": ["--format", "torch"],
@@ -95,7 +74,7 @@ class Measure:
         report = json.loads(done.stdout.strip().split("\n")[-1]) if done.stdout.strip() else {}
         if not self.suite.check(f"{name}: {words[0]} succeeds", report.get("status") == 0, f"{done.stdout}{done.stderr}"):
             return 0
-        self.suite.check(f"{name}: {words[0]} within {MOST >> 20} MiB", report["peak"] <= MOST, f"{report['memory'] >> 20} MiB")
+        self.suite.check(f"{name}: {words[0]} within {MOST >> 20} MiB", report["peak"] <= MOST, f"{report['peak'] >> 20} MiB")
         return report["peak"]
 
     def operations(self, name, path):
@@ -105,12 +84,16 @@ class Measure:
             self.run(name, "digest", path),
             self.run(name, "convert", path, self.folder / "out.safetensors", "--dry-run", "--weights-only"),
         )
-        self.suite.figure(f"memory.{name.replace(', ', '.')}", most >> 20)
+        self.suite.figure("memory." + re.sub("[^a-z]+", "-", name), most >> 20)
 
 
 def made(kind, path, size):
-    tests = Path(__file__).resolve().parent.parent / "formats"
-    subprocess.run([sys.executable, "-c", MAKERS, kind, str(path), str(size), str(tests)], check=True)
+    """By a Python of its own, whose memory goes with it."""
+    subprocess.run([sys.executable, Path(__file__).with_name("make.py"), kind, path, str(size)], check=True)
+
+
+def remove(path):
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def main():
@@ -139,19 +122,19 @@ def main():
         for name, words in WRITTEN.items():
             if not wanted(name):
                 continue
+            path = folder / "written"
             with suite.group(name):
-                path = folder / "written"
                 measure.run(name, "convert", source, path, *words)
                 measure.operations(name, path)
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-        for name in ("torchscript", "pickle", "torch-tar"):
+            remove(path)
+        for name in ("torchscript", "pickle", "pickle of arrays", "torch-tar"):
             if not wanted(name):
                 continue
+            path = folder / "made"
             with suite.group(name):
-                path = folder / "made"
                 made(name, path, size)
                 measure.operations(name, path)
-                path.unlink()
+            remove(path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return suite.finish()

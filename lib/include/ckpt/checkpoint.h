@@ -57,13 +57,12 @@ class CKPT_API FormatDetails {
   /// Checkpoint::warnings. Throws Error: corrupt, truncated.
   [[nodiscard]] virtual std::vector<std::string> finish() const;
 
-  /// Whether the file ties its object to the names that it has, by code or otherwise: then no part of it can be taken
-  /// and no key renamed, but for its state dict.
-  [[nodiscard]] virtual bool is_indivisible() const;
+  /// The class of the module that the file is, tied to the names that it has by the code beside it: no part of it can
+  /// be taken and no key renamed, but for its state dict. None where the file is no such module.
+  [[nodiscard]] virtual std::optional<std::string> whole_module() const;
 
-  /// The state dict of an object that is none, where the file tells it. Throws Error: what reading throws, corrupt,
-  /// limit_exceeded.
-  [[nodiscard]] virtual std::optional<StateEntries> state_entries(const Checkpoint& checkpoint) const;
+  /// Of such a module: its state dict. Throws Error: what reading throws, corrupt, limit_exceeded.
+  [[nodiscard]] virtual StateEntries state_entries(const Checkpoint& checkpoint) const;
 
   /// What a remap leaves as it is though it names a device, each a sentence without a full stop. Throws Error: what
   /// reading throws.
@@ -106,6 +105,9 @@ struct Checkpoint {
   /// What a user should know, though the file reads: each a sentence without a full stop.
   std::vector<std::string> warnings;
 };
+
+/// FormatDetails::whole_module() of the file that the checkpoint was read from.
+CKPT_API std::optional<std::string> whole_module(const Checkpoint& checkpoint);
 
 /// What the persistent value `id` stands for; null where that is no storage.
 CKPT_API const StorageUse* find_storage_use(const Checkpoint& checkpoint, ValueId id);

@@ -52,7 +52,7 @@ inline constexpr std::size_t folder_entries = 256 * kib;
 /// Files of one checkpoint that are open at a time.
 inline constexpr std::size_t open_files = 32;
 /// Shards of one checkpoint, which their names count in five digits; bytes of their index, some 100 a tensor.
-inline constexpr std::uint32_t shards = 99'999;
+inline constexpr std::uint32_t shard_files = 99'999;
 inline constexpr std::uint64_t index_bytes = 64 * mib;
 /// A text of a plain pickle stays in its file from this many bytes on: weights are there, and not in memory.
 inline constexpr std::uint64_t pickle_far_text = 4 * kib;

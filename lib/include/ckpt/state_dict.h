@@ -40,7 +40,8 @@ struct StateDict {
 
 /// Every state dict of the checkpoint in file order: mappings reached from the root through mappings, lists and tuples,
 /// each once. Not searched: objects' attributes, and what lies in an optimizer's state (a mapping with the keys
-/// "state" and "param_groups"). An indivisible file (FormatDetails) has none, but may tell one.
+/// "state" and "param_groups"). A file that is a module
+/// (FormatDetails::whole_module) has none.
 CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
 
 /// What an optimizer's state_dict() gives: a mapping with the keys "state" and "param_groups".

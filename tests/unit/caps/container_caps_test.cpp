@@ -12,6 +12,7 @@
 #include "formats/torch_files.h"
 #include "io/checksum.h"
 #include "opened.h"
+#include "torchscript/model_json.h"
 
 namespace ckpt {
 namespace {
@@ -167,6 +168,26 @@ TEST(Cap, numpy_header_bytes) {
   };
   expect_within(of_size(limits::numpy_header_bytes));
   expect_past(of_size(limits::numpy_header_bytes + 1));
+}
+
+void parse_model(const std::string& json) {
+  static_cast<void>(torchscript::parse_model(*zip_testing::source_of(json)));
+}
+
+TEST(Cap, script_model_bytes) {
+  std::string json = R"({"mainModule":{}})";
+  json.resize(limits::script_model_bytes, ' ');
+  expect_within([&] { parse_model(json); });
+  expect_past([&] { parse_model(json + ' '); });
+}
+
+TEST(Cap, script_model_depth) {
+  const auto nested = [](int depth) {
+    const auto brackets = static_cast<std::size_t>(depth);
+    return R"({"mainModule":{},"x":)" + std::string(brackets, '[') + std::string(brackets, ']') + "}";
+  };
+  expect_within([&] { parse_model(nested(limits::script_model_depth)); });
+  expect_past([&] { parse_model(nested(limits::script_model_depth + 1)); });
 }
 
 }  // namespace

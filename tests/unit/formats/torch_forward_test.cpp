@@ -158,7 +158,7 @@ const std::vector<std::pair<const char*, std::function<void(std::vector<ZipPart>
     {"there are two storages of one name", [](auto& parts) { parts.push_back(parts[2]); }},
     {"there are two pickles", [](auto& parts) { parts.push_back({.name = "r/x/data.pkl", .data = "N."}); }},
     {"a member lies outside", [](auto& parts) { parts.push_back({.name = "s/x", .data = "x"}); }},
-    {"it is a TorchScript archive", [](auto& parts) { parts.push_back({.name = "r/constants.pkl", .data = "x"}); }},
+    {"it holds constants", [](auto& parts) { parts.push_back({.name = "r/constants.pkl", .data = "x"}); }},
     {"a local header names another member", [](auto& parts) { parts[2].local_name = "r/data/1"; }},
     {"a local header has another method", [](auto& parts) { parts[2].local_method = 8; }},
     {"the directory has another size", [](auto& parts) { parts[3].size = 1; }},

@@ -106,6 +106,13 @@ TEST_F(Find, OneNpzThatIsForTests) {
   EXPECT_EQ(found("fnn"), "mnist_test.npz");
 }
 
+TEST_F(Find, OneSafetensorsFileThatIsForTests) {
+  put("model.safetensors");
+  EXPECT_TRUE(error_of([&] { found("fnn"); }));
+  put("mnist_test.safetensors");
+  EXPECT_EQ(found("fnn"), "mnist_test.safetensors");
+}
+
 TEST_F(Find, TheVariableBeforeWhatLiesBesideTheModel) {
   put_idx("");
   put("elsewhere/set.pt");

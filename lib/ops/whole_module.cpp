@@ -1,0 +1,94 @@
+#include "ops/whole_module.h"
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ckpt/error.h"
+#include "ops/plain_tensors.h"
+#include "ops/prune.h"
+
+namespace ckpt {
+
+namespace {
+
+/// What libtorch pickles in a way of its own, which Python does not read.
+void refuse_unsayable(const Checkpoint& checkpoint, const StateEntries& told) {
+  std::map<ValueId, const Tensor*> tensors;
+  for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
+  for (const auto& [name, value] : told.tensors) {
+    const Tensor& tensor = *tensors.at(value);
+    if (tensor.storage) continue;
+    throw Error(ErrorCode::unsupported, "tensor '" + name + "' is " + (tensor.parts.empty() ? "a meta" : "a sparse") +
+                                            " tensor of a TorchScript file, which Python pickles in another way")
+        .expected("strided tensors")
+        .in(checkpoint.file)
+        .hint("in Python: torch.save(torch.jit.load(path).state_dict(), out)");
+  }
+}
+
+/// Without the names that only other pickles of the archive call for.
+Checkpoint only_own_globals(Checkpoint checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  std::set<std::pair<std::string_view, std::string_view>> own;
+  for (ValueId id = 0; id < values.size(); ++id)
+    if (values.kind(id) == ValueKind::global) own.emplace(values.module(id), values.name(id));
+  std::erase_if(checkpoint.globals, [&](const GlobalUse& global) {
+    return !own.contains({global.module, global.name});
+  });
+  return checkpoint;
+}
+
+}  // namespace
+
+Checkpoint unpack_whole_module(Checkpoint checkpoint) {
+  const StateEntries told = checkpoint.details->state_entries(checkpoint);
+  if (told.tensors.empty())
+    throw Error(ErrorCode::invalid_argument, "the module has no parameters and no buffers: its state dict is empty")
+        .expected("tensors that state_dict() gives")
+        .in(checkpoint.file)
+        .hint("ckpt inspect " + shell_word(checkpoint.file) + " lists the tensors that it has");
+  refuse_unsayable(checkpoint, told);
+  ValueGraph& values = checkpoint.values;
+  PlainTensors tensors(checkpoint);
+  const auto kept = [&](ValueId id) {
+    values.set_memoized(id);
+    return id;
+  };
+  const auto dict_of = [&](const ValueId key, const ValueId value) {
+    const ValueId pair[] = {key, value};
+    const ValueId dict = kept(values.make_container(ValueKind::dict));
+    values.add_effect(dict, EffectKind::set_items, pair);
+    return dict;
+  };
+  std::vector<ValueId> entries, metadata;
+  for (const auto& [name, value] : told.tensors) {
+    entries.push_back(kept(values.make_str(name)));
+    entries.push_back(tensors.detached(value));
+  }
+  for (const std::string& name : told.modules) {
+    metadata.push_back(kept(values.make_str(name)));
+    metadata.push_back(dict_of(tensors.text("version"), values.make_integer(1)));
+  }
+  checkpoint.root = tensors.ordered_dict(entries);
+  const ValueId state = dict_of(tensors.text("_metadata"), tensors.ordered_dict(metadata));
+  values.add_effect(checkpoint.root, EffectKind::build, std::span(&state, 1));
+  tensors.finish();
+  checkpoint.details = nullptr;
+  checkpoint.format = told.format;
+  return only_own_globals(prune(std::move(checkpoint)));
+}
+
+void refuse_part(const Checkpoint& checkpoint) {
+  if (!whole_module(checkpoint)) return;
+  throw Error(ErrorCode::unsupported, "a " + checkpoint.format + " file is taken whole: its code names what is in it")
+      .expected("its state dict, of which a part can be taken")
+      .in(checkpoint.file)
+      .hint("add --weights-only to the command");
+}
+
+}  // namespace ckpt

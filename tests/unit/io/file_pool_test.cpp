@@ -1,0 +1,78 @@
+#include "io/file_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ckpt/limits.h"
+#include "io/io_testing.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::bytes_of;
+using io_testing::error_of;
+using io_testing::put_file;
+using io_testing::TemporaryFolder;
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+std::string text_in(const ByteSource& source) {
+  const auto bytes = read_all(source, 1000);
+  return std::string(as_text(bytes));
+}
+
+TEST(FilePoolTest, ManyFilesAreReadWithFewOfThemOpen) {
+  const TemporaryFolder folder;
+  FilePool pool;
+  std::vector<ByteSourcePtr> sources;
+  const std::size_t before = open_descriptors();
+  for (int i = 0; i < 200; ++i) {
+    const std::string path = folder / std::to_string(i);
+    put_file(path, "file " + std::to_string(i));
+    sources.push_back(pool.open(path));
+    EXPECT_EQ(text_in(*sources.back()), "file " + std::to_string(i));
+  }
+  EXPECT_LE(open_descriptors(), before + limits::open_files);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(text_in(*sources[static_cast<std::size_t>(i)]), "file " + std::to_string(i));
+}
+
+TEST(FilePoolTest, ASourceOutlivesThePool) {
+  const TemporaryFolder folder;
+  put_file(folder / "a", "still here");
+  const ByteSourcePtr source = FilePool().open(folder / "a");
+  EXPECT_EQ(text_in(*source), "still here");
+  EXPECT_EQ(source->folder(), folder.path());
+}
+
+TEST(FilePoolTest, AFileThatChangedWhileItWasClosedIsAnError) {
+  const TemporaryFolder folder;
+  FilePool pool;
+  put_file(folder / "a", "first");
+  const ByteSourcePtr source = pool.open(folder / "a");
+  EXPECT_EQ(text_in(*source), "first");
+  std::vector<ByteSourcePtr> others;  // enough of them that it is closed
+  for (std::size_t i = 0; i < limits::open_files; ++i) {
+    put_file(folder / std::to_string(i), "other");
+    others.push_back(pool.open(folder / std::to_string(i)));
+    EXPECT_EQ(text_in(*others.back()), "other");
+  }
+  put_file(folder / "a", "second and longer");
+  const auto error = error_of([&] { text_in(*source); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::io);
+}
+
+TEST(FilePoolTest, AFileThatIsNotThereIsAnError) {
+  const TemporaryFolder folder;
+  const auto error = error_of([&] { static_cast<void>(FilePool().open(folder / "a")); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::io);
+}
+
+}  // namespace
+}  // namespace ckpt
