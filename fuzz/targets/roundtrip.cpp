@@ -2,6 +2,7 @@
 
 #include "ckpt/formats.h"
 #include "ckpt/limits.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "container/zip_writer.h"
 #include "io/bytes.h"
@@ -138,6 +139,9 @@ int fuzz_roundtrip(const std::uint8_t* data, std::size_t size) {
   if (error_of([&] { before = read(detect(source).format.empty() ? archive_around(source) : source); })) return 0;
   check_format(before, "torch");
   check_format(before, "torch-legacy");
+  Checkpoint unpacked;
+  if (!error_of([&] { unpacked = unpack_modules(before); }) && unpacked.values.size() != before.values.size())
+    check_format(unpacked, "torch");
   return 0;
 }
 
