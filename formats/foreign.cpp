@@ -76,14 +76,6 @@ constexpr Signature signatures[] = {
     {0, "MZ\x90\0"sv, "a Windows program or library", "the system that it was built for"},
     {0, "\xcf\xfa\xed\xfe"sv, "a macOS program or library", "the system that it was built for"},
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside"},
-    {0, "\x80\x02"sv, "a pickle, but none that torch.save wrote",
-     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x03"sv, "a pickle, but none that torch.save wrote",
-     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x04"sv, "a pickle, but none that torch.save wrote",
-     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
-    {0, "\x80\x05"sv, "a pickle, but none that torch.save wrote",
-     "in Python, if you trust it: torch.save(pickle.load(file), path)"},
 };
 
 /// What stands in place of many a download: a page, or a server's complaint. Empty where the bytes are no text.

@@ -78,7 +78,8 @@ struct Format {
   /// What the format cannot say and write() leaves out, as SaveReport::left_out. Null: it can say everything.
   std::vector<std::string> (*losses)(const Checkpoint& checkpoint) = nullptr;
   /// For a checkpoint of several files: the source by which the folder that holds these names (sorted) is read, such as
-  /// its index; null where it is none of this format's. Throws Error: io.
+  /// its index; null where it is none of this format's. Throws Error: io; corrupt, invalid_argument (it is one, without
+  /// what it is read by or with two of it).
   ByteSourcePtr (*enter)(const std::string& folder, std::span<const std::string> names) = nullptr;
   /// In place of write(), where what is written is a folder.
   WriteReceipt (*write_folder)(const Checkpoint& checkpoint, FolderSink& sink, const WriteOptions& options) = nullptr;

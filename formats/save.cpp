@@ -104,12 +104,14 @@ void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
       (count == 1 ? "it is" : "they are") + ", and no tensor to torch; --weights-only makes tensors");
 }
 
-/// That it came from PyTorch ("format": "pt") need not be said of what PyTorch loads.
-void tell_of_metadata(const Format& format, const Checkpoint& checkpoint, SaveReport& report) {
-  const auto& all = checkpoint.metadata;
-  const auto found = std::find_if(all.begin(), all.end(), [](const auto& entry) { return entry.first != "format"; });
-  if (!format.keeps_metadata && found != all.end())
-    report.left_out.push_back("metadata, such as '" + found->first + "', is left out");
+/// Texts beside the tensors; that PyTorch wrote the file ("format": "pt") is no loss.
+void tell_of_metadata(const Checkpoint& checkpoint, const Format& format, SaveReport& report) {
+  const auto& entries = checkpoint.metadata;
+  const auto count =
+      std::count_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.first != "format"; });
+  if (count == 0 || format.keeps_metadata) return;
+  report.left_out.push_back(std::to_string(count) +
+                            (count == 1 ? " entry of metadata is left out" : " entries of metadata are left out"));
 }
 
 void save_file(const Format& format, const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
@@ -192,7 +194,7 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
                     .pickled = format.pickled,
                     .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
   tell_of_arrays(checkpoint, report);
-  tell_of_metadata(format, checkpoint, report);
+  tell_of_metadata(checkpoint, format, report);
   if (format.write_folder != nullptr)
     save_folder(format, checkpoint, path, chosen, report);
   else

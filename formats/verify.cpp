@@ -14,6 +14,7 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
   try {
     // Where gzip itself is damaged this throws what is wrong with it: a fault of a file that was recognised.
     const Checkpoint checkpoint = read_opened(opened, context);
+    static_cast<void>(opened.bytes->size());
     static_cast<void>(whole.size());  // a compressed stream is read to its end and its checksum compared
     for (const std::string& warning : checkpoint.warnings) context.remark(warning);
     for (const GlobalUse& global : checkpoint.globals)
@@ -29,7 +30,7 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
   if (opened.gzip_layers > 0) {
     if (const auto trailing = gzip_trailing_bytes(whole); trailing > 0)
       context.remark(std::to_string(trailing) + " bytes follow the gzip stream and belong to nothing");
-  } else if (!opened.format->has_checksums) {
+  } else if (opened.format != nullptr && !opened.format->has_checksums) {
     context.remark("no checksum covers the tensors' bytes (" + std::string(opened.format->name) +
                    " has none): ckpt convert IN OUT --format torch, or --gzip, adds them");
   }

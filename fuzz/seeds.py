@@ -14,6 +14,7 @@ import pickle
 import random
 import struct
 import sys
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -21,9 +22,12 @@ from collections import OrderedDict
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "data"))
+sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests" / "bad")]
 
-from torchfile import Call, Global, Storage, Tensor, pickled, save_legacy, save_zip, state_dict  # noqa: E402
+import dcp_attacks as dcp  # noqa: E402
+import forge  # noqa: E402
+
+from torchfile import Call, Global, Pickler, Storage, Tensor, pickled, save_legacy, save_zip, state_dict  # noqa: E402
 
 # How many commands targets/program.cpp knows: the first byte of its input chooses one.
 COMMANDS = 16
@@ -274,33 +278,6 @@ def arrays():
         yield f"zip{compression}", target.getvalue()
 
 
-def ggufs():
-    """GGUF: each type of tensor and of value, both byte orders, the three versions."""
-
-    def text(value, order, word):
-        return struct.pack(order + word, len(value)) + value
-
-    for version, order, word in ((1, "<", "I"), (2, "<", "Q"), (3, "<", "Q"), (3, ">", "Q")):
-        formats = ["B", "b", "H", "h", "I", "i", "f", "?", None, None, "Q", "q", "d"]
-        values = [text(b"k%d" % i, order, word) + struct.pack(f"{order}I{f}", i, 1) for i, f in enumerate(formats) if f]
-        values.append(text(b"text", order, word) + struct.pack(order + "I", 8) + text(b"hello", order, word))
-        for kind, item in ((4, struct.pack(order + "I", 7)), (8, text(b"a", order, word))):
-            array = struct.pack(f"{order}I{word}", kind, 20) + item * 20
-            values.append(text(b"a%d" % kind, order, word) + struct.pack(order + "I", 9) + array)
-        values.append(text(b"general.alignment", order, word) + struct.pack(order + "II", 4, 16))
-        tensors, data = b"", b""
-        kinds = [(0, 1, 4), (1, 1, 2), (2, 32, 18), (8, 32, 34), (12, 256, 144), (24, 1, 1), (28, 1, 8), (30, 1, 2)]
-        for kind, block, size in kinds:
-            tensors += text(b"t%d" % kind, order, word) + struct.pack(f"{order}I2{word}", 2, block, 2)
-            tensors += struct.pack(order + "IQ", kind, len(data))
-            data += bytes(range(2 * size % 251)) * (2 * size // (2 * size % 251))
-            data += bytes(-len(data) % 16)
-        head = b"GGUF" + struct.pack(f"{order}I2{word}", version, len(kinds), len(values)) + b"".join(values) + tensors
-        yield f"gguf{version}{'le' if order == '<' else 'be'}", head + bytes(-len(head) % 16) + data
-        none = b"GGUF" + struct.pack(f"{order}I2{word}", version, 0, 1) + values[0]
-        yield f"gguf{version}{'le' if order == '<' else 'be'}-no-tensors", none
-
-
 def safetensors(header, data=b""):
     header = header.encode()
     return struct.pack("<Q", len(header)) + header + data
@@ -378,6 +355,31 @@ def scripts():
         for member, content in {"version": b"1\n", "attributes.pkl": attributes, "tensors/0": bytes(16), "model.json": model}.items():
             z.writestr(f"r/{member}", content)
     yield "model.zip", target.getvalue()
+def ggufs():
+    """GGUF: each type of tensor and of value, both byte orders, the three versions."""
+
+    def text(value, order, word):
+        return struct.pack(order + word, len(value)) + value
+
+    for version, order, word in ((1, "<", "I"), (2, "<", "Q"), (3, "<", "Q"), (3, ">", "Q")):
+        formats = ["B", "b", "H", "h", "I", "i", "f", "?", None, None, "Q", "q", "d"]
+        values = [text(b"k%d" % i, order, word) + struct.pack(f"{order}I{f}", i, 1) for i, f in enumerate(formats) if f]
+        values.append(text(b"text", order, word) + struct.pack(order + "I", 8) + text(b"hello", order, word))
+        for kind, item in ((4, struct.pack(order + "I", 7)), (8, text(b"a", order, word))):
+            array = struct.pack(f"{order}I{word}", kind, 20) + item * 20
+            values.append(text(b"a%d" % kind, order, word) + struct.pack(order + "I", 9) + array)
+        values.append(text(b"general.alignment", order, word) + struct.pack(order + "II", 4, 16))
+        tensors, data = b"", b""
+        kinds = [(0, 1, 4), (1, 1, 2), (2, 32, 18), (8, 32, 34), (12, 256, 144), (24, 1, 1), (28, 1, 8), (30, 1, 2)]
+        for kind, block, size in kinds:
+            tensors += text(b"t%d" % kind, order, word) + struct.pack(f"{order}I2{word}", 2, block, 2)
+            tensors += struct.pack(order + "IQ", kind, len(data))
+            data += bytes(range(2 * size % 251)) * (2 * size // (2 * size % 251))
+            data += bytes(-len(data) % 16)
+        head = b"GGUF" + struct.pack(f"{order}I2{word}", version, len(kinds), len(values)) + b"".join(values) + tensors
+        yield f"gguf{version}{'le' if order == '<' else 'be'}", head + bytes(-len(head) % 16) + data
+        none = b"GGUF" + struct.pack(f"{order}I2{word}", version, 0, 1) + values[0]
+        yield f"gguf{version}{'le' if order == '<' else 'be'}-no-tensors", none
 
 
 def packed(files):
@@ -386,6 +388,74 @@ def packed(files):
         yield f"{name}.gz", gzip.compress(data, mtime=0)
         if name == "weights":
             yield f"{name}.members.gz", gzip.compress(data[:500], mtime=0) + gzip.compress(data[500:], 9, mtime=0)
+
+
+def plain_pickles():
+    """Arrays in each way to spell them, files in bytes, several pickles in one file."""
+    floats = struct.pack("<4f", 0, 1, 2, 3)
+    for protocol in range(6):
+        for code, order, fortran in (("f4", "<", False), ("i2", ">", True), ("u8", "<", False), ("b1", "|", False), ("U1", "<", False)):
+            state = (3, order, None, None, None, -1, -1, 0)
+            dtype = Call("numpy", "dtype", code, False, True, state=state)
+            count = 16 // int(code[1:])
+            shape = (count // 2, 2) if count > 1 else (1,)
+            made = Call("numpy._core.multiarray", "_reconstruct", Global("numpy", "ndarray"), (0,), b"b")
+            made.state = (1, shape, dtype, fortran, floats)
+            buffer = Call("numpy.core.numeric", "_frombuffer", floats, dtype, shape, "F" if fortran else "C")
+            for name, value in (("array", made), ("buffer", buffer)):
+                yield f"{name}-{code}.{protocol}", pickled({"w": value, "epoch": 3}, protocol)[0]
+        scalar = Call("numpy.core.multiarray", "scalar", Call("numpy", "dtype", "f4", False, True), floats[:4])
+        yield f"scalar.{protocol}", pickled([scalar], protocol)[0]
+        for name, save in (("legacy", save_legacy), ("zip", save_zip)):
+            nested = Call("torch.storage", "_load_from_bytes", as_bytes(save, Storage(4)))
+            tensor = rebuilt("_rebuild_tensor_v2", nested, 0, (2, 2), (2, 1), False, hooks())
+            whole = Call("torch.storage", "_load_from_bytes", as_bytes(save, state_dict(small_weights())))
+            yield f"{name}.{protocol}", pickled({"w": tensor, "again": tensor, "s": nested}, protocol)[0]
+            yield f"{name}-whole.{protocol}", pickled([whole], protocol)[0]
+        yield f"two.{protocol}", pickle.dumps([1], protocol) + pickle.dumps({"a": "b"}, protocol)
+
+
+def tar_file(members, form):
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w", format=form) as tar:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return target.getvalue()[:LARGEST]
+
+
+def tars():
+    """PyTorch 0.1's files, and archives around later ones, in each of tar's own formats."""
+
+    class Key:
+        def __init__(self, value):
+            self.value = value
+
+    class Ids(Pickler):
+        def persistent_id(self, obj):
+            return obj.value if isinstance(obj, Key) else None
+
+    def record(*values):
+        return pickled(values)[0]
+
+    floats = struct.pack("<4f", 0, 1, 2, 3)
+    kind, tensor = Global("torch", "FloatStorage"), Global("torch", "FloatTensor")
+    storages = pickled(1)[0] + record(1, "cuda:0", kind) + struct.pack("<q", 4) + floats + pickled([(5, 1, 1, 2)])[0]
+    tensors = pickled(2)[0] + record(7, 1, tensor) + struct.pack("<6q", 2, 2, 2, 2, 1, 0)
+    tensors += record(8, 5, tensor) + struct.pack("<4q", 1, 2, 1, 0)
+    graph = state_dict({"w": Key("7"), "v": Key("8"), "s": Key("1"), "again": Key("7")})
+    module = Key((Global("zoo", "Net"), "zoo.py", "class Net: pass"))
+    plain_id = ("storage", kind, "1", "cpu", 4)
+    other = state_dict({"w": rebuilt("_rebuild_tensor_v2", plain_id, 0, (4,), (1,), False, hooks())})
+    system = ("sys_info", pickled({"protocol_version": 1000})[0])
+    for name, form in (("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)):
+        for title, obj in (("weights", graph), ("module", [module, Key("7")])):
+            members = [system, ("pickle", pickled(obj, 2, Ids)[0]), ("tensors", tensors), ("storages", storages)]
+            yield f"torch-{title}-{name}", tar_file(members, form)
+        yield f"other-{name}", tar_file([system, ("pickle", pickled(other)[0]), ("storages", storages)], form)
+        weights = as_bytes(save_zip, state_dict(small_weights()))
+        yield f"around-{name}", tar_file([("config.json", b"{}"), ("f/" * 90 + "weights.pt", weights)], form)
 
 
 def pickles():
@@ -429,16 +499,40 @@ def pngs():
             )
 
 
+def distributed():
+    """`.metadata` beside the items of targets/dcp.cpp: each file has 2 rows of 4 floats and the number 7, in 2,048 bytes each."""
+
+    def tensor(shape, chunks):
+        return dcp.described(shape, [dcp.chunk(offsets, (2, 4)) for offsets in chunks])
+
+    def places(*chunks):
+        return [(dcp.index("w", *at), dcp.place(f"__{i}_0.distcp", 0, 2048)) for i, at in enumerate(chunks)]
+
+    value = (dcp.index("v"), dcp.place("__0_0.distcp", 2048, 2048))
+    paths = forge.mapping(("w", forge.many(forge.text("m"), forge.text("l"), forge.number(1))), ("v", forge.many(forge.text("m"), forge.text("v"))))
+    rows, columns = [(0, 0), (2, 0)], [(0, 4), (0, 0)]
+    yield "one", dcp.metadata([("w", tensor((2, 4), [(0, 0)]))], places((0, 0)))
+    yield "rows", dcp.metadata([("w", tensor((4, 4), rows))], places(*rows))
+    yield "columns", dcp.metadata([("w", tensor((2, 8), columns))], places(*columns))
+    yield "value", dcp.metadata([("v", dcp.BYTES)], [value])
+    yield "nested", dcp.metadata([("w", tensor((4, 4), rows)), ("v", dcp.BYTES)], [*places(*rows), value], paths)
+    for attack in dcp.attacks():
+        if isinstance(attack.data, dict) and ".metadata" in attack.data:
+            yield attack.name, attack.data[".metadata"]
+
+
 def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
-    all_arrays, all_safetensors = list(arrays()), list(safetensors_files())
+    all_arrays, all_safetensors, all_ggufs = list(arrays()), list(safetensors_files()), list(ggufs())
+    all_scripts, all_plain, all_tars = list(scripts()), list(plain_pickles()), list(tars())
     archives = all_zips + list(odd_zips())
-    all_scripts, all_ggufs = list(scripts()), list(ggufs())
     files = [
         *archives,
         *all_scripts[-7:],
         *all_legacies,
+        *all_plain[::9],
+        *all_tars,
         *all_arrays,
         *all_safetensors,
         *all_ggufs,
@@ -449,8 +543,11 @@ def seeds():
         "torch_zip": archives,
         "torch_legacy": all_legacies,
         "torchscript": all_scripts,
+        "plain_pickle": all_plain + all_pickles,
+        "torch_tar": all_tars,
         "numpy": all_arrays,
         "safetensors": all_safetensors,
+        "dcp": list(distributed()),
         "gguf": all_ggufs,
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ckpt/utf8.h"
 #include "io/bytes.h"
 
 namespace ckpt::tar {
@@ -12,8 +13,8 @@ namespace {
 struct Field {
   std::size_t offset, size;
 };
-constexpr Field name_field{0, 100}, size_field{124, 12}, checksum_field{148, 8}, magic_field{257, 6},
-    prefix_field{345, 155};
+constexpr Field name_field{0, 100}, size_field{124, 12}, checksum_field{148, 8}, link_field{157, 100},
+    magic_field{257, 6}, prefix_field{345, 155};
 constexpr std::size_t type_at = 156;
 
 std::string_view field(const Block& bytes, Field at) { return as_text(bytes).substr(at.offset, at.size); }
@@ -21,6 +22,13 @@ std::string_view field(const Block& bytes, Field at) { return as_text(bytes).sub
 std::string_view text(const Block& bytes, Field at) {
   const std::string_view all = field(bytes, at);
   return all.substr(0, std::min(all.find('\0'), all.size()));
+}
+
+bool is_name(const Block& bytes, Field at) {
+  const std::string_view all = field(bytes, at), name = text(bytes, at);
+  const bool padded = all.find_first_not_of('\0', name.size()) == std::string_view::npos;
+  const auto steers = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  return padded && is_utf8(name) && std::none_of(name.begin(), name.end(), steers);
 }
 
 /// Octal digits among blanks and NULs, or GNU's base 256: a set high bit, then a number, big-endian.
@@ -68,6 +76,7 @@ std::optional<Header> parse_header(const Block& bytes) {
   Header header;
   header.size = *size;
   header.type = static_cast<char>(bytes[type_at]);
+  header.has_names = is_name(bytes, name_field) && is_name(bytes, link_field);
   const std::string_view magic = field(bytes, magic_field);
   header.name = text(bytes, name_field);
   // GNU's own form ("ustar ") has other fields in the prefix's place.

@@ -17,6 +17,9 @@ struct Header {
   std::string name;
   std::uint64_t size = 0;
   char type = '0';
+  /// Its texts are names and nothing behind them: a header could else be a program to pickle.load, and begin a file of
+  /// another format.
+  bool has_names = true;
 };
 
 using Block = std::array<std::byte, block>;

@@ -52,6 +52,7 @@ class TarWalk {
     if (tar::is_zero(bytes)) return std::nullopt;
     auto header = tar::parse_header(bytes);
     if (!header) fail("a member's header has a wrong checksum or size", "the header of a member, or the end");
+    if (!header->has_names) fail("a member's header has a name that is none", "text, and nothing behind it");
     next_ = at_ + block;
     return header;
   }
@@ -91,7 +92,7 @@ class TarWalk {
   TarMember member(const tar::Header& header) {
     const bool is_file = header.type == '0' || header.type == '\0' || header.type == '7';
     TarMember member;
-    member.kind = is_file ? TarMember::Kind::file
+    member.kind = is_file              ? TarMember::Kind::file
                   : header.type == '5' ? TarMember::Kind::folder
                                        : TarMember::Kind::other;
     std::string name = std::exchange(long_name_, std::nullopt).value_or(header.name);

@@ -12,8 +12,8 @@ namespace ckpt {
 
 struct TarMember {
   enum class Kind : std::uint8_t { file, folder, other } kind{};  ///< other: links, devices
-  std::string name;          ///< without "./" in front or a slash at its end
-  std::uint64_t offset = 0;  ///< of its bytes
+  std::string name;                                               ///< without "./" in front or a slash at its end
+  std::uint64_t offset = 0;                                       ///< of its bytes
   std::uint64_t size = 0;
 };
 

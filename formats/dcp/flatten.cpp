@@ -22,7 +22,8 @@ class Flattener {
         tensor_of_(values_.size(), 0),
         open_(values_.size(), false),
         budget_(checkpoint.file) {
-    for (std::uint32_t i = 0; i < checkpoint.tensors.size(); ++i) tensor_of_[checkpoint.tensors[i].value] = i + 1;
+    for (std::uint32_t i = 0; i < checkpoint.tensors.size(); ++i)
+      if (!checkpoint.tensors[i].array) tensor_of_[checkpoint.tensors[i].value] = i + 1;  // numpy's are no tensors
     find_entered_lists();
   }
 
@@ -112,6 +113,7 @@ class Flattener {
     } else {
       const auto entries = mapping_entries(values_, id);
       flat_.has_empty_dicts = flat_.has_empty_dicts || entries.empty();
+      flat_.has_other_mappings = flat_.has_other_mappings || values_.kind(id) != ValueKind::dict;
       std::unordered_set<std::string, KeyedHash> keys;
       for (const MappingEntry& entry : entries) {
         const bool is_text = values_.is_string(entry.key);

@@ -30,6 +30,7 @@ struct FlatDict {
   std::vector<Leaf> leaves;
   bool has_other_keys = false;  ///< keys that are no strings became strings
   bool has_empty_dicts = false;
+  bool has_other_mappings = false;  ///< an OrderedDict and its like, which will be dicts
 
   /// From the root on.
   [[nodiscard]] std::vector<const PathPart*> path(const Leaf& leaf) const;

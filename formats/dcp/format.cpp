@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ckpt/error.h"
 #include "dcp/dcp.h"
 #include "io/bytes.h"
 
@@ -8,7 +9,6 @@ namespace ckpt::dcp {
 namespace {
 
 constexpr std::string_view metadata_name = ".metadata";
-constexpr std::string_view metadata_suffix = ".metadata";
 
 bool is_metadata(const ByteSource& source) {
   // The class comes first: after PROTO and a FRAME, or copyreg._reconstructor.
@@ -29,13 +29,24 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
 }
 
 ByteSourcePtr enter(const std::string& folder, std::span<const std::string> names) {
-  if (std::binary_search(names.begin(), names.end(), metadata_name)) return open_file(folder + "/" + ".metadata");
-  // A rank that saved without the others: "__0.metadata".
+  if (std::binary_search(names.begin(), names.end(), metadata_name))
+    return open_file(folder + "/" + std::string(metadata_name));
+  // Ranks that saved without each other: "__0.metadata".
   const auto of_a_rank = [](const std::string& name) {
-    return name.starts_with("__") && name.ends_with(metadata_suffix);
+    return name.starts_with("__") && name.ends_with(metadata_name);
   };
-  if (std::count_if(names.begin(), names.end(), of_a_rank) == 1)
-    return open_file(folder + "/" + *std::find_if(names.begin(), names.end(), of_a_rank));
+  const auto rank = std::find_if(names.begin(), names.end(), of_a_rank);
+  if (rank != names.end() && std::count_if(names.begin(), names.end(), of_a_rank) > 1)
+    throw Error(ErrorCode::invalid_argument, "is a folder of checkpoints that ranks saved without each other")
+        .expected("one that is meant")
+        .in(folder)
+        .hint("name it: " + shell_word(folder + "/" + *rank));
+  if (rank != names.end()) return open_file(folder + "/" + *rank);
+  if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".distcp"); }))
+    throw Error(ErrorCode::corrupt, "is a distributed checkpoint without its .metadata")
+        .expected(".metadata beside the .distcp files")
+        .in(folder)
+        .hint("copy it too (a pattern like * passes over hidden files), or save again: it is written last");
   return list_shards(folder, names);
 }
 

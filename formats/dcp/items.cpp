@@ -30,7 +30,11 @@ std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
 class Reader {
  public:
   Reader(const ByteSourcePtr& source, const ReadContext& context)
-      : source_(source), context_(context), files_(context), metadata_(read_metadata(*source, context)) {
+      : source_(source),
+        context_(context),
+        files_(context),
+        metadata_(read_metadata(*source, context)),
+        tree_(metadata_.steps) {
     broken_.resize(metadata_.entries.size());
     add_globals(metadata_.globals, 0);
   }
@@ -40,13 +44,12 @@ class Reader {
     check_places();
     plant();
     // The items are as large as they say, whatever `.metadata` weighs.
-    std::uint64_t length = 0, chunks = 0;
+    std::uint64_t length = 0;
     for (const Item& item : metadata_.items) length = checked_add(length, item.length).value_or(UINT64_MAX);
-    for (const Entry& entry : metadata_.entries) chunks += entry.items.size();
     within_ = context_;
     within_.pickle_cap = limits::pickle_bytes;
     within_.inflated_cap = limits::inflated_cap(length);
-    joiner_.emplace(chunks);
+    joiner_.emplace(metadata_.steps);
     const ValueId root = tree_.build({
         .leaf = [&](std::uint32_t entry) { return leaf(metadata_.entries[entry]); },
         .none = [&] { return assembler_.none(); },
@@ -201,24 +204,35 @@ class Reader {
     try {
       if (!entry.is_tensor) return assembler_.adopt(open(metadata_.items[entry.items[0]], name));
       return assembler_.add(tensor(entry, name));
-    } catch (Error& error) {
-      context_.report(error.code() == ErrorCode::io ? error : error.within(name), name);
+    } catch (const Error& error) {
+      context_.report(error, name);
       return assembler_.none();
     }
   }
 
   TensorSource tensor(const Entry& entry, const std::string& name) {
     std::vector<Chunk> chunks;
-    const std::size_t dims = entry.shape.size();
     for (std::size_t i = 0; i < entry.items.size(); ++i) {
       const Checkpoint part = open(metadata_.items[entry.items[i]], name);
-      const auto whole = std::find_if(part.tensors.begin(), part.tensors.end(),
-                                      [&](const Tensor& tensor) { return tensor.value == part.root; });
-      if (whole == part.tensors.end()) throw Error(ErrorCode::corrupt, "a chunk is no tensor").expected("a tensor");
-      const auto sizes = std::span(entry.boxes).subspan((2 * i + 1) * dims, dims);
-      chunks.push_back(chunk_of(part, *whole, entry.dtype, sizes));
+      try {
+        chunks.push_back(chunk(entry, i, part));
+      } catch (Error& error) {
+        throw error.within(name);
+      }
     }
-    return joiner_->join(entry, std::move(chunks), source_->name() + ": " + name);
+    try {
+      return joiner_->join(entry, std::move(chunks), source_->name() + ": " + name);
+    } catch (Error& error) {
+      throw error.within(name);
+    }
+  }
+
+  static Chunk chunk(const Entry& entry, std::size_t i, const Checkpoint& part) {
+    const auto whole = std::find_if(part.tensors.begin(), part.tensors.end(),
+                                    [&](const Tensor& tensor) { return tensor.value == part.root; });
+    if (whole == part.tensors.end()) throw Error(ErrorCode::corrupt, "a chunk is no tensor").expected("a tensor");
+    const std::size_t dims = entry.shape.size();
+    return chunk_of(part, *whole, entry.dtype, std::span(entry.boxes).subspan((2 * i + 1) * dims, dims));
   }
 
   /// Files of items that nothing wants: of an earlier save with more ranks.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ckpt/error.h"
-#include "ckpt/limits.h"
 #include "dcp/joined_source.h"
 #include "dcp/tiling.h"
 #include "io/bytes.h"
@@ -84,8 +83,6 @@ Chunk chunk_of(const Checkpoint& part, const Tensor& tensor, DType dtype, std::s
   if (!dense) throw Error(ErrorCode::unsupported, "a chunk is on the meta device: it has no bytes");
   return {part.storages[*tensor.storage], std::move(dense->placed)};
 }
-
-Joiner::Joiner(std::uint64_t chunks) : steps_(limits::dcp_tiling_steps + limits::dcp_tiling_steps_a_chunk * chunks) {}
 
 TensorSource Joiner::join(const Entry& entry, std::vector<Chunk> chunks, const std::string& where) {
   const std::uint64_t bytes = bytes_of(entry);

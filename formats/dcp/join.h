@@ -25,8 +25,7 @@ Chunk chunk_of(const Checkpoint& part, const Tensor& tensor, DType dtype, std::s
 /// Joins the chunks of tensors.
 class Joiner {
  public:
-  /// `chunks`: how many there are of all tensors.
-  explicit Joiner(std::uint64_t chunks);
+  explicit Joiner(Steps steps) : steps_(steps) {}
 
   /// The tensor `entry`, from one chunk for each of its boxes. A single chunk is taken as it lies; else the elements
   /// are contiguous. Throws Error: corrupt (boxes that do not tile the tensor), limit_exceeded.
@@ -34,7 +33,7 @@ class Joiner {
 
  private:
   std::shared_ptr<ReadAhead> room_ = std::make_shared<ReadAhead>();
-  std::uint64_t steps_;
+  Steps steps_;
 };
 
 }  // namespace ckpt::dcp

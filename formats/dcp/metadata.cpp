@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ckpt/error.h"
-#include "ckpt/limits.h"
 #include "ckpt/state_dict.h"
+#include "ckpt/utf8.h"
 #include "dcp/record.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
@@ -38,10 +38,12 @@ class Decoder {
           .expected("what torch.distributed.checkpoint wrote");
     const Record record(values_, root);
     read_places(mapping(record, "storage_data", "where items lie"));
+    metadata_.steps = Steps(metadata_.items.size());
     read_paths(record.at("planner_data"));
     for (const MappingEntry& each : mapping(record, "state_dict_metadata", "what the state dict holds")) {
-      if (!values_.is_string(each.key))
-        throw Error(ErrorCode::corrupt, "a name in state_dict_metadata is no string").expected("strings");
+      const bool is_text = values_.kind(each.key) == ValueKind::str ||
+                           (values_.kind(each.key) == ValueKind::py2_str && is_utf8(values_.text(each.key)));
+      if (!is_text) throw Error(ErrorCode::corrupt, "a name in state_dict_metadata is no string").expected("strings");
       Entry entry;
       entry.name = values_.text(each.key);
       try {
@@ -143,7 +145,7 @@ class Decoder {
       throw Error(ErrorCode::corrupt, "its chunks are no list").expected("a list");
     std::unordered_map<std::uint32_t, std::size_t> seen;
     values_.each_operand(chunks, [&](ValueId chunk) {
-      spend();
+      metadata_.steps.spend(1);
       read_chunk(entry, Record(values_, chunk), seen);
     });
   }
@@ -194,20 +196,12 @@ class Decoder {
           .expected("a dtype that torch.distributed.checkpoint can load");
   }
 
-  /// Lists of chunks may be shared: a few bytes name a long one again.
-  void spend() {
-    if (++chunks_ > limits::dcp_chunks)
-      throw Error(ErrorCode::limit_exceeded,
-                  "the tensors have more than " + std::to_string(limits::dcp_chunks) + " chunks");
-  }
-
   Metadata& metadata_;
   const ValueGraph& values_;
   const ReadContext& context_;
   std::unordered_map<std::string, std::uint32_t, KeyedHash> places_;
   std::unordered_map<std::string, std::uint32_t, KeyedHash> files_;
   std::unordered_map<std::string_view, ValueId, KeyedHash> paths_;
-  std::uint64_t chunks_ = 0;
 };
 
 /// An enum's member in Python 3.11.0 to 3.11.3: getattr(_MEM_FORMAT_ENCODING, "TORCH_CONTIGUOUS_FORMAT").

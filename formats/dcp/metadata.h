@@ -10,6 +10,7 @@
 #include "ckpt/checkpoint.h"
 #include "ckpt/dtype.h"
 #include "ckpt/value.h"
+#include "dcp/steps.h"
 #include "format.h"
 
 /// What `.metadata` says (torch/distributed/checkpoint/metadata.py, filesystem.py; docs/formats/dcp.md).
@@ -42,6 +43,7 @@ struct Metadata {
   std::vector<GlobalUse> globals;
   std::vector<std::string> files;
   std::vector<Item> items;
+  Steps steps{0};              ///< left for what is made of it
   std::vector<Entry> entries;  ///< in the order of the file; those that findings say to be broken are left out
 };
 

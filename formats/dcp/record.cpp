@@ -21,13 +21,23 @@ std::string_view class_of(const ValueGraph& values, ValueId id) {
 
 ValueId state_of(const ValueGraph& values, ValueId id) {
   const auto handle = values.first_effect(id);
-  if (handle == 0 || values.effect(handle).kind != EffectKind::build) return no_value;
-  return values.items(values.effect(handle))[0];
+  if (handle == 0) return no_value;
+  const Effect& effect = values.effect(handle);
+  if (effect.kind != EffectKind::build || effect.next != 0)
+    throw Error(ErrorCode::corrupt,
+                "an object of " + std::string(class_of(values, id)) + " is changed after it was made")
+        .expected("one BUILD");
+  return values.items(effect)[0];
 }
 
 Record::Record(const ValueGraph& values, ValueId id) : values_(values), id_(id) {
   const ValueId state = state_of(values, id);
-  if (state != no_value && is_mapping(values, state)) entries_ = mapping_entries(values, state);
+  if (state == no_value || !is_mapping(values, state)) return;
+  // BUILD copies: Python would not see what comes later.
+  for (auto handle = values.first_effect(state); handle != 0; handle = values.effect(handle).next)
+    if (values.effect(handle).late)
+      throw Error(ErrorCode::corrupt, "a state is changed after an object was given it").expected("a dict of its own");
+  entries_ = mapping_entries(values, state);
 }
 
 ValueId Record::at(std::string_view name) const {

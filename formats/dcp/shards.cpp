@@ -18,7 +18,7 @@ namespace {
 
 /// What a list of shards begins with; their names follow, a line each.
 constexpr std::string_view list_mark = "shards of a distributed checkpoint\n";
-constexpr std::string_view suffix = ".safetensors";
+constexpr std::string_view prefix = "shard-", suffix = ".safetensors";
 /// torch/distributed/checkpoint/_hf_utils.py
 constexpr std::string_view sharding_key = "DCP_SHARDING_INFO";
 constexpr std::string_view offsets_key = "saved_offsets";
@@ -83,8 +83,8 @@ class Reader {
       }
     }
     std::uint64_t chunks = 0;
-    for (const Entry& entry : entries_) chunks += entry.boxes.size();
-    Joiner joiner(chunks);
+    for (const auto& each : chunks_) chunks += each.size();
+    Joiner joiner{Steps(chunks)};
     std::vector<TensorSource> tensors;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const std::string where = "'" + entries_[i].name + "'";
@@ -182,7 +182,7 @@ ByteSourcePtr list_shards(const std::string& folder, std::span<const std::string
   bool any = false;
   for (const std::string& name : names) {
     if (name.ends_with(".index.json")) return nullptr;  // which says itself where tensors are
-    if (!name.ends_with(suffix) || name.find('\n') != std::string::npos) continue;
+    if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.find('\n') != std::string::npos) continue;
     if (!any && !is_shard(folder + "/" + name)) return nullptr;
     any = true;
     list += name + "\n";

@@ -18,7 +18,7 @@ std::string list_text(std::span<const std::int64_t> numbers) {
 
 }  // namespace
 
-Tiling::Tiling(std::span<const std::int64_t> shape, std::span<const std::int64_t> boxes, std::uint64_t& steps)
+Tiling::Tiling(std::span<const std::int64_t> shape, std::span<const std::int64_t> boxes, Steps& steps)
     : shape_(shape.begin(), shape.end()), boxes_(boxes.begin(), boxes.end()) {
   for (const std::int64_t size : shape_) size_ *= static_cast<std::uint64_t>(size);
   check_bounds();
@@ -62,7 +62,7 @@ bool Tiling::is_wide(std::uint32_t box, std::size_t from) const {
 }
 
 /// Cuts a node along its dimension, and walks over the slabs with the list of boxes that each lies in.
-void Tiling::fill(const Open& open, std::vector<Open>& next, std::uint64_t& steps) {
+void Tiling::fill(const Open& open, std::vector<Open>& next, Steps& steps) {
   const std::size_t d = open.dimension;
   std::vector<std::uint32_t> by_begin = open.boxes;
   std::sort(by_begin.begin(), by_begin.end(), [&](auto a, auto b) { return offset(a, d) < offset(b, d); });
@@ -82,10 +82,7 @@ void Tiling::fill(const Open& open, std::vector<Open>& next, std::uint64_t& step
   for (std::size_t cut = 0; cut + 1 < cuts.size(); ++cut) {
     std::erase_if(inside, [&](std::uint32_t box) { return offset(box, d) + extent(box, d) <= cuts[cut]; });
     while (begun < by_begin.size() && offset(by_begin[begun], d) == cuts[cut]) inside.push_back(by_begin[begun++]);
-    if (steps < inside.size() + 1)
-      throw Error(ErrorCode::limit_exceeded, "the chunks are cut too finely, and not as a grid")
-          .expected("shards of rows, columns or both");
-    steps -= inside.size() + 1;
+    steps.spend(inside.size() + 1);
     add_slab(open, cuts[cut], cuts[cut + 1], inside, next);
   }
 }

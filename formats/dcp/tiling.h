@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "dcp/steps.h"
+
 namespace ckpt::dcp {
 
 /// How boxes tile a tensor: which of them holds an element, and how many elements follow it there.
@@ -14,10 +16,10 @@ class Tiling {
  public:
   /// `boxes`: for each, offsets and then sizes, shape.size() numbers each, 0 or more; of a tensor without dimensions
   /// there is one. The shape's product fits 63 bits.
-  /// `steps`: what all tilings of a checkpoint may come to; what this one takes is taken off.
+  /// Takes a step or two of `steps` a box where the boxes are rows or a grid.
   /// Throws Error: corrupt (a box that leaves the tensor, boxes that overlap, elements that none holds),
   /// limit_exceeded.
-  Tiling(std::span<const std::int64_t> shape, std::span<const std::int64_t> boxes, std::uint64_t& steps);
+  Tiling(std::span<const std::int64_t> shape, std::span<const std::int64_t> boxes, Steps& steps);
 
   /// Elements of one box that follow each other in the tensor and in the box.
   struct Run {
@@ -46,7 +48,7 @@ class Tiling {
   };
 
   void check_bounds() const;
-  void fill(const Open& open, std::vector<Open>& next, std::uint64_t& steps);
+  void fill(const Open& open, std::vector<Open>& next, Steps& steps);
   void add_slab(const Open& open, std::int64_t begin, std::int64_t end, const std::vector<std::uint32_t>& inside,
                 std::vector<Open>& next);
   [[nodiscard]] bool is_wide(std::uint32_t box, std::size_t from) const;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
-#include "ckpt/limits.h"
+#include "ckpt/utf8.h"
 #include "io/bytes.h"
 
 namespace ckpt::dcp {
@@ -12,10 +12,7 @@ void Tree::put(std::string_view key, std::uint32_t leaf) { set_leaf(child_by_key
 
 void Tree::put(const ValueGraph& values, std::span<const ValueId> path, std::uint32_t leaf) {
   if (path.empty()) throw Error(ErrorCode::corrupt, "its path is empty").expected("keys and positions");
-  steps_ += path.size();
-  if (steps_ > limits::dcp_path_steps)
-    throw Error(ErrorCode::limit_exceeded,
-                "the paths in planner_data have more than " + std::to_string(limits::dcp_path_steps) + " parts");
+  steps_.spend(path.size());
   std::uint32_t node = 0;
   for (const ValueId part : path) {
     become(node, values.is_string(part) ? Kind::dict : Kind::list);
@@ -39,17 +36,17 @@ void Tree::set_leaf(std::uint32_t node, std::uint32_t leaf) {
 }
 
 std::uint32_t Tree::child(std::uint32_t parent, const ValueGraph& values, ValueId part) {
-  if (values.is_string(part)) return child_by_key(parent, values.text(part));
+  if (values.is_string(part)) {
+    if (values.kind(part) == ValueKind::py2_str && !is_utf8(values.text(part)))
+      throw Error(ErrorCode::corrupt, "its path has a key that is no text").expected("UTF-8");
+    return child_by_key(parent, values.text(part));
+  }
   if (values.kind(part) != ValueKind::integer || values.integer(part) < 0)
     throw Error(ErrorCode::corrupt, "its path has a part that is neither a string nor a position");
   const auto index = static_cast<std::uint64_t>(values.integer(part));
   const std::size_t size = nodes_[parent].children.size();
   if (index >= size) {
-    const std::uint64_t skipped = index - size;
-    if (skipped > limits::dcp_list_holes - holes_)
-      throw Error(ErrorCode::limit_exceeded, "its path leads to place " + std::to_string(index) + " of a list")
-          .expected("lists with few places that hold nothing");
-    holes_ += skipped;
+    steps_.spend(index - size);
     nodes_[parent].children.resize(static_cast<std::size_t>(index) + 1, hole);
   }
   std::uint32_t& place = nodes_[parent].children[static_cast<std::size_t>(index)];

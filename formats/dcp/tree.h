@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ckpt/value.h"
+#include "dcp/steps.h"
 #include "io/keyed_hash.h"
 
 namespace ckpt::dcp {
@@ -20,7 +21,10 @@ class Tree {
   enum class Kind : std::uint8_t { dict, list, leaf };
   static constexpr std::uint32_t hole = 0xFFFFFFFF;  ///< a place of a list that nothing was put into: None
 
-  Tree() { nodes_.push_back({.kind = Kind::dict, .key = {}, .leaf = 0, .children = {}}); }
+  /// `steps`: to be taken by all paths; must outlive the tree.
+  explicit Tree(Steps& steps) : steps_(steps) {
+    nodes_.push_back({.kind = Kind::dict, .key = {}, .leaf = 0, .children = {}});
+  }
 
   /// Puts `leaf` under a key of the root.
   void put(std::string_view key, std::uint32_t leaf);
@@ -54,7 +58,7 @@ class Tree {
   std::vector<Node> nodes_;
   std::vector<bool> fresh_{false};  ///< made, and not yet of any kind
   std::unordered_map<std::string, std::uint32_t, KeyedHash> by_key_;
-  std::uint64_t holes_ = 0, steps_ = 0;
+  Steps& steps_;
 };
 
 }  // namespace ckpt::dcp

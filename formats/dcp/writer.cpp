@@ -14,6 +14,7 @@
 #include "model/graph_copy.h"
 #include "ops/dense_tensor.h"
 #include "ops/gathered_source.h"
+#include "ops/value_view.h"
 #include "ops/watched_source.h"
 #include "torch_common/read_pickle.h"
 
@@ -195,6 +196,7 @@ std::vector<std::string> losses(const Checkpoint& checkpoint) {
     lost.push_back("tensors that share storage, such as '" + a + "' and '" + b + "', are written one by one");
   if (flat.has_other_keys) lost.emplace_back("keys that are no strings become strings");
   if (flat.has_empty_dicts) lost.emplace_back("empty dicts are left out");
+  if (flat.has_other_mappings) lost.emplace_back("mappings of other types, such as OrderedDict, become dicts");
   if (has_attributes(checkpoint))
     lost.emplace_back("attributes of dicts, such as a state dict's _metadata, are left out");
   const auto on_device = [&](const Leaf& leaf) {
@@ -202,6 +204,14 @@ std::vector<std::string> losses(const Checkpoint& checkpoint) {
   };
   if (std::any_of(flat.leaves.begin(), flat.leaves.end(), on_device))
     lost.emplace_back("devices are left out: items are on the CPU, and loaded to where the model is");
+  const ValueViews views(checkpoint);
+  const auto special = [&](const Leaf& leaf) {
+    if (leaf.tensor == nullptr) return false;
+    const TensorFacts facts = tensor_facts(views, checkpoint, leaf.value);
+    return facts.type != "torch.Tensor" || facts.requires_grad || !facts.children.empty();
+  };
+  if (std::any_of(flat.leaves.begin(), flat.leaves.end(), special))
+    lost.emplace_back("what tensors are besides their elements (Parameter, requires_grad) is left out");
   return lost;
 }
 

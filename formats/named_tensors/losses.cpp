@@ -131,7 +131,7 @@ std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint) {
   const std::vector<NamedTensor> names = tensor_names(checkpoint);
   const ValueViews views(checkpoint);
   const auto special = [&](const NamedTensor& named) {
-    return is_more_than_elements(tensor_facts(views, checkpoint, named.tensor->value));
+    return !named.tensor->array && is_more_than_elements(tensor_facts(views, checkpoint, named.tensor->value));
   };
   if (std::any_of(names.begin(), names.end(), special))
     left_out.emplace_back("what tensors are besides their elements (Parameter, requires_grad) is left out");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "io/latin1_source.h"
 #include "pickle/literals.h"
 #include "pickle/machine_state.h"
 #include "pickle/policy.h"
@@ -38,7 +39,7 @@ void Machine::push_text(const Op& op, ValueKind kind, std::string_view text) {
 
 ByteSourcePtr Machine::far_text(const Op& op, ValueKind kind) const {
   const ByteSourcePtr bytes = slice(shared_source_, op.text_at, op.text_size, source_.name());
-  if (kind != ValueKind::str) return bytes;
+  if (kind != ValueKind::str || count_latin1(bytes)) return bytes;
   // A piece at a time; a character that a piece cuts is looked at with the next.
   std::string piece;
   for (std::uint64_t at = 0; at < op.text_size;) {

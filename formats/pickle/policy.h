@@ -18,7 +18,8 @@ inline constexpr std::string_view extension_module = "copyreg.extension";
 /// talks to a network (pickle/dangerous_modules.cpp); extension codes; names that reach through a class or module for
 /// another ("OrderedDict.__init__.__globals__", a third party's "os"); names that no import statement could spell.
 /// unknown: everything else, `__main__` and TorchScript's `__torch__` included.
-/// torch.storage._load_from_bytes is dangerous by these rules, and is: the pickle that it loads has not been judged.
+/// torch.storage._load_from_bytes is dangerous by these rules: the pickle that it loads has not been judged. Where its
+/// bytes were opened and judged as well, the reader says so (torch_common/nested_files.h).
 Verdict judge_global(std::string_view module, std::string_view name);
 
 /// Puts the dangerous ones of `globals` before what the error says. A pickle that breaks off is refused here, but

@@ -32,7 +32,8 @@ std::string_view numpy_name(const ValueGraph& values, ValueId id) {
 /// What was given to BUILD, where nothing else changed the value; no_value otherwise.
 ValueId only_state(const ValueGraph& values, ValueId id) {
   const auto handle = values.first_effect(id);
-  if (handle == 0 || values.effect(handle).next != 0 || values.effect(handle).kind != EffectKind::build) return no_value;
+  if (handle == 0 || values.effect(handle).next != 0 || values.effect(handle).kind != EffectKind::build)
+    return no_value;
   return values.items(values.effect(handle))[0];
 }
 
@@ -91,7 +92,8 @@ void read_shape(const ValueGraph& values, ValueId id, bool fortran, TensorInfo& 
     // As numpy has it: sizes of 0 do not make the others' product small.
     if (bytes) bytes = checked_mul(*bytes, std::max<std::int64_t>(info.shape.back(), 1));
   }
-  if (!bytes) throw Error(ErrorCode::corrupt, "an array's shape overflows 63 bits").expected("what a machine could hold");
+  if (!bytes)
+    throw Error(ErrorCode::corrupt, "an array's shape overflows 63 bits").expected("what a machine could hold");
   info.stride.assign(info.shape.size(), 1);
   const std::size_t count = info.shape.size();
   for (std::size_t i = 1; i < count; ++i) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "container/tar_reader.h"
 #include "io/bytes.h"
 #include "pickle/machine.h"
 #include "pickle/scanner.h"
@@ -64,6 +65,8 @@ bool probe(const ByteSource& source) {
     if (error.code() == ErrorCode::io) throw;
     return false;
   }
+  // A tar's first name may be a program. To PyTorch such a file is a tar; to us it is none, and refused.
+  if (is_tar(source)) return false;
   if (is_announced(bytes)) return true;
   if (bytes.empty() || bytes[0] == std::byte{pickle::PROTO}) return false;
   const bool is_cut = bytes.size() == looked_at;

@@ -23,8 +23,9 @@ void refuse_persistent_ids(const Checkpoint& checkpoint) {
       throw Error(ErrorCode::unsupported, "a pickle that names storages which it does not hold")
           .expected("a pickle that is whole by itself")
           .in(checkpoint.file)
-          .hint("is it the data.pkl of an archive that was unpacked? Give ckpt the archive, or zip the folder again: "
-                "zip -0 -r model.pt FOLDER");
+          .hint(
+              "is it the data.pkl of an archive that was unpacked? Give ckpt the archive, or zip the folder again: "
+              "zip -0 -r model.pt FOLDER");
 }
 
 /// Puts the storages of nested files in the place of the calls that would load them.
@@ -38,8 +39,8 @@ void join(Checkpoint& checkpoint, const std::vector<torch::NestedFile>& files) {
       continue;
     }
     const Storage& storage = nested->storage;
-    const ValueId id = calls.storage_id(nested->module, nested->name, std::to_string(storages.size()),
-                                        storage.location, storage.nbytes / dtype_size(storage.dtype));
+    const ValueId id = calls.storage_id(nested->module, nested->name, std::to_string(storages.size()), storage.location,
+                                        storage.nbytes / dtype_size(storage.dtype));
     checkpoint.values.become_persistent(call, id);
     storages.push_back(&storage);
   }
@@ -62,8 +63,8 @@ void check_total(const Checkpoint& checkpoint) {
     if (seen.insert(storage.bytes.get()).second) held += storage.nbytes;
   }
   if (total <= limits::expansion_floor || total / limits::expansion_ratio <= held) return;
-  throw Error(ErrorCode::limit_exceeded, "the pickle makes " + std::to_string(total) + " bytes of storages out of " +
-                                             std::to_string(held))
+  throw Error(ErrorCode::limit_exceeded,
+              "the pickle makes " + std::to_string(total) + " bytes of storages out of " + std::to_string(held))
       .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many")
       .in(checkpoint.file);
 }

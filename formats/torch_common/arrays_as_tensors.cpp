@@ -42,12 +42,15 @@ void add_globals(Checkpoint& checkpoint, ValueId from) {
 }  // namespace
 
 Checkpoint arrays_as_tensors(Checkpoint checkpoint) {
+  // Not those within a call that makes a tensor out of an array.
+  std::set<const Tensor*> named;
+  for (const NamedTensor& each : tensor_names(checkpoint)) named.insert(each.tensor);
   ValueGraph& values = checkpoint.values;
   const auto first_new = static_cast<ValueId>(values.size());
   torch::TensorCalls calls(values);
   std::unordered_map<ValueId, ValueId> tensors;
   for (Tensor& tensor : checkpoint.tensors) {
-    if (!tensor.array) continue;
+    if (!tensor.array || !named.contains(&tensor)) continue;
     const std::uint32_t place = *tensor.storage;
     Storage& storage = checkpoint.storages[place];
     const ValueId persistent = values.make_persistent(

@@ -43,8 +43,7 @@ class Opener {
     for (ValueId id = 0; id < values_.size(); ++id) look_at(id);
     for (GlobalUse& global : checkpoint_.globals)
       if (is_function(global.module, global.name)) global.verdict = doubt_ ? Verdict::dangerous : Verdict::known;
-    if (!reason_.empty())
-      checkpoint_.warnings.push_back("what torch.storage._load_from_bytes would load could not be judged: " + reason_);
+    if (!reason_.empty()) checkpoint_.warnings.push_back("torch.storage._load_from_bytes stays dangerous: " + reason_);
     return std::move(opened_);
   }
 
@@ -97,8 +96,12 @@ class Opener {
       const Checkpoint file = context_.open(bytes, "torch.storage._load_from_bytes");
       add_globals(file, argument);
       // torch.load begins to run whatever else it is given before it finds that it cannot read that.
-      if (!file.gzip && (file.format == "torch" || file.format == "torch-legacy")) return {true, root_storage(file)};
-      doubt("it is given a file of format " + file.format + (file.gzip ? ", compressed" : ""));
+      if (!file.gzip && !file.archive && (file.format == "torch" || file.format == "torch-legacy"))
+        return {true, root_storage(file)};
+      doubt("it is given a file of format " + file.format +
+            (file.gzip      ? ", compressed"
+             : file.archive ? ", in an archive"
+                            : ""));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
       doubt(error.what());

@@ -3,6 +3,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/tar_reader.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
 #include "pickle/literals.h"
@@ -194,6 +195,8 @@ bool probe_legacy(const ByteSource& source) {
 }
 
 Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) {
+  if (is_tar(*source))
+    throw Error(ErrorCode::corrupt, "the file is a tar archive as well").expected("one of both").in(source->name());
   Checkpoint checkpoint;
   checkpoint.file = source->name();
   checkpoint.format = legacy_format.name;

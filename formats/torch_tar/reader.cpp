@@ -52,6 +52,7 @@ class Translation {
       if (!by_tensor_records) name_storage(id);
     }
     replace_values(checkpoint_, same_);
+    for (const auto& [id, first] : same_) values_.become_none(id);
   }
 
  private:
@@ -67,6 +68,10 @@ class Translation {
     // What has one key is one object.
     const auto [first, fresh] = made_.try_emplace(key, id);
     if (!fresh) {
+      if (values_.first_effect(id) != 0)
+        throw Error(ErrorCode::unsupported, "the object changes '" + key + "' where it names it again")
+            .expected("tensors as they are")
+            .in(checkpoint_.file);
       same_[id] = first->second;
     } else if (is_storage) {
       values_.become_persistent(id, storage_id(key));
@@ -134,8 +139,8 @@ class Translation {
   ValueGraph& values_;
   const tar::Records& records_;
   TensorCalls calls_;
-  std::unordered_map<std::string, ValueId> made_;     ///< tensors and storages, by key
-  std::unordered_map<ValueId, ValueId> same_;  ///< persistent values of a key that has come before
+  std::unordered_map<std::string, ValueId> made_;  ///< tensors and storages, by key
+  std::unordered_map<ValueId, ValueId> same_;      ///< persistent values of a key that has come before
 };
 
 /// Gives each storage its bytes, in the order of the file, and renumbers the uses accordingly.

@@ -53,11 +53,13 @@ void exercise(const Format& format, const ByteSourcePtr& source) {
   if (!format.probe(*source)) return;
   std::vector<Finding> findings;
   const std::uint64_t cap = limits::pickle_cap(source->size());
-  const auto failed = error_of([&] { format.read(source, {.pickle_cap = cap, .findings = &findings}); });
+  const auto failed =
+      error_of([&] { format.read(source, {.pickle_cap = cap, .findings = &findings, .folder = source->folder()}); });
   const bool faults = std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.fault; });
 
   Checkpoint checkpoint;
-  const auto refused = error_of([&] { checkpoint = format.read(source, {.pickle_cap = cap, .findings = nullptr}); });
+  const auto refused =
+      error_of([&] { checkpoint = format.read(source, {.pickle_cap = cap, .folder = source->folder()}); });
   require(refused || !failed, "it reads, but verify() fails");
   if (failed || faults) {
     if (refused) return;

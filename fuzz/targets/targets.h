@@ -22,6 +22,12 @@ int fuzz_numpy(const std::uint8_t* data, std::size_t size);
 /// The reader of safetensors files and its writer, and that of indexes of shards; the bytes as a file, as a header and as
 /// an index.
 int fuzz_safetensors(const std::uint8_t* data, std::size_t size);
+/// Plain pickles: arrays and files in bytes, which stay the same as tensors of a file of torch's.
+int fuzz_plain_pickle(const std::uint8_t* data, std::size_t size);
+/// PyTorch 0.1's files, and tar archives of anything.
+int fuzz_torch_tar(const std::uint8_t* data, std::size_t size);
+/// The reader of distributed checkpoints: `.metadata` of any bytes beside two files of items, and the writer.
+int fuzz_dcp(const std::uint8_t* data, std::size_t size);
 /// The reader of GGUF, and the numbers made of its blocks.
 int fuzz_gguf(const std::uint8_t* data, std::size_t size);
 /// gunzip: reading here and there gives what reading forward gives.
@@ -46,11 +52,14 @@ inline constexpr Target targets[] = {
     {"torch_zip", fuzz_torch_zip},
     {"torch_legacy", fuzz_torch_legacy},
     {"torchscript", fuzz_torchscript},
+    {"plain_pickle", fuzz_plain_pickle},
+    {"torch_tar", fuzz_torch_tar},
     {"gzip", fuzz_gzip},
     {"zip", fuzz_zip},
     {"png", fuzz_png},
     {"numpy", fuzz_numpy},
     {"safetensors", fuzz_safetensors},
+    {"dcp", fuzz_dcp},
     {"gguf", fuzz_gguf},
     {"roundtrip", fuzz_roundtrip},
     {"program", fuzz_program},

@@ -10,16 +10,9 @@
 namespace ckpt {
 namespace {
 
-constexpr std::byte most_ascii{0x7F};
-
-/// The character that `bytes` begin with, and how many of them it takes; 0 of them where it is none of Latin-1.
-std::pair<std::byte, std::size_t> first_character(std::span<const std::byte> bytes) {
-  if (bytes[0] <= most_ascii) return {bytes[0], 1};
-  const bool pair = (bytes[0] == std::byte{0xC2} || bytes[0] == std::byte{0xC3}) && bytes.size() > 1 &&
-                    (bytes[1] & std::byte{0xC0}) == std::byte{0x80};
-  if (!pair) return {std::byte{}, 0};
-  return {(bytes[0] << 6) | (bytes[1] & std::byte{0x3F}), 2};
-}
+// U+0000 to U+007F are a byte, U+0080 to U+00FF two: the first says the two upper bits.
+constexpr bool is_first_of_two(unsigned byte) { return (byte & 0xFE) == 0xC2; }
+constexpr bool is_second(unsigned byte) { return (byte & 0xC0) == 0x80; }
 
 class Latin1Source final : public ByteSource {
  public:
@@ -33,58 +26,66 @@ class Latin1Source final : public ByteSource {
     if (input_ == nullptr || offset < at_) {
       input_ = std::make_unique<CompressedInput>(utf8_);
       at_ = 0;
+      before_ = 0;
     }
-    out = out.first(std::min<std::uint64_t>(out.size(), size_ - offset));
-    take(offset - at_, nullptr);
-    take(out.size(), out.data());
+    out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset)));
+    std::byte nowhere[4096];
+    while (at_ < offset)
+      take(std::span(nowhere).first(static_cast<std::size_t>(std::min<std::uint64_t>(sizeof nowhere, offset - at_))));
+    take(out);
     if (at_ == size_) input_.reset();  // there may be tens of thousands
     return out.size();
   }
 
  private:
-  /// The next `count` bytes, to `out` unless that is null.
-  void take(std::uint64_t count, std::byte* out) const {
-    while (count > 0) {
-      const std::span<const std::byte> bytes = input_->require(2);
+  /// Fills `out` with the next characters. No branch depends on what they are: weights are noise.
+  void take(std::span<std::byte> out) const {
+    std::size_t done = 0;
+    while (done < out.size()) {
+      const std::span<const std::byte> bytes = input_->available();
+      if (bytes.empty()) throw Error(ErrorCode::io, "a text of the pickle is shorter than it was").in(name());
       std::size_t used = 0;
-      for (; count > 0 && used < bytes.size(); --count, ++at_) {
-        const auto [character, length] = first_character(bytes.subspan(used));
-        if (length == 0) break;  // its second byte is still to come: size_ says that it does
-        used += length;
-        if (out != nullptr) *out++ = character;
+      for (; used < bytes.size() && done < out.size(); ++used) {
+        const auto byte = std::to_integer<unsigned>(bytes[used]);
+        const unsigned pair = before_ << 6 | (byte & 0x3F);
+        out[done] = static_cast<std::byte>(is_second(byte) ? pair : byte);
+        done += is_first_of_two(byte) ? 0 : 1;
+        before_ = byte;
       }
-      if (used == 0) fail();
       input_->consume(used);
     }
-  }
-
-  [[noreturn]] void fail() const {
-    throw Error(ErrorCode::io, "a text of the pickle is another than it was").in(name());
+    at_ += done;
   }
 
   ByteSourcePtr utf8_;
   std::uint64_t size_;
   mutable std::unique_ptr<CompressedInput> input_;
   mutable std::uint64_t at_ = 0;
+  mutable unsigned before_ = 0;  ///< the last byte that was taken
 };
 
 }  // namespace
 
-ByteSourcePtr latin1_source(ByteSourcePtr utf8) {
+std::optional<std::uint64_t> count_latin1(const ByteSourcePtr& utf8) {
   CompressedInput input(utf8);
-  std::uint64_t size = 0;
-  for (auto bytes = input.require(2); !bytes.empty(); bytes = input.require(2)) {
-    std::size_t used = 0;
-    while (used < bytes.size()) {
-      const std::size_t length = first_character(bytes.subspan(used)).second;
-      if (length == 0) break;
-      used += length;
-      ++size;
+  std::uint64_t count = 0;
+  bool good = true, open = false;  // open: a second byte must follow
+  for (auto bytes = input.available(); !bytes.empty() && good; bytes = input.available()) {
+    for (const std::byte each : bytes) {
+      const auto byte = std::to_integer<unsigned>(each);
+      const bool first = is_first_of_two(byte), second = is_second(byte);
+      good &= second == open && (byte < 0x80 || first || second);
+      count += first ? 0 : 1;
+      open = first;
     }
-    if (used == 0) return nullptr;
-    input.consume(used);
+    input.consume(bytes.size());
   }
-  return std::make_shared<Latin1Source>(std::move(utf8), size);
+  return good && !open ? std::optional(count) : std::nullopt;
+}
+
+ByteSourcePtr latin1_source(ByteSourcePtr utf8) {
+  const auto count = count_latin1(utf8);
+  return count ? std::make_shared<Latin1Source>(std::move(utf8), *count) : nullptr;
 }
 
 }  // namespace ckpt

@@ -44,6 +44,7 @@ std::vector<std::string> finish_reading(const Checkpoint& checkpoint) {
   std::vector<std::string> warnings;
   if (checkpoint.source == nullptr || !checkpoint.gzip) return warnings;
   const ByteSource& whole = checkpoint.archive ? *checkpoint.archive : *checkpoint.source;
+  static_cast<void>(checkpoint.source->size());
   static_cast<void>(whole.size());
   if (checkpoint.details != nullptr) warnings = checkpoint.details->finish();
   if (const std::uint64_t trailing = gzip_trailing_bytes(whole); trailing > 0)

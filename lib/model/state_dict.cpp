@@ -139,12 +139,10 @@ class Search {
   NameBudget part_bytes_, path_bytes_;
 };
 
+/// A model that only goes as a whole has no such parts.
 Search searched(const Checkpoint& checkpoint) {
   Search search(checkpoint);
-  if (const auto type = whole_module(checkpoint))
-    search.modules.push_back({"", checkpoint.root, *type});
-  else
-    search.run();
+  if (!whole_module(checkpoint)) search.run();
   return search;
 }
 
@@ -152,7 +150,10 @@ Search searched(const Checkpoint& checkpoint) {
 
 std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) { return searched(checkpoint).state_dicts; }
 
-std::vector<Module> find_modules(const Checkpoint& checkpoint) { return searched(checkpoint).modules; }
+std::vector<Module> find_modules(const Checkpoint& checkpoint) {
+  if (const auto type = whole_module(checkpoint)) return {{"", checkpoint.root, *type}};
+  return searched(checkpoint).modules;
+}
 
 std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint) {
   return searched(checkpoint).optimizers;

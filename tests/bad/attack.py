@@ -21,7 +21,7 @@ class Outcome:
 @dataclass
 class Attack:
     name: str
-    data: bytes
+    data: bytes | dict  # of a folder: its files by name
     outcomes: dict = field(default_factory=dict)  # by command
 
 

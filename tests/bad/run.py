@@ -13,6 +13,7 @@ import itertools
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from pathlib import Path
 sys.path[1:1] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "data")]
 import harness  # noqa: E402
 import container_attacks  # noqa: E402
+import dcp_attacks  # noqa: E402
 import gguf_attacks  # noqa: E402
 import gzip_attacks  # noqa: E402
 import import_attacks  # noqa: E402
@@ -29,7 +31,9 @@ import numpy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
 import safetensors_attacks  # noqa: E402
 import script_attacks  # noqa: E402
+import plain_attacks  # noqa: E402
 import sweep_files  # noqa: E402
+import tar_attacks  # noqa: E402
 import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
 
@@ -44,6 +48,9 @@ SUBJECTS = (
     numpy_attacks,
     safetensors_attacks,
     script_attacks,
+    plain_attacks,
+    tar_attacks,
+    dcp_attacks,
     container_attacks,
 )
 TIMEOUT = 20
@@ -76,9 +83,18 @@ def wrong(done, outcome, out):
     return None
 
 
+def remove(path):
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
 def attack_one(suite, ckpt, folder, attack):
     path = folder / attack.name
-    path.write_bytes(attack.data)
+    if isinstance(attack.data, dict):
+        path.mkdir()
+        for name, data in attack.data.items():
+            (path / name).write_bytes(data)
+    else:
+        path.write_bytes(attack.data)
     out = folder / f"out-{attack.name}"
     for command, outcome in attack.outcomes.items():
         # Without a cap on memory it is a sanitizer's build, which takes its time.
@@ -86,8 +102,8 @@ def attack_one(suite, ckpt, folder, attack):
         done = ckpt(command, path.name, *([out.name] if command == "convert" else []), cwd=folder, timeout=seconds)
         problem = wrong(done, outcome, out)
         suite.check(f"{attack.name}, {command}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
-        out.unlink(missing_ok=True)
-    path.unlink()
+        remove(out)
+    remove(path)
 
 
 def attack_all(suite, ckpt, words):

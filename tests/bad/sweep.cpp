@@ -43,12 +43,20 @@ struct Reading {
   bool operator==(const Reading&) const = default;
 };
 
+/// The format's own, or torch's where it is only read.
+std::string format_to_write(const std::string& name) {
+  for (const FormatInfo& format : formats())
+    if (format.name == name && format.writes) return name;
+  return "torch";
+}
+
 Reading read_whole(const Bytes& bytes) {
   const Checkpoint checkpoint = read(memory_source(bytes, "mutant"));
   Reading reading;
   MemorySink sink;
   WriteOptions options;
   options.allow_unsafe = true;
+  options.format = format_to_write(checkpoint.format);
   write(checkpoint, sink, options);
   reading.written = sink.take();
   const CheckpointDigest digests = digest(checkpoint);

@@ -27,6 +27,8 @@ from forge import (
 )
 from harness import DATA
 from script_attacks import model_archive, script_parts
+from plain_attacks import array, nested
+from tar_attacks import member, tar, torch_tar
 from torchfile import Call, Tensor, save_legacy, save_zip, state_dict
 
 CODE = program(mapping(("a", WEIGHT), ("b", tensor(None, (2, 2), (1, 2)))))
@@ -87,6 +89,10 @@ def make_all(folder):
         "npz": archive([Part("a.npy", npy()), Part("b.npy", npy(descr="<c8", shape="(2,)", version=3)), Part("c.txt", b"c")]),
         "safetensors": safetensors_views(),
         "npz-deflated": archive([Part("a.npy", npy(shape="(2, 2)"), deflate=True), Part("b.npy", npy(), deflate=True)]),
+        "pickle-tensors": program(mapping(("a", tensor(nested())), ("b", b"K\1")), 3),
+        "pickle-arrays": program(mapping(("a", array()), ("b", array("i2", (2, 4), order=">", fortran=b"\x88"))), 3),
+        "torch-tar": torch_tar(),
+        "tar-around": tar(member(b"config.json", b"{}"), member(b"w.pt", archive(torch_parts(CODE))), end=b""),
         "legacy-protocol-0": legacy(
             b"(dS'a'\nI01\nsV\\u0062\nL12L\nsS'c'\nF1.5\ns.",
             head=[pickle.dumps(p, 0) for p in (forge.MAGIC, 1001, forge.SYSTEM)],
@@ -117,6 +123,9 @@ def make_all(folder):
         "npz",
         "npz-deflated",
         "safetensors",
+        "pickle-tensors",
+        "torch-tar",
+        "tar-around",
     ):
         files[f"{name}.pt.gz"] = gzip.compress(plain[name], mtime=0)
     for name in ("zip-old", "legacy-views"):

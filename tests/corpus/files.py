@@ -1,8 +1,15 @@
 """What is asked of one file of the corpus: read it, digest it, convert it in every direction, read it back."""
 
+import hashlib
 import shutil
+import tarfile
 
 import truth
+
+try:
+    import torch
+except ImportError:
+    torch = None
 
 UNREADABLE, UNSAFE = 3, 4
 
@@ -91,6 +98,8 @@ class FileTest:
         digest = done.json
         wrong = list(truth.digest_differences(self.row, digest))
         self.check("digests are PyTorch's", not wrong, "\n".join(wrong[:10]))
+        if self.row.kind == "gzip:tar-other":
+            self.unpacked(report, digest)
         done = self.ckpt("verify", self.row.path)
         self.check("verify", done.code == 0, done)
         allow = self.policy()
@@ -104,6 +113,22 @@ class FileTest:
             self.weights_only(allow)
             self.one_tensor(allow, digest["tensors"])
         self.outcome.equal = self.good
+
+    def unpacked(self, report, digest):
+        """An archive is read as the checkpoint in it is, by ckpt and by PyTorch where there is one."""
+        weights = self.folder / "weights.th"
+        with tarfile.open(self.row.path) as archive:
+            member = next(m for m in archive.getmembers() if m.name.endswith("weights.th"))
+            weights.write_bytes(archive.extractfile(member).read())
+        alone = self.ckpt("inspect", "--json", weights)
+        self.check("as it is by itself", alone.code == 0 and alone.json["tensors"] == report["tensors"], alone)
+        sums = self.ckpt("digest", "--json", weights)
+        self.check("the digests that it has by itself", sums.code == 0 and sums.json == digest, sums)
+        if torch:
+            state = torch.load(weights, weights_only=True)
+            sums = {name: hashlib.sha256(t.contiguous().numpy().tobytes()).hexdigest() for name, t in state.items()}
+            self.check("the tensors that PyTorch loads", sums == digest["tensors"], sums)
+        weights.unlink()
 
     def policy(self):
         """The option it takes to write this file; None where nothing writes it."""
@@ -147,6 +172,8 @@ class FileTest:
             got = plain(again)
             wrong = [f"{k}: {got.get(k)!r}\n  expected {v!r}"[:3000] for k, v in expected.items() if got.get(k) != v]
             self.check(f"{what}: the same but for what was asked", not wrong, "\n".join(wrong))
+        elif self.row.format in truth.PICKLED_OTHERWISE and format_ in truth.PICKLED:
+            self.check(f"{what}: the same tensors", again["tensors"] == report["tensors"], back)
         if self.row.like.weights and format_ != self.row.format:
             few = sums.code == 0 and sums.json["tensors"].items() <= digest["tensors"].items()
             self.check(f"{what}: no other digests", few, sums)

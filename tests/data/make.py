@@ -8,13 +8,15 @@ Beside them go copies of the files in this folder that real PyTorch wrote. Nothi
 
 import argparse
 import gzip
+import io
 import shutil
 import struct
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
-from torchfile import Call, Global, Storage, Tensor, pickled, save_legacy, save_zip, state_dict
+from torchfile import Call, Global, Pickler, Storage, Tensor, pickled, save_legacy, save_zip, state_dict
 
 HERE = Path(__file__).resolve().parent
 
@@ -238,7 +240,6 @@ def foreign(to):
     (to / "page.pt").write_text("<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n")
     (to / "7z.pt").write_bytes(b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(56))
     (to / "rar.pt").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(56))
-    (to / "plain.pkl").write_bytes(b"\x80\x02}q\x00X\x01\x00\x00\x00aq\x01K\x01s.")
     header = b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
     (to / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
     (to / "whisper.bin").write_bytes(b"lmgg" + struct.pack("<3I", 51864, 1500, 512))
@@ -250,6 +251,106 @@ def foreign(to):
         archive.writestr(zipfile.ZipInfo("holiday/one.txt", (1980, 1, 1, 0, 0, 0)), "sea")
 
 
+def scripts(to):
+    """A module as torch.jit.save writes it: attributes by name, code that tells parameters from buffers, constants."""
+
+    def module(kind, **state):
+        return Call(f"__torch__{kind[0]}", kind[1], state=state, new=True)
+
+    def tensor(*shape, **options):
+        return Tensor(list(shape), **options)
+
+    fc = module((".layers", "Linear"), weight=tensor(2, 3, device="cuda:0"), bias=tensor(2, device="cuda:0"))
+    net = module(("", "Net"), training=False, scale=tensor(2, device="cuda:0"), fc=fc, mean=tensor(3, device="cuda:0"))
+    constants, data = pickled((tensor(2, device="cuda:0"),))
+    code = (
+        b'class Net(Module):\n  __parameters__ = []\n  __buffers__ = ["mean", ]\n  training : bool\n  scale : Tensor\n'
+        b"  mean : Tensor\n  fc : __torch__.layers.Linear\n  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n"
+        b'    return torch.add(x, torch.zeros([2], device=torch.device("cuda:0")))\n'
+    )
+    layers = b'class Linear(Module):\n  __parameters__ = ["weight", "bias", ]\n  __buffers__ = []\n  weight : Tensor\n  bias : Tensor\n'
+    save_zip(
+        to / "script.pt",
+        net,
+        extra=[
+            ("code/__torch__.py", code),
+            ("code/__torch__/layers.py", layers),
+            *((f"constants/{key}", storage.bytes()) for key, storage in data.items()),
+            ("constants.pkl", constants),
+        ],
+    )
+
+
+def as_bytes(to, save, obj):
+    path = to / "scratch"
+    save(path, obj)
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+def array(code, shape, data, order="<", fortran=False):
+    """numpy's, as a pickle of protocol 4 has it."""
+    dtype = Call("numpy", "dtype", code, False, True, state=(3, order, None, None, None, -1, -1, 0))
+    made = Call("numpy._core.multiarray", "_reconstruct", Global("numpy", "ndarray"), (0,), b"b")
+    made.state = (1, shape, dtype, fortran, data)
+    return made
+
+
+def nested(to, storage):
+    """A storage as pickle.dump has it: a whole file, in bytes."""
+    return Call("torch.storage", "_load_from_bytes", as_bytes(to, save_legacy, storage))
+
+
+def plain_pickles(to):
+    """What pickle.dump writes of arrays and of tensors."""
+    floats = struct.pack("<6f", *range(6))
+    model = {
+        "fc.weight": array("f4", (2, 3), floats),
+        "fc.bias": array("i2", (2,), b"\0\1\0\2", ">"),
+        "t": array("f4", (2, 3), floats, fortran=True),
+    }
+    odd = {"names": array("O", (1,), ["x"]), "epoch": 3}
+    (to / "arrays.pkl").write_bytes(pickled({"model": model, **odd}, 4)[0])
+    hooks = Call("collections", "OrderedDict")
+    tensor = Call("torch._utils", "_rebuild_tensor_v2", nested(to, Storage(6, device="cuda:0")), 0, (2, 3), (3, 1), False, hooks)
+    (to / "tensors.pkl").write_bytes(pickled({"w": tensor, "again": tensor}, 3)[0])
+    payload = Call("torch.storage", "_load_from_bytes", as_bytes(to, save_legacy, [Call("os", "system", "true")]))
+    (to / "payload.pkl").write_bytes(pickled({"w": tensor, "x": payload}, 3)[0])
+    (to / "two.pkl").write_bytes(pickled({"a": 1}, 3)[0] * 2)
+
+
+def tar(members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def tars(to):
+    """PyTorch 0.1's, and archives around what is of later versions."""
+
+    class Ids(Pickler):
+        def persistent_id(self, obj):
+            return obj if obj == "7" else None
+
+    kind, of = Global("torch", "FloatStorage"), Global("torch", "FloatTensor")
+    numbers = struct.pack("<q6f", 6, *range(6))
+    members = [
+        ("sys_info", pickled({"protocol_version": 1000})[0]),
+        ("pickle", pickled(state_dict({"w": "7", "again": "7"}), 2, Ids)[0]),
+        ("tensors", pickled(1)[0] + pickled((7, 1, of))[0] + struct.pack("<6q", 2, 2, 3, 3, 1, 0)),
+        ("storages", pickled(1)[0] + pickled((1, "cuda:0", kind))[0] + numbers + pickled([])[0]),
+    ]
+    (to / "old.tar").write_bytes(tar(members))
+    whole = as_bytes(to, save_zip, state_dict(weights()))
+    around = tar([("config.json", b"{}"), ("weights.th", whole), ("vocabulary/tokens.txt", b"a\nb\n")])
+    (to / "model.tar.gz").write_bytes(gzip.compress(around, mtime=0))
+    (to / "several.tar").write_bytes(tar([("a.pt", whole), ("b.pt", whole)]))
+    (to / "texts.tar").write_bytes(tar([("a.txt", b"text")]))
 def module(name, parameters=None, buffers=None, modules=None, **more):
     """An object of a torch.nn.Module's class, as torch.save(model) pickles it."""
     state = {"training": True, "_parameters": parameters or {}, "_buffers": buffers or {}, "_modules": modules or {}, **more}
@@ -299,36 +400,6 @@ def gguf_files(to):
     (to / "k_quant.gguf").write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + tensor(b"w", (256,), 12, 0) + bytes(31 + 144))
 
 
-def scripts(to):
-    """A module as torch.jit.save writes it: attributes by name, code that tells parameters from buffers, constants."""
-
-    def module(kind, **state):
-        return Call(f"__torch__{kind[0]}", kind[1], state=state, new=True)
-
-    def tensor(*shape, **options):
-        return Tensor(list(shape), **options)
-
-    fc = module((".layers", "Linear"), weight=tensor(2, 3, device="cuda:0"), bias=tensor(2, device="cuda:0"))
-    net = module(("", "Net"), training=False, scale=tensor(2, device="cuda:0"), fc=fc, mean=tensor(3, device="cuda:0"))
-    constants, data = pickled((tensor(2, device="cuda:0"),))
-    code = (
-        b'class Net(Module):\n  __parameters__ = []\n  __buffers__ = ["mean", ]\n  training : bool\n  scale : Tensor\n'
-        b"  mean : Tensor\n  fc : __torch__.layers.Linear\n  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n"
-        b'    return torch.add(x, torch.zeros([2], device=torch.device("cuda:0")))\n'
-    )
-    layers = b'class Linear(Module):\n  __parameters__ = ["weight", "bias", ]\n  __buffers__ = []\n  weight : Tensor\n  bias : Tensor\n'
-    save_zip(
-        to / "script.pt",
-        net,
-        extra=[
-            ("code/__torch__.py", code),
-            ("code/__torch__/layers.py", layers),
-            *((f"constants/{key}", storage.bytes()) for key, storage in data.items()),
-            ("constants.pkl", constants),
-        ],
-    )
-
-
 def make_all(to):
     to.mkdir(parents=True, exist_ok=True)
     for path in HERE.glob("*.pt*"):
@@ -339,9 +410,11 @@ def make_all(to):
     unsafe(to)
     broken(to)
     foreign(to)
+    scripts(to)
+    plain_pickles(to)
+    tars(to)
     modules(to)
     gguf_files(to)
-    scripts(to)
 
 
 if __name__ == "__main__":

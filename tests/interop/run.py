@@ -25,6 +25,7 @@ def main():
     import arrays
     import checks
     import content
+    import dcp
     import devices
     import diffs
     import finite
@@ -34,6 +35,7 @@ def main():
     import modules
     import mutants
     import pickles
+    import plain
     import prefixes
     import roundtrip
     import safetensors_files
@@ -66,12 +68,14 @@ def main():
         hand.discarded_calls,
         *arrays.GROUPS,
         *safetensors_files.GROUPS,
+        *dcp.GROUPS,
         *diffs.GROUPS,
         *gguf_files.GROUPS,
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
         *scripts.GROUPS,
+        *plain.GROUPS,
         *trainers.GROUPS,
         *mutants.GROUPS,
     ]

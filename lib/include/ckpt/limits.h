@@ -91,14 +91,11 @@ inline constexpr std::uint64_t safetensors_tensors = mib;
 inline constexpr std::size_t json_depth = 128;
 /// Arrays in arrays of GGUF's metadata: this deep (real files have none).
 inline constexpr std::size_t gguf_nesting = 8;
-/// Chunks of all tensors of a distributed checkpoint; steps of the search for which of them holds an element, and some
-/// more for each of them (rows take 2 a chunk, a grid 3); and places of lists that its paths leave empty.
-inline constexpr std::uint64_t dcp_chunks = 16 * mib;
-inline constexpr std::uint64_t dcp_tiling_steps = 16 * mib;
-inline constexpr std::uint64_t dcp_tiling_steps_a_chunk = 8;
-inline constexpr std::uint64_t dcp_list_holes = mib;
-/// Steps of all its paths: a long one may be shared by many names.
-inline constexpr std::uint64_t dcp_path_steps = 64 * mib;
+/// Steps that joining a distributed checkpoint may take, and some more for each of its items: chunks, cuts between them,
+/// parts of paths, places of lists. Real ones take below 20 an item.
+inline constexpr std::uint64_t dcp_steps = mib;
+inline constexpr std::uint64_t dcp_steps_an_item = 64;
+constexpr std::uint64_t dcp_step_cap(std::uint64_t items) { return dcp_steps + dcp_steps_an_item * items; }
 
 /// Bytes of a list of digests (what `ckpt digest` prints).
 inline constexpr std::uint64_t digest_list_bytes = 64 * mib;

@@ -4,11 +4,13 @@
 #include "ckpt/formats.h"
 #include "ckpt/gzip.h"
 #include "ckpt/limits.h"
+#include "container/tar_reader.h"
 #include "container/zip_builder.h"
 #include "container/zip_end.h"
 #include "container/zip_reader.h"
 #include "formats/gguf_files.h"
 #include "formats/numpy_files.h"
+#include "formats/tar_files.h"
 #include "formats/torch_files.h"
 #include "io/checksum.h"
 #include "opened.h"
@@ -145,6 +147,24 @@ TEST(Cap, copy_chunk) {
   });
   EXPECT_EQ(largest, limits::copy_chunk);
   EXPECT_EQ(pieces, 4U);
+}
+
+TEST(Cap, tar_members) {
+  std::string tar;
+  for (std::uint64_t i = 0; i < limits::tar_members; ++i) tar += tar_testing::header_of({std::to_string(i), ""});
+  expect_within([&] { static_cast<void>(read_tar(*tar_testing::source_of(tar))); });
+  tar += tar_testing::header_of({"one more", ""});
+  expect_past([&] { static_cast<void>(read_tar(*tar_testing::source_of(tar))); });
+}
+
+TEST(Cap, tar_header_bytes) {
+  const auto read = [](std::uint64_t size) {
+    std::string record = std::to_string(size) + " comment=";
+    record += std::string(size - record.size() - 1, 'a') + "\n";
+    static_cast<void>(read_tar(*tar_testing::source_of(tar_testing::tar_of({{"h", record, 'x'}, {"a", "x"}}))));
+  };
+  expect_within([&] { read(limits::tar_header_bytes); });
+  expect_past([&] { read(limits::tar_header_bytes + 1); });
 }
 
 TEST(Cap, gguf_nesting) {

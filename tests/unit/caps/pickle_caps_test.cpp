@@ -124,5 +124,51 @@ TEST(Cap, pickle_ratio) {
   expect_past([&] { read(size - 1); });
 }
 
+// No cap, but where a text begins to stay in its file.
+TEST(Cap, pickle_far_text) {
+  for (const std::uint64_t less : {0, 1}) {
+    const std::string pickle = py::pickle(py::bytes(std::string(limits::pickle_far_text - less, 'x')));
+    const auto checkpoint = torch_testing::read_bytes(io_testing::bytes_of(pickle));
+    EXPECT_EQ(checkpoint.values.far_text(checkpoint.root) == nullptr, less == 1);
+  }
+}
+
+// No cap on a file, but on what is looked at for a warning.
+TEST(Cap, pickles_behind) {
+  std::string file = py::pickle(py::none());
+  const auto judged = [&] {
+    const auto globals = torch_testing::read_bytes(io_testing::bytes_of(file)).globals;
+    return globals.size() == 1 && globals[0].name == "last";
+  };
+  for (std::uint64_t i = 1; i < limits::pickles_behind; ++i) file += py::pickle(py::none());
+  const std::string last = py::pickle(py::global("zoo", "last"));
+  file += last;
+  EXPECT_TRUE(judged());
+  file = py::pickle(py::none()) + file;
+  EXPECT_FALSE(judged());
+}
+
+TEST(Cap, nesting) {
+  const auto open = [](int depth) {
+    const auto source = torch_testing::source_of(bytes_of(torch_testing::ZipFile{.object = py::none()}));
+    static_cast<void>(ReadContext{.depth = depth}.open(source, "a part"));
+  };
+  expect_within([&] { open(limits::nesting - 1); });
+  expect_past([&] { open(limits::nesting); });
+}
+
+TEST(Cap, nested_pickle_floor) {
+  EXPECT_EQ(limits::nested_pickle_cap(0), limits::nested_pickle_floor);
+  EXPECT_EQ(limits::nested_pickle_cap(10), limits::nested_pickle_floor + 10 * limits::pickle_ratio);
+  EXPECT_EQ(limits::nested_pickle_cap(UINT64_MAX), limits::pickle_bytes);
+  const torch_testing::LegacyFile file{.object = torch_testing::tensor(torch_testing::legacy_storage(), {4}, {1})};
+  const std::uint64_t size = py::pickle(file.object, 2).size();
+  const auto open = [&](std::uint64_t cap) {
+    static_cast<void>(ReadContext{.pickle_cap = cap}.open(torch_testing::source_of(bytes_of(file)), "a part"));
+  };
+  expect_within([&] { open(size); });
+  expect_past([&] { open(size - 1); });
+}
+
 }  // namespace
 }  // namespace ckpt

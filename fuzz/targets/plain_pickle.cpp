@@ -1,0 +1,38 @@
+#include "plain_pickle/plain_pickle.h"
+
+#include "ckpt/assemble.h"
+#include "ckpt/ops.h"
+#include "targets/input.h"
+#include "targets/reading.h"
+#include "targets/targets.h"
+
+namespace ckpt::fuzz {
+namespace {
+
+/// Its arrays are the same as tensors, and as tensors in a file of torch's.
+void check_as_tensors(const Checkpoint& before) {
+  Checkpoint tensors;
+  if (error_of([&] { tensors = arrays_as_tensors(before); })) return;
+  require(digest(before).total == digest(tensors).total, "a tensor is another than its array");
+  MemorySink sink;
+  if (error_of([&] { write(tensors, sink, {.format = "torch", .protocol = 2}); })) return;
+  Checkpoint after;
+  const auto error = error_of([&] { after = read(memory_source(sink.bytes(), "written")); });
+  require(!error, std::string("what was written does not read: ") + (error ? error->what() : ""));
+  require(digest(before).total == digest(after).total, "a tensor is another in what was written");
+}
+
+}  // namespace
+
+int fuzz_plain_pickle(const std::uint8_t* data, std::size_t size) {
+  const ByteSourcePtr source = source_of(data, size);
+  exercise(plain_pickle::format, source);
+  if (!plain_pickle::probe(*source)) return 0;
+  Checkpoint checkpoint;
+  if (error_of([&] { checkpoint = read(source); })) return 0;
+  if (error_of([&] { check_views(checkpoint); }) || logical_bytes(checkpoint) > worth_hashing) return 0;
+  check_as_tensors(checkpoint);
+  return 0;
+}
+
+}  // namespace ckpt::fuzz

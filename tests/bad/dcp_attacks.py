@@ -1,0 +1,163 @@
+"""Distributed checkpoints: metadata that names what it should not, lies about sizes, or asks for work without end."""
+
+from attack import Attack, Outcome, dangerous, fine, refused, unsupported
+from forge import call, many, mapping, name, number, program, storage, tensor, text, torch_zip
+
+METADATA = "torch.distributed.checkpoint.metadata"
+WEIGHT = tensor(storage())
+ITEM = torch_zip(program(WEIGHT))
+NONE = b"N"
+
+
+def thing(member, *attributes, module=METADATA):
+    """cls.__new__(cls), and its attributes."""
+    return name(module, member) + b")\x81" + mapping(*attributes) + b"b"
+
+
+def size(*numbers):
+    return call(name("torch", "Size"), many(*map(number, numbers)))
+
+
+def index(of, *offsets):
+    return thing("MetadataIndex", ("fqn", text(of)), ("offset", size(*offsets) if offsets else NONE))
+
+
+def place(file="__0_0.distcp", offset=0, length=len(ITEM), more=()):
+    filesystem = "torch.distributed.checkpoint.filesystem"
+    parts = (("relative_path", text(file)), ("offset", number(offset)), ("length", number(length)), *more)
+    return thing("_StorageInfo", *parts, module=filesystem)
+
+
+def chunk(offsets, sizes):
+    return thing("ChunkStorageMetadata", ("offsets", size(*offsets)), ("sizes", size(*sizes)))
+
+
+def described(shape=(4,), chunks=(), dtype="float32", listed=None):
+    layout = call(name("torch.serialization", "_get_layout"), text("torch.strided"))
+    memory = call(name(METADATA, "_MEM_FORMAT_ENCODING"), number(0))
+    properties = name(METADATA, "TensorProperties") + b")\x81" + many(name("torch", dtype), layout, b"\x89", memory, b"\x89") + b"b"
+    listed = b"](" + b"".join(chunks) + b"e" if listed is None else listed
+    return thing("TensorStorageMetadata", ("properties", properties), ("size", size(*shape)), ("chunks", listed))
+
+
+BYTES = name(METADATA, "BytesStorageMetadata") + b")\x81"
+HONEST = described(chunks=[chunk((0,), (4,))])
+
+
+def metadata(contents, places, paths=NONE, more=()):
+    parts = (("state_dict_metadata", mapping(*contents)), ("planner_data", paths), ("storage_data", mapping(*places)), *more)
+    return program(thing("Metadata", *parts))
+
+
+def folder(contents=(("w", HONEST),), places=None, paths=NONE, item=ITEM, more=(), files=None):
+    places = ((index("w", 0), place()),) if places is None else places
+    return {".metadata": metadata(contents, places, paths, more), "__0_0.distcp": item} | (files or {})
+
+
+def lying():
+    """Places and sizes."""
+    for what, given, said in (
+        ("parent", place("../../../etc/passwd"), "as a part of itself"),
+        ("absolute", place("/etc/passwd"), "as a part of itself"),
+        ("metadata-itself", place(".metadata", 0, 20), "this is a pickle"),
+        ("missing", place("__1_0.distcp"), "the file '__1_0.distcp' is missing"),
+        ("steering-name", place("\x1b]0;owned\x07"), "is missing"),
+        ("past-the-end", place(offset=10), "bytes from byte 10"),
+        ("overflow", place(offset=(1 << 63) - 1, length=(1 << 63) - 1), "bytes from byte"),
+        ("negative", place(offset=-1), "a bad 'offset'"),
+        ("no-length", place(length=0), "expected"),
+        ("text-for-offset", thing("_StorageInfo", ("relative_path", text("x")), ("offset", text("1"))), "a bad 'offset'"),
+    ):
+        yield Attack(f"dcp-place-{what}.pt", folder(places=((index("w", 0), given),)), refused(said))
+    for what, given, said in (
+        ("larger-than-its-item", described((8,), [chunk((0,), (8,))]), "a chunk is float32 of shape [4]"),
+        ("exabytes", described(((1 << 62), 4), [chunk((0, 0), (1 << 62, 4))]), "does not say where"),
+        ("chunk-overflows", described((4,), [chunk((0,), (4,)), chunk(((1 << 63) - 1,), ((1 << 63) - 1,))]), "does not say where"),
+        ("negative", described((-4,), [chunk((0,), (4,))]), "a size or offset of -4"),
+        ("dimensions", described((4,), [chunk((0, 0), (4, 1))]), "a chunk of 2 and 2 dimensions"),
+        ("65-dimensions", described((1,) * 65, [chunk((0,), (4,))]), "a tensor of 65 dimensions"),
+        ("no-chunks", described((4,), []), "it has no chunks"),
+        ("hole", described((5,), [chunk((0,), (4,))]), "no chunk holds the element [4]"),
+        ("no-such-dtype", described(dtype="float31", chunks=[chunk((0,), (4,))]), "a dtype of torch"),
+        ("dtype-of-another", described(dtype="int64", chunks=[chunk((0,), (4,))]), "a chunk is float32"),
+        ("value-for-tensor", BYTES, "does not say where the value lies"),
+        ("chunks-no-list", described(listed=number(4)), "its chunks are no list"),
+    ):
+        yield Attack(f"dcp-tensor-{what}.pt", folder((("w", given),)), refused(said))
+    two = {"contents": (("w", described((6,), [chunk((0,), (4,)), chunk((2,), (4,))])),), "item": ITEM + ITEM}
+    places = ((index("w", 0), place()), (index("w", 2), place(offset=len(ITEM))))
+    yield Attack("dcp-overlap.pt", folder(**two, places=places), refused("2 chunks hold the element [2]"))
+    again = ((index("a", 0), place()), (index("b", 0), place()))
+    bomb = folder((("a", HONEST), ("b", HONEST)), again)
+    yield Attack("dcp-one-item-for-many.pt", bomb, refused("begins within what holds another item"))
+    packed = place(more=(("transform_descriptors", b"](" + text("stream.zstd/1") + b"e"),))
+    yield Attack("dcp-transformed.pt", folder(places=((index("w", 0), packed),)), unsupported("stream.zstd/1"))
+    yield Attack("dcp-quantised.pt", folder((("w", described(dtype="qint8", chunks=[chunk((0,), (4,))])),)), refused("quantised"))
+    yield Attack("dcp-no-metadata.pt", {"__0_0.distcp": ITEM}, refused("without its .metadata", verify=3))
+
+
+def paths():
+    def at(*parts):
+        return mapping(("w", many(*parts)))
+
+    for what, given, said in (
+        ("empty", mapping(("w", b")")), "its path is empty"),
+        ("place-in-a-dict", at(number(0)), "another kind of container"),
+        ("negative", at(text("l"), number(-1)), "neither a string nor a position"),
+        ("far", at(text("l"), number((1 << 62))), "steps"),
+        ("no-tuple", mapping(("w", text("w"))), "no tuple"),
+    ):
+        yield Attack(f"dcp-path-{what}.pt", folder(paths=given), refused(said))
+    both = mapping(("w", many(text("a"))), ("v", many(text("a"), text("b"))))
+    items = {"places": ((index("w", 0), place()), (index("v", 0), place(offset=len(ITEM)))), "item": ITEM + ITEM}
+    yield Attack("dcp-path-through-a-leaf.pt", folder((("w", HONEST), ("v", HONEST)), paths=both, **items), refused("its path"))
+    # A long path that many names share.
+    steps = many(*[text("a")] * 100000) + b"q\1"
+    shared = b"}(" + text("k0") + steps + b"".join(text(f"k{i}") + b"h\1" for i in range(1, 3000)) + b"u"
+    names = [(f"k{i}", BYTES) for i in range(3000)]
+    spots = [(index(f"k{i}"), place(offset=i, length=1)) for i in range(3000)]
+    yield Attack("dcp-path-shared.pt", folder(names, spots, shared, item=bytes(3000)), refused("its path"))
+
+
+def work():
+    """A few bytes that ask for it again and again."""
+    chunks = b"](" + b"".join([chunk((0,), (4,)) + b"q\2", *[b"h\2"] * 9999]) + b"eq\1"
+    names = [("t0", described(listed=chunks)), *((f"t{i}", described(listed=b"h\1")) for i in range(1, 2000))]
+    spots = [(index(f"t{i}", 0), place()) for i in range(2000)]
+    yield Attack("dcp-chunks-shared.pt", folder(names, spots), refused("steps"))
+    # Boxes that begin in each other: each cut lies in all of those before it.
+    stairs = [chunk((i, 0), (20000 - i, 1)) for i in range(20000)]
+    spots = [(index("w", i, 0), place(offset=i * len(ITEM))) for i in range(20000)]
+    yield Attack("dcp-million-chunks-of-nothing.pt", folder((("w", described((20000, 1), stairs)),), spots), refused("bytes from byte"))
+
+
+def names():
+    system = call(name("posix", "system"), text("true"))
+    yield Attack("dcp-runs-in-metadata.pt", folder(more=(("storage_meta", system),)), dangerous("posix.system"))
+    value = torch_zip(program(system))
+    spots = ((index("w"), place(length=len(value))),)
+    yield Attack("dcp-runs-in-an-item.pt", folder((("w", BYTES),), spots, item=value), dangerous("posix.system"))
+    state = name("torch._utils", "_rebuild_tensor_v2")
+    hooked = torch_zip(program(call(state, storage(), number(0), many(number(4)), many(number(1)), b"\x89", system)))
+    spots = ((index("w", 0), place(length=len(hooked))),)
+    yield Attack("dcp-runs-in-a-tensor.pt", folder(places=spots, item=hooked), dangerous("posix.system"))
+    fetch = call(name("builtins", "getattr"), name("os", "system"), text("__call__"))
+    yield Attack("dcp-getattr.pt", folder(more=(("storage_meta", fetch),)), dangerous("builtins.getattr"))
+    cut = program(system)[:-1] + b"\xff"
+    broken = {".metadata": b"\x80\x02" + name(METADATA, "Metadata") + b"0" + cut[2:]}
+    yield Attack("dcp-runs-before-it-breaks.pt", broken, refused("posix.system"))
+
+
+def controls():
+    yield Attack("dcp-honest.pt", folder(), fine("float32"))
+    yield Attack("dcp-honest-again", folder(), {"inspect": Outcome(0, "dcp"), "convert": Outcome(0, "dcp")})
+    stray = folder(files={"__9_0.distcp": b""})
+    yield Attack("dcp-stray-file.pt", stray, fine("'__9_0.distcp' belongs to nothing"))
+
+
+def attacks():
+    yield from lying()
+    yield from paths()
+    yield from work()
+    yield from names()
+    yield from controls()

@@ -1,0 +1,46 @@
+#include "caps/caps_testing.h"
+#include "ckpt/limits.h"
+#include "dcp/steps.h"
+#include "dcp/tiling.h"
+#include "dcp/tree.h"
+
+namespace ckpt::dcp {
+namespace {
+
+using caps_testing::expect_past;
+using caps_testing::expect_within;
+
+/// Rows take two steps each: themselves, and the cut behind them.
+void tile_rows(std::uint64_t steps) {
+  Steps left(0);
+  const auto rows = static_cast<std::int64_t>(steps / 2);
+  std::vector<std::int64_t> boxes;
+  for (std::int64_t row = 0; row < rows; ++row) boxes.insert(boxes.end(), {row, 1});
+  const std::int64_t shape[] = {rows};
+  const Tiling tiling(shape, boxes, left);
+  left.spend(steps % 2);
+}
+
+/// A list with so many places that hold nothing, and a path of two parts.
+void leave_holes(std::uint64_t steps) {
+  ValueGraph values;
+  Steps left(0);
+  Tree tree(left);
+  const ValueId path[] = {values.make_str("l"), values.make_integer(static_cast<std::int64_t>(steps - 2))};
+  tree.put(values, path, 0);
+}
+
+TEST(Cap, dcp_steps) {
+  for (const auto& work : {tile_rows, leave_holes}) {
+    expect_within([&] { work(limits::dcp_steps); });
+    expect_past([&] { work(limits::dcp_steps + 1); });
+  }
+}
+
+TEST(Cap, dcp_steps_an_item) {
+  expect_within([] { Steps(3).spend(limits::dcp_steps + 3 * limits::dcp_steps_an_item); });
+  expect_past([] { Steps(3).spend(limits::dcp_steps + 3 * limits::dcp_steps_an_item + 1); });
+}
+
+}  // namespace
+}  // namespace ckpt::dcp
