@@ -2,7 +2,6 @@
 
 #include "ckpt/byte_source.h"
 #include "ckpt/formats.h"
-#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "metrics/signature.h"
 
@@ -29,9 +28,9 @@ LoadedModel load_for_evaluation(const Options& options, const std::function<bool
     static_cast<void>(has_cuda());
     return load_script(options.model, request);
   }
-  Checkpoint checkpoint = unpack_modules(load(options.model));
-  out.warnings = checkpoint.warnings;
+  Checkpoint checkpoint = load(options.model);
   out.model = load_model(checkpoint, request, out.notes);
+  out.warnings = checkpoint.warnings;
   check_signature(out.model->signature());
   out.digest = digest(checkpoint, options.root.value_or("auto")).total;
   const auto last = finish_reading(checkpoint);

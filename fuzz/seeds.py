@@ -94,6 +94,13 @@ def small_weights(prefix="", device="cpu"):
     return {f"{prefix}fc.weight": Tensor([2, 3], device=device), f"{prefix}fc.bias": Tensor([2], device=device)}
 
 
+def module(name, parameters, buffers=(), children=()):
+    """A whole module, as torch.save(model) pickles it."""
+    state = {"_parameters": parameters, "_buffers": OrderedDict(buffers), "_modules": dict(children)}
+    state["_non_persistent_buffers_set"] = Call("__builtin__", "set", ["away"])
+    return Call(*name.rsplit(".", 1), state={**state, "_state_dict_hooks": OrderedDict()}, new=True)
+
+
 def torch_objects():
     """Name and object, as torch.save is given them."""
     yield "weights", state_dict(small_weights(), ["", "fc"])
@@ -114,6 +121,9 @@ def torch_objects():
         "optimizer": {"state": {0: {"step": Tensor([]), "exp_avg": Tensor([2])}}, "param_groups": [{"lr": 0.1, "params": [0]}]},
         "args": Call("argparse", "Namespace", state={"device": "cuda:0", "seed": 2**70}, new=True),
     }
+    yield "module", {"model": module("net.Net", {"w": Tensor([2], parameter=True), "none": None}, {"b": tied, "away": Tensor([1])}, {
+        "fc": module("torch.nn.modules.linear.Linear", {"weight": tied}), "again": module("net.Net", {"weight": tied}), "gone": None,
+    })}
     two, four = Tensor([2, 2], "Long"), Tensor([2])
     yield "sparse", rebuilt("_rebuild_sparse_tensor", layout("sparse_coo"), (two, four, (3, 3), True))
     yield "csr", rebuilt("_rebuild_sparse_csr_tensor", layout("sparse_csr"), (Tensor([3], "Long"), Tensor([2], "Long"), four, (2, 2)))

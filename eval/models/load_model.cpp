@@ -5,6 +5,7 @@
 #include "bridge/load_state.h"
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "models/architecture.h"
@@ -104,6 +105,7 @@ Weights float_weights(const std::vector<StateTensor>& state, const std::vector<M
 }
 
 std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request, std::vector<std::string>& notes) {
+  checkpoint = unpack_modules(std::move(checkpoint));
   const std::string root = request.root.value_or("auto");
   (void)find_state_dict(checkpoint, root);  // before anything is said of its contents
   const std::set<std::string> tags = cuda_tags(checkpoint);

@@ -1,5 +1,6 @@
 #include "targets/reading.h"
 
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "io/checksum.h"
@@ -35,6 +36,12 @@ void use(const Checkpoint& checkpoint) {
   });
   error_of([&] {
     if (logical_bytes(checkpoint) <= worth_hashing) digest(checkpoint, "auto");
+  });
+  error_of([&] {
+    const Checkpoint unpacked = unpack_modules(checkpoint);
+    require(!find_modules(checkpoint).empty() || unpacked.values.size() == checkpoint.values.size(),
+            "nothing to unpack");
+    tensor_names(unpacked);
   });
   error_of([&] { strip_prefix(checkpoint); });
   error_of([&] { add_prefix(remap(checkpoint, DeviceMap::all_to("cpu"))); });

@@ -3,6 +3,7 @@
 
 #include "ckpt/formats.h"
 #include "ckpt/limits.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "container/zip_writer.h"
 #include "io/bytes.h"
@@ -138,6 +139,9 @@ void check_formats(const std::function<Checkpoint()>& make) {
   std::erase_if(before.tensors, [](const Tensor& tensor) { return tensor.array; });
   check_format(before, "torch");
   check_format(before, "torch-legacy");
+  Checkpoint unpacked;
+  if (!error_of([&] { unpacked = unpack_modules(before); }) && unpacked.values.size() != before.values.size())
+    check_format(unpacked, "torch");
 }
 
 }  // namespace

@@ -5,12 +5,12 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
-#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
 #include "ops/check_fix.h"
 #include "ops/root.h"
+#include "ops/unpacked.h"
 
 namespace ckpt {
 namespace {
@@ -276,9 +276,9 @@ CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, E
 
 }  // namespace
 
-CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options) {
-  if (!find_modules(checkpoint).empty() || !find_modules(like).empty())
-    return check(unpack_modules(checkpoint), unpack_modules(like), options);
+CheckReport check(const Checkpoint& packed, const Checkpoint& packed_like, const CheckOptions& options) {
+  const Unpacked unpacked(packed), unpacked_like(packed_like);
+  const Checkpoint &checkpoint = unpacked.get(), &like = unpacked_like.get();
   const StateDict dict = find_state_dict(checkpoint, options.root), like_dict = [&] {
     try {
       return find_state_dict(like, options.like_root);

@@ -1,16 +1,17 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
-#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "ops/dense_tensor.h"
 #include "ops/root.h"
 #include "ops/tensor_bytes.h"
+#include "ops/unpacked.h"
 
 namespace ckpt {
 namespace {
@@ -111,9 +112,11 @@ void check_views(const Checkpoint& checkpoint, std::string_view root) {
   }
 }
 
-CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root) {
-  if (root == "auto" && !find_modules(checkpoint).empty()) return digest(unpack_modules(checkpoint), root);
+CheckpointDigest digest(const Checkpoint& packed, std::string_view root) {
   try {
+    std::optional<Unpacked> unpacked;
+    if (root == "auto") unpacked.emplace(packed);
+    const Checkpoint& checkpoint = unpacked ? unpacked->get() : packed;
     const std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));
     std::vector<std::string> hashes = hash_all(checkpoint, jobs);
     finish_reading(checkpoint);
@@ -129,7 +132,7 @@ CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root) {
     result.total = total.hex();
     return result;
   } catch (Error& error) {
-    error.in(checkpoint.file);
+    error.in(packed.file);
     throw;
   }
 }

@@ -242,17 +242,11 @@ def foreign(to):
     (to / "rar.pt").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(56))
     header = b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
     (to / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
-    (to / "model.gguf").write_bytes(b"GGUF\x03\x00\x00\x00" + bytes(16))
     (to / "whisper.bin").write_bytes(b"lmgg" + struct.pack("<3I", 51864, 1500, 512))
     (to / "llama.bin").write_bytes(b"tjgg" + struct.pack("<3I", 3, 32000, 4096))
     (to / "model.onnx").write_bytes(b"\x08\x08\x12\x07pytorch\x1a\x052.1.0:\x80\x01")
     (to / "keras.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(56))
     (to / "config.json").write_text('{"architectures": ["LlamaForCausalLM"]}\n')
-    save_zip(
-        to / "script.pt",
-        state_dict(weights()),
-        extra=[("constants.pkl", b"\x80\x02)."), ("code/__torch__.py", b"class Net(Module):\n  pass\n")],
-    )
     with zipfile.ZipFile(to / "pictures.pt", "w") as archive:
         archive.writestr(zipfile.ZipInfo("holiday/one.txt", (1980, 1, 1, 0, 0, 0)), "sea")
 

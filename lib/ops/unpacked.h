@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+
+#include "ckpt/modules.h"
+
+namespace ckpt {
+
+/// A checkpoint, or, where it holds whole modules, a copy that holds their state dicts.
+class Unpacked {
+ public:
+  /// `packed` must outlive this. Throws what unpack_modules() throws.
+  explicit Unpacked(const Checkpoint& packed) : packed_(packed) {
+    if (!find_modules(packed).empty()) copy_ = unpack_modules(packed);
+  }
+  [[nodiscard]] const Checkpoint& get() const { return copy_ ? *copy_ : packed_; }
+
+ private:
+  const Checkpoint& packed_;
+  std::optional<Checkpoint> copy_;
+};
+
+}  // namespace ckpt
