@@ -38,6 +38,7 @@ class Library:
     """A format's, whose `save` makes a file or a folder and whose `load` gives tensors by name."""
 
     written = True
+    kept = False  # only from its own kind
     tensors = staticmethod(rich)
     convert_options = ()  # for a torch zip of a state dict
 
@@ -142,7 +143,7 @@ class Names(torch.nn.Module):
 
 
 class TorchScript(Library):
-    name, suffix, library, written = "torchscript", ".pt", "torch.jit.save", False
+    name, suffix, library, written, kept = "torchscript", ".pt", "torch.jit.save", False, True
     @staticmethod
     def tensors(seed=1):
         tensors = rich(seed)
