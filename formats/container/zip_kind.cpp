@@ -23,17 +23,14 @@ bool is_at_top(std::string_view name, std::string_view file) {
   return slash != std::string_view::npos && name.substr(slash + 1) == file;
 }
 
-/// Where the pickle comes first it tells, so that the directory, which is far away in gzip, need not be asked: the
-/// object of a script is of a class of its own code. Nothing where the pickle does not stand there as it is.
+/// Where the pickle comes first it tells, so that the directory, which is far away in gzip, need not be asked.
+/// Nothing where the pickle does not stand there as it is.
 std::optional<ZipKind> kind_by_pickle(const ByteSource& source) {
   const auto pickle = zip::read_forward_header(source, 0);
   if (!pickle) return std::nullopt;
-  constexpr std::string_view script =
-      "\x80\x02"
-      "c__torch__";
-  std::array<std::byte, script.size()> begin{};
+  std::array<std::byte, script_pickle.size()> begin{};
   const std::size_t got = source.read_at(pickle->data_offset, begin);
-  return as_text(std::span(begin).first(got)) == script ? ZipKind::script : ZipKind::checkpoint;
+  return as_text(std::span(begin).first(got)) == script_pickle ? ZipKind::script : ZipKind::checkpoint;
 }
 
 ZipKind kind_by_names(const std::vector<std::string>& names) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ckpt/byte_source.h"
@@ -17,6 +18,11 @@ enum class ZipKind : std::uint8_t {
   arrays,      ///< .npy files
   other,
 };
+
+/// How the object's pickle of a script begins: it is of a class of the archive's own code.
+inline constexpr std::string_view script_pickle =
+    "\x80\x02"
+    "c__torch__";
 
 /// Throws Error: io.
 ZipKind zip_kind(const ByteSource& source);

@@ -73,7 +73,7 @@ def strange():
     itself = program(name("__torch__", "Net") + b")\x81q\0" + mapping(("w", tensor()), ("sub", b"h\0")) + b"b")
     yield Attack("script-module-within-itself.pt", archive(parts(itself)), fine("w"))
     yield Attack("script-of-no-class.pt", archive(parts(program(module(("w", tensor()), named="Other")))), fine("w"))
-    yield Attack("script-root-no-module.pt", archive(parts(program(tensor()))[1:] + parts(program(tensor()))[:1]), fine())
+    yield Attack("script-root-no-module.pt", archive(parts(program(tensor()))[::-1]), refused("is of no module that the archive has code for"))
     long = b"  __parameters__ = [" + b'"x", ' * 200_000 + b'"w", ]\n'
     for title, code in (
         ("bomb", bytes(40_000_000)),

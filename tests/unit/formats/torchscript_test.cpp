@@ -219,6 +219,7 @@ TEST(TorchScript, FaultsAreRefusedByName) {
   EXPECT_NE(refused({.data = {{"data/0", floats({1})}}}).find("member 'archive/data/0' holds 4 bytes, expected 16"),
             std::string::npos);
   EXPECT_NE(refused({.constants = {weight()}}).find("storage 'constants/0'"), std::string::npos);
+  EXPECT_NE(refused({.module = py::dict({}), .data = {{"a", floats({1})}}}).find("constants.pkl"), std::string::npos);
   EXPECT_NE(refused({.more = {text("bytecode.pkl", "\x80\x02")}}).find("bytecode.pkl"), std::string::npos);
 }
 
