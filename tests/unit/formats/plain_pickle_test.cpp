@@ -251,7 +251,7 @@ TEST(PlainPickle, ALongTextStaysInTheFile) {
   EXPECT_EQ(far, 2U);
   EXPECT_LT(checkpoint.values.text_size(), 100U);
   const auto back = torch_testing::read_bytes(torch_testing::written_as(checkpoint, "torch"));
-  EXPECT_GT(back.values.text_size(), 2 * limits::pickle_far_text);
+  EXPECT_GE(back.values.text_size(), 2 * limits::pickle_far_text);
 }
 
 TEST(PlainPickle, ALongTextMustBeUtf8) {
