@@ -25,7 +25,8 @@ void merge(ModuleParts& into, const ModuleParts& later) {
 }
 
 bool is_global(const ValueGraph& values, ValueId id, std::string_view module, std::string_view name) {
-  return values.kind(id) == ValueKind::global && values.module(id) == module && values.name(id) == name;
+  return id != no_value && values.kind(id) == ValueKind::global && values.module(id) == module &&
+         values.name(id) == name;
 }
 
 /// The arguments of a REDUCE or NEWOBJ, or nothing.
@@ -34,6 +35,21 @@ std::span<const ValueId> tuple_of_arguments(const ValueGraph& values, ValueId ob
   if (call == CallKind::inst || call == CallKind::obj) return {};
   const ValueId arguments = values.items(object)[1];
   return values.kind(arguments) == ValueKind::tuple ? values.items(arguments) : std::span<const ValueId>();
+}
+
+/// What is called to make the object, or whose object it is; no_value where that is no name.
+ValueId class_of(const ValueGraph& values, ValueId object) {
+  ValueId type = values.items(object)[0];
+  // Protocols 0 and 1: copyreg._reconstructor(class, object, None).
+  if (is_global(values, type, "copyreg", "_reconstructor") || is_global(values, type, "copy_reg", "_reconstructor")) {
+    const auto arguments = tuple_of_arguments(values, object);
+    if (!arguments.empty()) type = arguments[0];
+  }
+  // The legacy format keeps a class with its source, as a persistent id: ('module', class, file, source).
+  if (values.kind(type) == ValueKind::persistent)
+    for (const ValueId item : values.items(values.items(type)[0]))
+      if (values.kind(item) == ValueKind::global) type = item;
+  return values.kind(type) == ValueKind::global ? type : no_value;
 }
 
 }  // namespace
@@ -58,13 +74,14 @@ const ModuleParts& ModuleReader::read(ValueId id) {
   const auto [found, fresh] = objects_.try_emplace(id);
   ModuleParts& parts = found->second;
   if (!fresh) return parts;
+  const ValueId type = class_of(values_, id);
   // torch.fx's modules are made from their attributes (GraphModule.__reduce__).
-  if (is_global(values_, values_.items(id)[0], "torch.fx.graph_module", "reduce_graph_module")) {
+  if (is_global(values_, type, "torch.fx.graph_module", "reduce_graph_module")) {
     const auto arguments = tuple_of_arguments(values_, id);
     if (!arguments.empty() && is_mapping(values_, arguments[0])) parts = attributes(arguments[0]);
   }
   // torch.compile()'s are made from the module that they hold (OptimizedModule.__reduce__).
-  if (is_global(values_, values_.items(id)[0], "torch._dynamo.eval_frame", "OptimizedModule")) {
+  if (is_global(values_, type, "torch._dynamo.eval_frame", "OptimizedModule")) {
     const auto arguments = tuple_of_arguments(values_, id);
     if (!arguments.empty() && values_.kind(arguments[0]) == ValueKind::object) parts.compiled = arguments[0];
   }
@@ -77,17 +94,8 @@ const ModuleParts& ModuleReader::read(ValueId id) {
 }
 
 std::string class_name(const ValueGraph& values, ValueId object) {
-  ValueId type = values.items(object)[0];
-  // Protocols 0 and 1: copyreg._reconstructor(class, object, None).
-  if (is_global(values, type, "copyreg", "_reconstructor") || is_global(values, type, "copy_reg", "_reconstructor")) {
-    const auto arguments = tuple_of_arguments(values, object);
-    if (!arguments.empty()) type = arguments[0];
-  }
-  // torch before 1.6 kept a class with its source, as a persistent id: ('module', class, file, source).
-  if (values.kind(type) == ValueKind::persistent)
-    for (const ValueId item : values.items(values.items(type)[0]))
-      if (values.kind(item) == ValueKind::global) type = item;
-  if (values.kind(type) != ValueKind::global) return {};
+  const ValueId type = class_of(values, object);
+  if (type == no_value) return {};
   return std::string(values.module(type)) + "." + std::string(values.name(type));
 }
 

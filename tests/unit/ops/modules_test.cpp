@@ -137,6 +137,22 @@ TEST(UnpackModules, TakesTensorsOfEveryAge) {
         << use.name;
 }
 
+/// torch.compile(): made by a call with the module, which no state repeats; in legacy files the class is a persistent
+/// id.
+TEST(UnpackModules, TakesCompiledModules) {
+  const auto compiled = py::global("torch._dynamo.eval_frame", "OptimizedModule");
+  const auto with_source =
+      py::persistent(py::tuple({py::str("module"), compiled, py::str("a.py"), py::str("class A: 1")}));
+  for (const auto& type : {compiled, with_source}) {
+    const auto found = find_modules(checkpoint_of(py::call(type, {linear(), py::none()})));
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].class_name, "torch._dynamo.eval_frame.OptimizedModule");
+  }
+  const Checkpoint out = unpacked(py::call(compiled, {linear(), py::none()}));
+  EXPECT_EQ(names(out), (Names{"_orig_mod.weight"}));
+  EXPECT_EQ(versions(out), (Names{": 1", "_orig_mod: 1"}));
+}
+
 TEST(UnpackModules, GivesTiedParametersOneStorageAndTwoTensors) {
   const auto code =
       module({{py::str("a"), py::put(parameter(), 9)}}, {}, {{py::str("m"), module({{py::str("b"), py::get(9)}})}});
