@@ -1,5 +1,8 @@
 """Distributed checkpoints: metadata that names what it should not, lies about sizes, or asks for work without end."""
 
+import json
+import struct
+
 from attack import Attack, Outcome, dangerous, fine, refused, unsupported
 from forge import call, many, mapping, name, number, program, storage, tensor, text, torch_zip
 
@@ -131,6 +134,40 @@ def work():
     yield Attack("dcp-million-chunks-of-nothing.pt", folder((("w", described((20000, 1), stairs)),), spots), refused("bytes from byte"))
 
 
+def shard(info, shape=(2,), dtype="F32"):
+    """A rank's file of the flavour in safetensors, of a tensor w."""
+    info = info if isinstance(info, str) else json.dumps({"w": {"saved_offsets": info}})
+    size = 4 * shape[0]
+    about = {"w": {"dtype": dtype, "shape": shape, "data_offsets": [0, size]}, "__metadata__": {"DCP_SHARDING_INFO": info}}
+    header = json.dumps(about).encode()
+    header += b" " * (-len(header) % 8)
+    return struct.pack("<Q", len(header)) + header + bytes(size)
+
+
+def ranks(*shards):
+    return {f"shard-{i:05}-model-00001-of-00001.safetensors": data for i, data in enumerate(shards, 1)}
+
+
+def shards():
+    for what, files, said in (
+        ("hole", ranks(shard([0]), shard([3])), "no chunk holds the element [2]"),
+        ("overlap", ranks(shard([0]), shard([1])), "2 chunks hold the element [1]"),
+        ("two-dtypes", ranks(shard([0]), shard([2], dtype="I32")), "a chunk of 'w' is int32"),
+        ("dimensions", ranks(shard([0, 0])), "other dimensions of 'w'"),
+        ("another-name", ranks(shard('{"v": {"saved_offsets": [0]}}')), "nothing of 'w'"),
+        ("negative", ranks(shard([-1])), "a bad offset of 'w'"),
+        ("past-63-bits", ranks(shard([(1 << 63) - 1])), "ends past 2^63"),
+        ("far", ranks(shard([1 << 60])), "no chunk holds the element [0]"),
+        ("no-json", ranks(shard("{")), "no JSON in DCP_SHARDING_INFO"),
+        ("no-object", ranks(shard("[]")), "no object in DCP_SHARDING_INFO"),
+        ("deep", ranks(shard("[" * 100000)), "lists in lists"),
+        ("long", ranks(shard([0] * 100000)), "a list of more than 64"),
+    ):
+        yield Attack(f"dcp-shards-{what}.pt", files, refused(said))
+    honest = fine("[4]", verify="no checksum covers")
+    yield Attack("dcp-shards-honest.pt", ranks(shard([2]), shard([0])), honest)
+
+
 def names():
     system = call(name("posix", "system"), text("true"))
     yield Attack("dcp-runs-in-metadata.pt", folder(more=(("storage_meta", system),)), dangerous("posix.system"))
@@ -159,5 +196,6 @@ def attacks():
     yield from lying()
     yield from paths()
     yield from work()
+    yield from shards()
     yield from names()
     yield from controls()
