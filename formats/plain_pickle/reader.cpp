@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ckpt/error.h"
+#include "ckpt/state_dict.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
 #include "plain_pickle/arrays.h"
@@ -69,6 +70,19 @@ void check_total(const Checkpoint& checkpoint) {
       .in(checkpoint.file);
 }
 
+/// A number, or what a call makes, with pickles behind it: a file of torch's whose magic number is another's, or broken.
+/// Nothing would be left of such a file but that number.
+void refuse_odd_head(const Checkpoint& checkpoint) {
+  const ValueKind kind = checkpoint.values.kind(checkpoint.root);
+  const bool scalar = kind != ValueKind::object && !is_mapping(checkpoint.values, checkpoint.root) &&
+                      checkpoint.values.items(checkpoint.root).empty() && kind != ValueKind::list;
+  const bool call = kind == ValueKind::object && !is_mapping(checkpoint.values, checkpoint.root);
+  if (!checkpoint.tensors.empty() || !(scalar || call)) return;
+  throw Error(ErrorCode::unsupported, "these are several pickles, the first of which holds no tensor")
+      .expected("one object, or the magic number that torch.save began its files with until 1.5")
+      .in(checkpoint.file);
+}
+
 /// pickle.load reads the first pickle; a program that was made to read on would run the others.
 void judge_rest(const ByteSourcePtr& source, std::uint64_t end, std::uint64_t cap, Checkpoint& checkpoint) {
   std::array<std::byte, 1> next{};
@@ -88,6 +102,7 @@ void judge_rest(const ByteSourcePtr& source, std::uint64_t end, std::uint64_t ca
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
   }
+  if (pickles > 0) refuse_odd_head(checkpoint);
   std::string warning = std::to_string(source->size() - end) + " bytes follow the pickle and are left out";
   if (pickles > 0)
     warning += ": pickle.load reads one object a call, and there " +

@@ -35,16 +35,18 @@ def heads():
         yield Attack(
             f"legacy-magic-{title}.pt",
             legacy(head=[pickle.dumps(magic, 2), *HEAD[1:]]),
-            unsupported("this is a pickle, but none that torch.save wrote"),
+            unsupported("these are several pickles, the first of which holds no tensor"),
         )
     yield Attack("legacy-magic-decimal.pt", legacy(head=[b"L%dL\n." % MAGIC, *HEAD[1:]]), fine("weight"))
     yield Attack(
         "legacy-magic-more-bytes.pt",
         legacy(head=[b"\x80\2\x8b" + struct.pack("<i", 12) + MAGIC.to_bytes(12, "little") + b".", *HEAD[1:]]),
-        unsupported("this is a pickle"),
+        unsupported("these are several pickles, the first of which holds no tensor"),
     )
     yield Attack(
-        "legacy-magic-called.pt", legacy(head=[b"\x80\2" + shell + b".", *HEAD[1:]]), unsupported("this is a pickle")
+        "legacy-magic-called.pt",
+        legacy(head=[b"\x80\2" + shell + b".", *HEAD[1:]]),
+        unsupported("these are several pickles, the first of which holds no tensor"),
     )
     yield Attack(
         "legacy-magic-then-payload.pt",
@@ -212,7 +214,7 @@ def cuts():
             refused(f"the file ends at byte {at}, expected {len(whole)} bytes", at),
         )
     yield Attack(
-        "legacy-cut-in-the-magic.pt", whole[:6], unsupported("this is a pickle, but none that torch.save wrote")
+        "legacy-cut-in-the-magic.pt", whole[:6], refused("the pickle ends after 2 of 10 bytes", 6)
     )
 
 

@@ -48,7 +48,7 @@ constexpr std::uint64_t nested_pickle_cap(std::uint64_t file_bytes) {
   return nested_pickle_floor + pickle_ratio * file_bytes;
 }
 /// Entries of a folder that is read as a checkpoint.
-inline constexpr std::size_t folder_entries = 256 * kib;
+inline constexpr std::size_t folder_entries = 64 * kib;
 /// Files of one checkpoint that are open at a time.
 inline constexpr std::size_t open_files = 32;
 /// Shards of one checkpoint, which their names count in five digits; bytes of their index, some 100 a tensor.
