@@ -53,8 +53,8 @@ Checkpoint arrays_as_tensors(Checkpoint checkpoint) {
     if (!tensor.array || !named.contains(&tensor)) continue;
     const std::uint32_t place = *tensor.storage;
     Storage& storage = checkpoint.storages[place];
-    const ValueId persistent = values.make_persistent(
-        calls.storage_id(tensor.info.dtype, storage.key, storage.location, storage.nbytes));
+    const ValueId persistent =
+        values.make_persistent(calls.storage_id(tensor.info.dtype, storage.key, storage.location, storage.nbytes));
     make_torch_storage(storage);
     checkpoint.storage_uses.push_back({persistent, {place, {}, 0, 0}});
     const auto [function, arguments] = calls.rebuild(persistent, tensor.info);

@@ -24,10 +24,10 @@ struct NestedFile {
 };
 
 /// Opens the files in the arguments of such calls through `context`, each once. Their globals are counted as the
-/// checkpoint's, at the byte where they stand (`texts`: as the machine found them). The name itself then is known, where each of its uses is a call whose bytes were opened as a file of torch's
-/// and call for nothing dangerous; else it stays dangerous, and a warning says why. Returns the calls that were opened, by
-/// value, ascending.
-/// Throws Error: io, out_of_memory.
+/// checkpoint's, at the byte where they stand (`texts`: as the machine found them). The name itself then is known,
+/// where each of its uses is a call whose bytes were opened as a file of torch's and call for nothing dangerous; else
+/// it stays dangerous, and a warning says why. Returns the calls that were opened, by value, ascending. Throws Error:
+/// io, out_of_memory.
 std::vector<NestedFile> open_nested_files(Checkpoint& checkpoint, std::span<const pickle::LongText> texts,
                                           const ReadContext& context);
 

@@ -13,7 +13,8 @@ ValueId TensorCalls::storage_id(std::string_view module, std::string_view name, 
 
 ValueId TensorCalls::storage_id(DType dtype, const std::string& key, const std::string& location,
                                 std::uint64_t nbytes) {
-  if (const auto name = storage_class(dtype)) return storage_id("torch", *name, key, location, nbytes / dtype_size(dtype));
+  if (const auto name = storage_class(dtype))
+    return storage_id("torch", *name, key, location, nbytes / dtype_size(dtype));
   return storage_id("torch.storage", "UntypedStorage", key, location, nbytes);
 }
 

@@ -117,7 +117,8 @@ void read_views(Reader& reader, Records& records) {
   if (values.kind(list) != ValueKind::list) reader.fail("storages are not followed by a list of views", "a list");
   values.each_operand(list, [&](ValueId id) {
     const auto view = values.items(id);
-    if (values.kind(id) != ValueKind::tuple || view.size() != 4) reader.fail("a view that is no tuple of 4", "(key, …)");
+    if (values.kind(id) != ValueKind::tuple || view.size() != 4)
+      reader.fail("a view that is no tuple of 4", "(key, …)");
     ViewRecord record{reader.key(view[1]), reader.number(view[2]), reader.number(view[3])};
     const auto root = records.storages.find(record.root);
     if (root == records.storages.end()) reader.fail("a view of storage '" + record.root + "'", "one that there is");
