@@ -8,6 +8,16 @@
 
 namespace ckpt {
 
+/// What cannot be read, as a damaged stream, is no format's: reading it will say why.
+static bool fits(const Format& format, const ByteSource& bytes) {
+  try {
+    return format.probe(bytes);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    return false;
+  }
+}
+
 void open_gzip(Opened& opened, std::uint64_t file_bytes) {
   while (is_gzip(*opened.bytes)) {
     if (++opened.gzip_layers > limits::gzip_depth)
@@ -20,7 +30,7 @@ void open_gzip(Opened& opened, std::uint64_t file_bytes) {
     opened.bytes = gunzip(opened.bytes, most);
   }
   for (const Format* format : format_table()) {
-    if (!format->probe(*opened.bytes)) continue;
+    if (!fits(*format, *opened.bytes)) continue;
     opened.format = format;
     break;
   }

@@ -70,7 +70,7 @@ def files_in_bytes():
     yield from plain("bytes-a-pickle", nested(program(SYSTEM)), payload())
     yield from plain("bytes-a-payload", nested(legacy(program(SYSTEM, 2))), payload())
     head = [program(SYSTEM, 2), *(pickle.dumps(part, 2) for part in (1001, {}))]
-    yield from plain("bytes-a-payload-first", nested(legacy(head=head)), payload())
+    yield from plain("bytes-a-payload-first", nested(legacy(head=head)), unjudged("a pickle that calls for os.system (dangerous)"))
     yield from plain("bytes-a-payload-in-two", nested(around(legacy(program(SYSTEM)))), payload())
     yield from plain("bytes-in-gzip", nested(gzip.compress(STORAGE, mtime=0)), unjudged("format torch-legacy, compressed"))
     yield from plain("bytes-in-a-tar", nested(tar_attacks.tar(tar_attacks.member(b"w", STORAGE))), unjudged("in an archive"))

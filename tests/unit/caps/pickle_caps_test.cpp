@@ -135,16 +135,16 @@ TEST(Cap, pickle_far_text) {
 
 // No cap on a file, but on what is looked at for a warning.
 TEST(Cap, pickles_behind) {
-  std::string file = py::pickle(py::none());
+  std::string file = py::pickle(py::list({}));
   const auto judged = [&] {
     const auto globals = torch_testing::read_bytes(io_testing::bytes_of(file)).globals;
     return globals.size() == 1 && globals[0].name == "last";
   };
-  for (std::uint64_t i = 1; i < limits::pickles_behind; ++i) file += py::pickle(py::none());
+  for (std::uint64_t i = 1; i < limits::pickles_behind; ++i) file += py::pickle(py::list({}));
   const std::string last = py::pickle(py::global("zoo", "last"));
   file += last;
   EXPECT_TRUE(judged());
-  file = py::pickle(py::none()) + file;
+  file = py::pickle(py::list({})) + file;
   EXPECT_FALSE(judged());
 }
 
