@@ -57,6 +57,10 @@ ROWS = [
         "every dtype, layout, protocol and container, trainers' files and whole modules, converted both ways and loaded by "
         "PyTorch 2.11; random object graphs, random selections; `diff` and `check` against PyTorch's own answers",
         "equal to the last bit", "interop"),
+    Row("Every format is what its own library takes it for",
+        "saved by that library and read, verified, digested, compared and converted to torch; written back and loaded by it "
+        "([formats](formats/README.md))",
+        "{formats.read} formats", "formats,interop"),
     Row("Pictures become what Pillow makes of them",
         "random pictures of every colour type, depth and many sizes, as captchas and as digits; at most one grey level apart",
         "{pictures.compared} tensors, {?pictures.equal} equal", "eval"),
@@ -88,7 +92,10 @@ ROWS = [
         "`ckpt diff OLD NEW --ignore devices`, `ckpt digest`, `ckpt verify --digest`; before a bare file appears its "
         "directory, pickle and checksums are read back, with `--verify=full` every byte of any output",
         "a byte altered on its way to the disk is found", "unit,cli,interop"),
-    Row("Memory stays constant, and it is fast",
+    Row("Memory stays constant",
+        "inspect, verify, digest and convert of a checkpoint of 2 GiB in every format, 64 MiB allowed",
+        "{~memory.mib} MiB at most", "memory"),
+    Row("It is fast",
         "beside `cp`, `igzip`, `gzip` and PyTorch on the same files in the same run",
         "[benchmarks.md](benchmarks.md)", "./dev bench"),
 ]

@@ -76,10 +76,10 @@ void FolderSink::State::create() {
     temporary.reset();
     temporary.emplace(target.folder.get());
     if (::mkdirat(target.folder.get(), temporary->name(), 0777) == 0) {
+      temporary->becomes_folder();
       constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
       folder = UniqueFd(uninterrupted([&] { return ::openat(target.folder.get(), temporary->name(), flags); }));
       if (!folder) fail("cannot create");
-      temporary->becomes_folder(folder.get());
     } else if (errno != EEXIST || attempt == most_attempts) {
       const int errno_value = errno;
       temporary.reset();
@@ -100,8 +100,10 @@ FolderSink::FolderSink(const std::string& path, FolderSinkOptions options) : sta
   state_->options = options;
   state_->target = open_folder_target(path);
   if (state_->target.existing && options.no_clobber) throw exists_already(path);
-  if (options.dry_run) return;
-  state_->create();
+  if (!options.dry_run)
+    state_->create();
+  else if (::faccessat(state_->target.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+    state_->fail("cannot create");
 }
 
 FolderSink::~FolderSink() = default;
@@ -113,7 +115,7 @@ std::unique_ptr<ByteSink> FolderSink::add(const std::string& name) {
     throw Error(ErrorCode::invalid_argument, "'" + name + "' is no name of a file in a folder").on_output();
   if (state.options.dry_run) return std::make_unique<CountedFile>(shown, state.bytes);
   const SignalsBlocked blocked;
-  state.temporary->add_file(name);
+  state.temporary->add_file(state.folder.get(), name);
   constexpr int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC;
   UniqueFd file(uninterrupted([&] { return ::openat(state.folder.get(), name.c_str(), flags, 0666); }));
   if (!file) throw output_error("cannot create", shown, errno);

@@ -110,8 +110,6 @@ OutputTarget open_folder_target(const std::string& path) {
     throw output_error("cannot create", path, path.empty() ? ENOENT : EEXIST);
   target.folder = open_folder(target.folder_path);
   if (!target.folder) throw output_error("cannot create", path, errno);
-  if (::faccessat(target.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
-    throw output_error("cannot create", path, errno);
   return target;
 }
 

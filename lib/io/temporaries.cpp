@@ -21,7 +21,8 @@ struct Slot {
   std::atomic<SlotState> state = SlotState::free;
   int folder = -1;
   std::array<char, 64> name{};
-  std::atomic<int> inside = -1;  ///< of a folder
+  std::atomic<bool> is_folder = false;
+  std::atomic<int> inside = -1;  ///< the folder, once it has files
   std::atomic<const TemporaryFile*> files = nullptr;
 };
 
@@ -47,7 +48,7 @@ void remove_entry(const Slot& slot) {
   const int inside = slot.inside;
   for (const TemporaryFile* file = slot.files; file != nullptr; file = file->next)
     ::unlinkat(inside, file->name.c_str(), 0);
-  ::unlinkat(slot.folder, slot.name.data(), inside >= 0 ? AT_REMOVEDIR : 0);
+  ::unlinkat(slot.folder, slot.name.data(), slot.is_folder ? AT_REMOVEDIR : 0);
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullp
 TemporaryName::TemporaryName(int folder) : slot_(take_slot()) {
   Slot& slot = slot_at(slot_);
   slot.folder = folder;
-  slot.inside = -1;
+  slot.is_folder = false;
   slot.files = nullptr;
   do {
     std::snprintf(slot.name.data(), slot.name.size(), ".ckpt-%ld-%llu.tmp", static_cast<long>(::getpid()),
@@ -76,10 +77,11 @@ TemporaryName::~TemporaryName() { release(); }
 
 const char* TemporaryName::name() const { return slot_at(slot_).name.data(); }
 
-void TemporaryName::becomes_folder(int inside) { slot_at(slot_).inside = inside; }
+void TemporaryName::becomes_folder() { slot_at(slot_).is_folder = true; }
 
-void TemporaryName::add_file(const std::string& name) {
+void TemporaryName::add_file(int inside, const std::string& name) {
   Slot& slot = slot_at(slot_);
+  slot.inside = inside;
   files_.push_back({name, slot.files});
   slot.files = &files_.back();
 }

@@ -35,9 +35,10 @@ class TemporaryName {
   TemporaryName& operator=(const TemporaryName&) = delete;
 
   [[nodiscard]] const char* name() const;
-  /// What has the name is a folder, opened as `inside`: it is removed with the files in it that add_file() told of.
-  void becomes_folder(int inside);
-  void add_file(const std::string& name);
+  /// What has the name is a folder.
+  void becomes_folder();
+  /// A file in it, which is opened as `inside`, is removed with it.
+  void add_file(int inside, const std::string& name);
   /// Removes what has the name, now.
   void remove();
   /// The file is gone or has its final name: nothing is left to remove.

@@ -19,6 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "data")]
+import folders  # noqa: E402
 import harness  # noqa: E402
 import kills  # noqa: E402
 import names  # noqa: E402
@@ -150,6 +151,12 @@ def place_group(context):
         yield context.job(job, context.files)
 
 
+def folder_group(context):
+    for options in ("--format safetensors-index --shard-size 500KB", "--format dcp --to cpu"):
+        for job in (folders.failing_calls, folders.ended_at_calls):
+            yield context.job(job, context.files / "large.pt", options.split())
+
+
 def race_group(context):
     for number in (2, 8):
         for no_clobber in (False, True):
@@ -171,6 +178,7 @@ GROUPS = {
     "kills": kill_group,
     "streams": stream_group,
     "places": place_group,
+    "folders": folder_group,
     "races": race_group,
     "changing": changing_group,
     "names": name_group,
