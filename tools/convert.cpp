@@ -171,9 +171,10 @@ Runner define(Arguments& arguments) {
   define_selection_options(arguments, options->selection);
   arguments.value("--to", "DEVICE", options->to, "the device of every storage: cpu, cuda:1, mps, ...");
   arguments.values("--map", "SRC=DST", options->map, "one device's storages to another; '*=DST' takes every other");
-  arguments.value("--format", "NAME", options->format,
-                  "torch, torch-legacy, safetensors, npz, npy; folders: dcp, safetensors-index, torch-index; else as OUT's suffix "
-                  "says, or as the input");
+  arguments.value(
+      "--format", "NAME", options->format,
+      "torch, torch-legacy, safetensors, npz, npy; folders: dcp, safetensors-index, torch-index; else as OUT's suffix "
+      "says, or as the input");
   arguments.value("--shard-size", "BYTES", options->shard_size,
                   "of a file of safetensors-index or torch-index, where OUT is a folder; default 5GB");
   arguments.value("--protocol", "N", options->protocol, "pickle protocol, 0 to 5; else as the input");

@@ -61,9 +61,9 @@ struct DataRequest {
   std::string arch;   ///< decides what fits where nothing was named
 };
 
-/// Opens IDX files, batches of tensors (torch.save, npz, safetensors) or a folder of pictures: what it is, content says.
-/// Throws Error: invalid_argument where there is nothing to be found (with the command that says where it is), corrupt,
-/// truncated, unsupported, io.
+/// Opens IDX files, batches of tensors (torch.save, npz, safetensors) or a folder of pictures: what it is, content
+/// says. Throws Error: invalid_argument where there is nothing to be found (with the command that says where it is),
+/// corrupt, truncated, unsupported, io.
 [[nodiscard]] std::unique_ptr<Dataset> open_dataset(const DataRequest& request);
 
 /// A digest of samples that adds up: the sum modulo 2^256 of each sample's SHA-256 over its index (8 bytes,

@@ -46,7 +46,8 @@ ByteSourcePtr bytes_of(const ValueGraph& values, ValueId id, const std::string& 
   }
   if (!is_plain_call(values, id)) return nullptr;
   const ValueId called = values.items(id)[0];
-  const bool empty = is_global(values, called, "builtins", "bytes") || is_global(values, called, "__builtin__", "bytes");
+  const bool empty =
+      is_global(values, called, "builtins", "bytes") || is_global(values, called, "__builtin__", "bytes");
   return empty && values.items(values.items(id)[1]).empty() ? memory_source({}, name) : nullptr;
 }
 

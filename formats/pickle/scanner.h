@@ -13,13 +13,13 @@ namespace ckpt::pickle {
 /// One instruction. `text` and `text2` are valid until the next one is read.
 struct Op {
   std::uint8_t code = 0;
-  std::uint64_t offset = 0;  ///< of the opcode byte in the source
-  std::int64_t integer = 0;  ///< u8 … u64 (as bits), i32
-  double real = 0;           ///< f64
-  std::string_view text;     ///< a line, or the bytes of a counted string that is not far
+  std::uint64_t offset = 0;                  ///< of the opcode byte in the source
+  std::int64_t integer = 0;                  ///< u8 … u64 (as bits), i32
+  double real = 0;                           ///< f64
+  std::string_view text;                     ///< a line, or the bytes of a counted string that is not far
   std::uint64_t text_at = 0, text_size = 0;  ///< of a counted string
   bool is_far = false;                       ///< a counted string that was left where it is
-  std::string_view text2;    ///< the second line of two
+  std::string_view text2;                    ///< the second line of two
 };
 
 /// Cuts a pickle into instructions. Knows nothing of their meaning.

@@ -70,8 +70,8 @@ void check_total(const Checkpoint& checkpoint) {
       .in(checkpoint.file);
 }
 
-/// A number, or what a call makes, with pickles behind it: a file of torch's whose magic number is another's, or broken.
-/// Nothing would be left of such a file but that number.
+/// A number, or what a call makes, with pickles behind it: a file of torch's whose magic number is another's, or
+/// broken. Nothing would be left of such a file but that number.
 void refuse_odd_head(const Checkpoint& checkpoint) {
   const ValueKind kind = checkpoint.values.kind(checkpoint.root);
   const bool scalar = kind != ValueKind::object && !is_mapping(checkpoint.values, checkpoint.root) &&

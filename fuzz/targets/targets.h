@@ -19,8 +19,8 @@ int fuzz_torch_legacy(const std::uint8_t* data, std::size_t size);
 int fuzz_torchscript(const std::uint8_t* data, std::size_t size);
 /// The readers of numpy's files, bare and as the member of an archive, and their writers.
 int fuzz_numpy(const std::uint8_t* data, std::size_t size);
-/// The reader of safetensors files and its writer, and that of indexes of shards; the bytes as a file, as a header and as
-/// an index.
+/// The reader of safetensors files and its writer, and that of indexes of shards; the bytes as a file, as a header and
+/// as an index.
 int fuzz_safetensors(const std::uint8_t* data, std::size_t size);
 /// Plain pickles: arrays and files in bytes, which stay the same as tensors of a file of torch's.
 int fuzz_plain_pickle(const std::uint8_t* data, std::size_t size);

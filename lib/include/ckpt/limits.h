@@ -91,8 +91,8 @@ inline constexpr std::uint64_t safetensors_tensors = mib;
 inline constexpr std::size_t json_depth = 128;
 /// Arrays in arrays of GGUF's metadata: this deep (real files have none).
 inline constexpr std::size_t gguf_nesting = 8;
-/// Steps that joining a distributed checkpoint may take, and some more for each of its items: chunks, cuts between them,
-/// parts of paths, places of lists. Real ones take below 20 an item.
+/// Steps that joining a distributed checkpoint may take, and some more for each of its items: chunks, cuts between
+/// them, parts of paths, places of lists. Real ones take below 20 an item.
 inline constexpr std::uint64_t dcp_steps = mib;
 inline constexpr std::uint64_t dcp_steps_an_item = 64;
 constexpr std::uint64_t dcp_step_cap(std::uint64_t items) { return dcp_steps + dcp_steps_an_item * items; }

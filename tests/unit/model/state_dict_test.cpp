@@ -39,8 +39,8 @@ TEST(StateDicts, OneHeldTwiceIsFoundOnce) {
 TEST(OptimizerStates, AreFoundWithWhatTheyKeep) {
   const auto state = py::dict({{py::str("state"), py::dict({{py::integer(0), weights()}, {py::integer(1), weights()}})},
                                {py::str("param_groups"), py::list({py::dict({})})}});
-  const auto found = find_optimizer_states(checkpoint_of(
-      py::dict({{py::str("model"), weights()}, {py::str("optimizer_states"), py::list({state})}})));
+  const auto found = find_optimizer_states(
+      checkpoint_of(py::dict({{py::str("model"), weights()}, {py::str("optimizer_states"), py::list({state})}})));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].path, "optimizer_states.0");
   EXPECT_EQ(found[0].parameters, 2U);
