@@ -137,6 +137,8 @@ void check_format(const Checkpoint& before, const std::string& format) {
 void check_formats(const std::function<Checkpoint()>& make) {
   Checkpoint before;
   if (error_of([&] { before = make(); })) return;
+  // A model that goes as a whole is not said by torch's files: its state dict is.
+  if (whole_module(before) && error_of([&] { before = unpack_modules(std::move(before)); })) return;
   // To torch's files they are other values.
   std::erase_if(before.tensors, [](const Tensor& tensor) { return tensor.array; });
   check_format(before, "torch");
