@@ -182,7 +182,7 @@ SaveReport save(const Checkpoint& checkpoint, const std::string& path, const Sav
   if (loses_module(format, checkpoint)) {
     chosen.format = format.name;
     SaveReport report = save(unpack_modules(checkpoint), path, chosen);
-    report.left_out.emplace_back("the module's code and all that its state_dict() does not give");
+    report.left_out.emplace_back("the module's code and all that its state_dict() does not give are left out");
     report.state_dict_only = true;
     return report;
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -85,11 +86,18 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
   }
 }
 
+/// Of a folder, all files that are read; the one by which it is read where the others cannot be told.
+std::uint64_t bytes_on_disk(const std::string& file, const ByteSource& source, const std::vector<Finding>& findings) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(file, ignored) || count_faults(findings) > 0) return source.size();
+  return source.size() + load(file).beside_bytes;
+}
+
 Result examine(const std::string& file, const VerifyOptions& options, const DigestList* list) {
   const ByteSourcePtr source = open_checkpoint(file);
   Result result{file, 0, detect(source), verify(source), 0};
   look_further(source, options, list, result.findings);
-  result.bytes = source->size();
+  result.bytes = bytes_on_disk(file, *source, result.findings);
   for (Finding& finding : result.findings) {
     drop_prefix(finding.what, source->name());
     drop_prefix(finding.what, finding.where);
