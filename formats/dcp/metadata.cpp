@@ -162,9 +162,8 @@ class Decoder {
     const std::uint32_t item = place(index_key(entry.name, offsets.data(), dims));
     if (item == nowhere) refuse_missing("a chunk");
     const auto [first, fresh] = seen.try_emplace(item, entry.items.size());
-    const auto sizes_of_first = entry.boxes.begin() + static_cast<std::ptrdiff_t>((2 * first->second + 1) * dims);
     // A replica, saved by several ranks and kept of one.
-    if (!fresh && std::equal(sizes.begin(), sizes.end(), sizes_of_first)) return;
+    if (!fresh && std::equal(sizes.begin(), sizes.end(), entry.boxes.data() + (2 * first->second + 1) * dims)) return;
     entry.boxes.insert(entry.boxes.end(), offsets.begin(), offsets.end());
     entry.boxes.insert(entry.boxes.end(), sizes.begin(), sizes.end());
     entry.items.push_back(item);
