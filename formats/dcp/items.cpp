@@ -16,6 +16,7 @@
 #include "dcp/metadata.h"
 #include "dcp/tree.h"
 #include "io/bytes.h"
+#include "pickle/global_uses.h"
 #include "pickle/policy.h"
 #include "torch_common/arguments.h"
 #include "torch_common/assembler.h"
@@ -36,7 +37,7 @@ class Reader {
         metadata_(read_metadata(*source, context)),
         tree_(metadata_.steps) {
     broken_.resize(metadata_.entries.size());
-    add_globals(metadata_.globals, 0);
+    uses_.add(metadata_.globals, 0);
   }
 
   Checkpoint run() {
@@ -69,14 +70,6 @@ class Reader {
   }
 
  private:
-  void add_globals(const std::vector<GlobalUse>& globals, std::uint64_t offset) {
-    for (const GlobalUse& global : globals) {
-      if (!seen_globals_.emplace(global.module, global.name).second) continue;
-      globals_.push_back(global);
-      globals_.back().offset += offset;
-    }
-  }
-
   void fault(std::size_t entry, const Error& error) {
     broken_[entry] = true;
     context_.report(error, in_quotes(metadata_.entries[entry].name));
@@ -192,7 +185,7 @@ class Reader {
 
   Checkpoint open(const Item& item, const std::string& name) {
     Checkpoint part = within_.open(bytes_of(item, name), "its item");  // the source has the name
-    add_globals(part.globals, item.offset);
+    uses_.add(part.globals, item.offset);
     if (part.format != "torch")
       throw Error(ErrorCode::corrupt, name + " is of format '" + part.format + "'").expected("what torch.save wrote");
     return part;
@@ -263,7 +256,7 @@ class Reader {
   std::optional<Joiner> joiner_;
   torch::Assembler assembler_;
   std::vector<GlobalUse> globals_;
-  std::set<std::pair<std::string, std::string>> seen_globals_;
+  pickle::GlobalUses uses_{globals_};
 };
 
 }  // namespace

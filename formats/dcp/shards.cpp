@@ -113,6 +113,8 @@ class Reader {
     if (file == nullptr) throw Error(ErrorCode::corrupt, "the file '" + name + "' is missing");
     bytes_ += file->size();
     const Checkpoint part = context_.open(file, "'" + name + "'");
+    if (part.pickled)
+      throw Error(ErrorCode::corrupt, "'" + name + "' is of format " + part.format).expected("safetensors");
     std::optional<Offsets> offsets;
     for (const auto& [key, text] : part.metadata)
       if (key == sharding_key) offsets = parse_offsets(text);

@@ -4,6 +4,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
+#include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
 #include "plain_pickle/arrays.h"
@@ -87,15 +88,13 @@ void refuse_odd_head(const Checkpoint& checkpoint) {
 void judge_rest(const ByteSourcePtr& source, std::uint64_t end, std::uint64_t cap, Checkpoint& checkpoint) {
   std::array<std::byte, 1> next{};
   if (source->read_at(end, next) == 0) return;
-  std::set<std::pair<std::string, std::string>> names;
-  for (const GlobalUse& global : checkpoint.globals) names.emplace(global.module, global.name);
+  pickle::GlobalUses globals(checkpoint.globals);
   std::uint64_t at = end, pickles = 0;
   try {
     while (pickles < limits::pickles_behind && source->read_at(at, next) != 0) {
       ValueGraph values;
       pickle::Program program = pickle::run_lazily(source, at, values, cap);
-      for (GlobalUse& global : program.globals)
-        if (names.emplace(global.module, global.name).second) checkpoint.globals.push_back(std::move(global));
+      globals.add(program.globals);
       at = program.end;
       ++pickles;
     }

@@ -10,6 +10,7 @@
 #include "named_tensors/losses.h"
 #include "named_tensors/sources.h"
 #include "ops/tensor_bytes.h"
+#include "pickle/global_uses.h"
 #include "shards/index.h"
 #include "shards/names.h"
 #include "shards/shards.h"
@@ -35,6 +36,8 @@ class Joiner {
     Checkpoint checkpoint = assemble(std::move(tensors_));
     checkpoint.beside_bytes = bytes_;
     checkpoint.metadata = std::move(metadata_);
+    // Whoever loads the shards runs their pickles, though nothing of them is left here.
+    pickle::GlobalUses(checkpoint.globals).add(globals_);
     checkpoint.warnings = std::move(warnings_);
     return checkpoint;
   }
@@ -60,6 +63,7 @@ class Joiner {
         warnings_.push_back(shard_called(name) + ": " + std::move(warning));
       for (const std::string& warning : finish_reading(checkpoint))
         warnings_.push_back(shard_called(name) + ": " + warning);
+      pickle::GlobalUses(globals_).add(checkpoint.globals);
       add(checkpoint, shard);
     } catch (Error& error) {
       if (error.code() == ErrorCode::unsupported) throw;
@@ -187,6 +191,7 @@ class Joiner {
   std::vector<TensorSource> tensors_;
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<std::string> warnings_;
+  std::vector<GlobalUse> globals_;
   std::uint64_t bytes_ = 0;
 };
 

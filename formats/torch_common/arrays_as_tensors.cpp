@@ -7,6 +7,7 @@
 #include "ckpt/assemble.h"
 #include "io/swapped_source.h"
 #include "ops/prune.h"
+#include "pickle/global_uses.h"
 #include "pickle/policy.h"
 #include "torch_common/replace_values.h"
 #include "torch_common/storage_types.h"
@@ -27,15 +28,13 @@ void make_torch_storage(Storage& storage) {
 
 /// Names that the graph has now and the list of globals has not yet.
 void add_globals(Checkpoint& checkpoint, ValueId from) {
-  std::set<std::pair<std::string, std::string>> names;
-  for (const GlobalUse& global : checkpoint.globals) names.emplace(global.module, global.name);
+  pickle::GlobalUses globals(checkpoint.globals);
   const ValueGraph& values = checkpoint.values;
   for (ValueId id = from; id < values.size(); ++id) {
     if (values.kind(id) != ValueKind::global) continue;
     std::string module(values.module(id)), name(values.name(id));
-    if (!names.emplace(module, name).second) continue;
     const Verdict verdict = judge_global(module, name);
-    checkpoint.globals.push_back({std::move(module), std::move(name), verdict, 0});
+    globals.add({std::move(module), std::move(name), verdict, 0});
   }
 }
 

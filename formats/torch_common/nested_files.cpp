@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "ckpt/error.h"
 #include "pickle/byte_texts.h"
+#include "pickle/global_uses.h"
 
 namespace ckpt::torch {
 namespace {
@@ -33,12 +33,16 @@ std::shared_ptr<const NestedStorage> root_storage(const Checkpoint& file) {
 class Opener {
  public:
   Opener(Checkpoint& checkpoint, std::span<const pickle::LongText> texts, const ReadContext& context)
-      : checkpoint_(checkpoint), values_(checkpoint.values), texts_(texts), context_(context) {
-    for (const GlobalUse& global : checkpoint.globals) names_.emplace(global.module, global.name);
-  }
+      : checkpoint_(checkpoint),
+        values_(checkpoint.values),
+        texts_(texts),
+        context_(context),
+        globals_(checkpoint.globals) {}
 
   std::vector<NestedFile> run() {
-    if (!names_.contains({std::string(module_name), std::string(function_name)})) return {};
+    const auto& globals = checkpoint_.globals;
+    if (std::none_of(globals.begin(), globals.end(), [](const GlobalUse& g) { return is_function(g.module, g.name); }))
+      return {};
     find_functions();
     for (ValueId id = 0; id < values_.size(); ++id) look_at(id);
     for (GlobalUse& global : checkpoint_.globals)
@@ -116,10 +120,9 @@ class Opener {
     const bool is_placed = place != texts_.end() && place->value == text;
     for (GlobalUse global : file.globals) {
       if (global.verdict == Verdict::dangerous) doubt("its bytes call for " + global.module + "." + global.name);
-      if (!names_.emplace(global.module, global.name).second) continue;
       // An encoded text's bytes are not where its characters are: it is where the text begins.
       global.offset = is_placed ? place->at + (place->is_raw ? global.offset : 0) : 0;
-      checkpoint_.globals.push_back(std::move(global));
+      globals_.add(std::move(global));
     }
   }
 
@@ -132,9 +135,9 @@ class Opener {
   const ValueGraph& values_;
   std::span<const pickle::LongText> texts_;
   const ReadContext& context_;
-  std::set<std::pair<std::string, std::string>> names_;  ///< of the globals that there are
-  std::vector<bool> functions_;                          ///< which values are the function
-  std::map<ValueId, Nested> files_;                      ///< by the argument
+  pickle::GlobalUses globals_;
+  std::vector<bool> functions_;      ///< which values are the function
+  std::map<ValueId, Nested> files_;  ///< by the argument
   std::vector<NestedFile> opened_;
   bool doubt_ = false;
   std::string reason_;

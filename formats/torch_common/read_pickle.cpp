@@ -1,11 +1,11 @@
 #include "torch_common/read_pickle.h"
 
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ckpt/error.h"
+#include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
 #include "torch_common/nested_files.h"
@@ -13,18 +13,11 @@
 
 namespace ckpt::torch {
 
-void add_globals(Checkpoint& checkpoint, std::vector<GlobalUse> globals) {
-  std::set<std::pair<std::string, std::string>> known;
-  for (const GlobalUse& global : checkpoint.globals) known.emplace(global.module, global.name);
-  for (GlobalUse& global : globals)
-    if (known.emplace(global.module, global.name).second) checkpoint.globals.push_back(std::move(global));
-}
-
 pickle::Program add_pickle(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
                            std::string_view folder, const ReadContext* context) {
   const auto first = static_cast<ValueId>(checkpoint.values.size());
   pickle::Program program = pickle::run(source, offset, checkpoint.values, cap);
-  add_globals(checkpoint, std::move(program.globals));
+  pickle::GlobalUses(checkpoint.globals).add(program.globals);
   try {
     collect_storages(checkpoint, first, folder);
     if (context != nullptr) open_nested_files(checkpoint, program.texts, *context);

@@ -22,9 +22,6 @@ std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::u
 pickle::Program add_pickle(const ByteSource& source, std::uint64_t offset, std::uint64_t cap, Checkpoint& checkpoint,
                            std::string_view folder = {}, const ReadContext* context = nullptr);
 
-/// Adds names that the checkpoint does not have yet.
-void add_globals(Checkpoint& checkpoint, std::vector<GlobalUse> globals);
-
 /// Refuses (unsafe) a checkpoint that names dangerous globals, unless they are allowed.
 void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe);
 

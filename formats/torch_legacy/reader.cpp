@@ -6,6 +6,7 @@
 #include "container/tar_reader.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "pickle/global_uses.h"
 #include "pickle/literals.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
@@ -208,7 +209,7 @@ Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) 
     name_dangers(error, globals);
     throw;
   }
-  checkpoint.globals.insert(checkpoint.globals.end(), globals.begin(), globals.end());
+  pickle::GlobalUses(checkpoint.globals).add(globals);
   for (const Storage& storage : checkpoint.storages)
     context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
   if (!source->size_is_known()) return checkpoint;  // its end is found when it is read

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <set>
 #include <unordered_map>
 
 #include "ckpt/error.h"
 #include "container/tar_reader.h"
 #include "pickle/byte_texts.h"
+#include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
 #include "torch_common/nested_files.h"
@@ -193,7 +193,7 @@ void read_object(const ByteSourcePtr& source, const std::vector<TarMember>& memb
   collect_storages(checkpoint);
   open_nested_files(checkpoint, program.texts, context);
   for (GlobalUse& global : checkpoint.globals) global.offset += object.offset;
-  for (GlobalUse& global : records.globals) checkpoint.globals.push_back(std::move(global));
+  pickle::GlobalUses(checkpoint.globals).add(records.globals);
   attach(checkpoint, records, elements);
   decode_tensors(checkpoint);
 }
@@ -202,16 +202,7 @@ void read_object(const ByteSourcePtr& source, const std::vector<TarMember>& memb
 void judge_system(const ByteSourcePtr& source, const TarMember& member, std::uint64_t cap, Checkpoint& checkpoint) {
   ValueGraph values;
   pickle::Program program = pickle::run(*open_tar_member(source, member), 0, values, cap);
-  for (GlobalUse& global : program.globals) {
-    global.offset += member.offset;
-    checkpoint.globals.push_back(std::move(global));
-  }
-}
-
-/// A name once, as Checkpoint::globals has it.
-void drop_repeated(std::vector<GlobalUse>& globals) {
-  std::set<std::pair<std::string, std::string>> seen;
-  std::erase_if(globals, [&](const GlobalUse& global) { return !seen.emplace(global.module, global.name).second; });
+  pickle::GlobalUses(checkpoint.globals).add(program.globals, member.offset);
 }
 
 }  // namespace
@@ -243,7 +234,6 @@ Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& contex
     name_dangers(error, checkpoint.globals);
     throw;
   }
-  drop_repeated(checkpoint.globals);
   for (const TarMember& member : members)
     if (std::find(std::begin(parts), std::end(parts), member.name) == std::end(parts))
       checkpoint.warnings.push_back("member '" + member.name + "' is none of PyTorch's and is left out");

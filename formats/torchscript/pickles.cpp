@@ -11,6 +11,7 @@
 #include "container/zip_kind.h"
 #include "io/bytes.h"
 #include "model/walk.h"
+#include "pickle/global_uses.h"
 #include "torch_common/archive.h"
 #include "torch_common/read_pickle.h"
 #include "torchscript/layout.h"
@@ -91,7 +92,7 @@ void read_pickles(Checkpoint& checkpoint, ScriptDetails& details, const ReadCont
     } else {
       Checkpoint aside;
       torch::read_object(*bytes, 0, context.pickle_cap, aside);
-      torch::add_globals(checkpoint, std::move(aside.globals));
+      pickle::GlobalUses(checkpoint.globals).add(aside.globals);
     }
     if (member->method == 0)
       for (std::size_t i = known; i < checkpoint.globals.size(); ++i)
