@@ -4,7 +4,7 @@ import json
 import struct
 
 from attack import Attack, Outcome, dangerous, fine, refused, unsupported
-from forge import call, many, mapping, name, number, program, storage, tensor, text, torch_zip
+from forge import call, legacy, many, mapping, name, number, program, storage, tensor, text, torch_zip
 
 METADATA = "torch.distributed.checkpoint.metadata"
 WEIGHT = tensor(storage())
@@ -168,12 +168,25 @@ def shards():
     yield Attack("dcp-shards-honest.pt", ranks(shard([2]), shard([0])), honest)
 
 
+def loaded():
+    """Bytes for torch.storage._load_from_bytes: a storage, and a payload."""
+    harmless, payload = legacy(program(storage(more=b"N"))), legacy(program(call(name("os", "system"), text("true"))))
+    return [b"B" + struct.pack("<I", len(data)) + data for data in (harmless, payload)]
+
+
 def names():
     system = call(name("posix", "system"), text("true"))
     yield Attack("dcp-runs-in-metadata.pt", folder(more=(("storage_meta", system),)), dangerous("posix.system"))
     value = torch_zip(program(system))
     spots = ((index("w"), place(length=len(value))),)
     yield Attack("dcp-runs-in-an-item.pt", folder((("w", BYTES),), spots, item=value), dangerous("posix.system"))
+    # The same name, harmless in one item and not in the other.
+    load = name("torch.storage", "_load_from_bytes")
+    items = [torch_zip(program(mapping(("x", call(load, octets))), 3)) for octets in loaded()]
+    places = [("a", 0, items[0]), ("b", len(items[0]), items[1])]
+    spots = [(index(of), place(offset=at, length=len(item))) for of, at, item in places]
+    both = folder((("a", BYTES), ("b", BYTES)), spots, item=b"".join(items))
+    yield Attack("dcp-harmless-then-not.pt", both, dangerous("torch.storage._load_from_bytes"))
     state = name("torch._utils", "_rebuild_tensor_v2")
     hooked = torch_zip(program(call(state, storage(), number(0), many(number(4)), many(number(1)), b"\x89", system)))
     spots = ((index("w", 0), place(length=len(hooked))),)

@@ -86,6 +86,9 @@ def files_in_bytes():
     yield from plain("same-bytes-2000-times", again, fine("0 tensors"))
     many_small = b"(" + b"".join(tensor(nested()) for _ in range(3000)) + b"t"
     yield from plain("3000-files", many_small, fine("3,000 tensors"))
+    # Judged in the first pickle, and not in the second.
+    behind = program(mapping(("w", tensor(nested()))), 3) + program(nested(legacy(program(SYSTEM))), 3)
+    yield Attack("plain-harmless-then-not.pt", behind, dangerous("torch.storage._load_from_bytes"))
     yield Attack("plain-in-a-zip.pt", torch_zip(program(mapping(("x", nested())), 3)), fine("globals: 2 known"))
     yield Attack("plain-in-a-zip-unjudged.pt", torch_zip(program(nested(b"x"), 3)), dangerous("torch.storage._load_from_bytes"))
 

@@ -2,8 +2,8 @@
 
 import json
 
-from attack import Attack, fine, refused, unsupported
-from forge import FLOATS, safetensors, tensor_info
+from attack import Attack, dangerous, fine, refused, unsupported
+from forge import FLOATS, WEIGHT, call, mapping, name, program, safetensors, tensor_info, text, torch_zip
 
 GOOD = tensor_info()
 
@@ -107,17 +107,17 @@ def views():
 def indexes():
     """Each lies alone in its folder: the shards that it names are not there."""
 
-    def index(name, text, said, outcome=refused):
-        data = text if isinstance(text, bytes) else (text if isinstance(text, str) else json.dumps(text)).encode()
-        yield Attack(f"index-{name}.json", data, outcome(said))
+    def index(title, content, said, outcome=refused):
+        data = content if isinstance(content, bytes) else (content if isinstance(content, str) else json.dumps(content)).encode()
+        yield Attack(f"index-{title}.json", data, outcome(said))
 
     def of(*files):
         return {"weight_map": {f"t{i}": file for i, file in enumerate(files)}}
 
     yield from index("of-what-is-not-there", of("model-00001-of-00001.safetensors"), "is missing")
     yield from index("of-torch", of("pytorch_model-00001-of-00001.bin"), "is missing")
-    for name, file in (("outside", "../model.safetensors"), ("absolute", "/etc/shadow.safetensors"), ("nul", "a\0.safetensors")):
-        yield from index(f"names-{name}", of(file), "expected a file in its own folder")
+    for where, file in (("outside", "../model.safetensors"), ("absolute", "/etc/shadow.safetensors"), ("nul", "a\0.safetensors")):
+        yield from index(f"names-{where}", of(file), "expected a file in its own folder")
     yield from index("of-itself", of("index-of-itself.json"), "an index of shards within another file", unsupported)
     yield from index("map-twice", '{"weight_map":{"a":"a.bin"},"weight_map":{}}', "'weight_map' comes twice")
     yield from index("name-twice", '{"weight_map":{"a":"a.bin","a":"b.bin"}}', "tensor 'a' comes twice")
@@ -125,6 +125,13 @@ def indexes():
     yield from index("cut-short", '{"weight_map":{"a":"a.bin"', "',' or '}'")
     yield from index("nested", '{"weight_map":{"a":"a.bin"},"x":' + "[" * 100_000, "nested deeper than 128")
     yield from index("no-map", '{"metadata":{"total_size":1}}', "JSON", unsupported)
+    # A call whose result is dropped: nothing of it is left in the tensors.
+    weights = program(call(name("posix", "system"), text("true")) + b"0" + mapping(("w", WEIGHT)))
+    shards = {
+        "pytorch_model.bin.index.json": json.dumps({"weight_map": {"w": "pytorch_model-00001-of-00001.bin"}}).encode(),
+        "pytorch_model-00001-of-00001.bin": torch_zip(weights),
+    }
+    yield Attack("index-of-a-shard-that-runs.pt", shards, dangerous("posix.system"))
     yield from index("of-5000-shards", of(*(f"m-{i:05}-of-99999.bin" for i in range(1, 5001))), "is missing")
 
 
