@@ -91,7 +91,8 @@ class TorchTar(Library):
         for name, tensor in tensors.items():
             tensor_class, storage_class = (getattr(torch, c) for c in self.CLASSES[tensor.dtype])
             pickle.dump((1000 + keys[name], "cpu", storage_class), storages, protocol=2)
-            storages.write(struct.pack("<q", tensor.numel()) + bytes(tensor.untyped_storage()))
+            storages.write(struct.pack("<q", tensor.numel()))
+            storages.write(tensor.contiguous().numpy())
             pickle.dump((keys[name], 1000 + keys[name], tensor_class), records, protocol=2)
             dimensions = tensor.dim()
             records.write(struct.pack("<ii", dimensions, 0))
