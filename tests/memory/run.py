@@ -114,11 +114,12 @@ def main():
         source = folder / "source.safetensors"
         safetensors(source, size)
         for name, maker in (("safetensors", safetensors), ("gguf", gguf)):
+            if not wanted(name):
+                continue
             with suite.group(name):
-                if wanted(name):
-                    path = folder / f"made.{name}"
-                    maker(path, size)
-                    measure.operations(name, path)
+                path = folder / f"made.{name}"
+                maker(path, size)
+                measure.operations(name, path)
         for name, words in WRITTEN.items():
             if not wanted(name):
                 continue
