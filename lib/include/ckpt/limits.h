@@ -86,7 +86,7 @@ inline constexpr std::uint64_t numpy_header_bytes = mib;
 
 /// Bytes of the header of a safetensors file (the library takes no more), and tensors that one may name.
 inline constexpr std::uint64_t safetensors_header_bytes = 100'000'000;
-inline constexpr std::uint64_t safetensors_tensors = mib;
+inline constexpr std::uint64_t safetensors_tensors = 256 * kib;
 /// How deep JSON may be nested in places that say nothing to ckpt (as deep as serde takes it).
 inline constexpr std::size_t json_depth = 128;
 /// Arrays in arrays of GGUF's metadata: this deep (real files have none).
