@@ -137,7 +137,7 @@ std::unique_ptr<Model> load_model(Checkpoint& checkpoint, const ModelRequest& re
     if (request.arch == "torchscript") return load_torchscript(checkpoint.source, request);
     if (checkpoint.format == "torchscript" && request.arch == "auto")
       throw Error(ErrorCode::unsupported, "this is a TorchScript file, which holds a model's code beside its weights")
-          .hint("--arch torchscript runs it");
+          .hint("ckpt eval " + shell_word(checkpoint.file) + " --arch torchscript runs it");
     return load(checkpoint, request, notes);
   } catch (Error& error) {
     error.in(checkpoint.file);

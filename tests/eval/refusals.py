@@ -146,7 +146,7 @@ def roots(t):
 def torchscript(t):
     torch.jit.script(nn.Linear(3, 2)).save(path := t.path())
     _, done = t.logits(path, torch.zeros(1, 3))
-    hint = "hint: --arch torchscript runs it"
+    hint = f"hint: ckpt eval {path} --arch torchscript runs it"
     t.suite.check("not run unasked", done.code == INPUT and hint in done.err, done)
     _, done = t.logits(path, torch.zeros(1, 4), "arch=torchscript", "shape=4")
     good = done.code == INPUT and "does not take the data's shape" in done.err and "mat1 and mat2" in done.err
