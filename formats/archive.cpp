@@ -2,6 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "container/tar_reader.h"
 #include "opened.h"
 
@@ -16,11 +18,15 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > most_shown ? list + ", …" : list;
 }
 
-/// The members that a format reads. An archive within the archive is none.
+/// The first two members that a format reads. An archive within the archive is none.
 std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_bytes, std::vector<std::string>& names) {
   std::vector<Opened> found;
   for (const TarMember& member : read_tar(*archive.bytes)) {
     if (member.kind != TarMember::Kind::file) continue;
+    if (names.size() == limits::archive_files)
+      throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(names.size()) + " files")
+          .expected("a checkpoint and what belongs to it")
+          .hint("tar xf " + shell_word(archive.bytes->name()) + ", then give ckpt the checkpoint in it");
     names.push_back(member.name);
     Opened inside{.bytes = open_tar_member(archive.bytes, member), .gzip_layers = archive.gzip_layers};
     open_gzip(inside, file_bytes);
@@ -28,6 +34,7 @@ std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_b
     inside.archive = archive.bytes;
     inside.member = member.name;
     found.push_back(std::move(inside));
+    if (found.size() == 2) break;  // more would be refused no less
   }
   return found;
 }
@@ -53,9 +60,7 @@ void open_archive(Opened& opened, std::uint64_t file_bytes) {
       return refuse("this is a tar archive without a checkpoint; it holds " +
                         (names.empty() ? std::string("no file") : listed(names)),
                     "a PyTorch checkpoint in it", "what was inside");
-    names.clear();
-    for (const Opened& each : found) names.push_back(each.member);
-    refuse("this is a tar archive of " + std::to_string(names.size()) + " checkpoints: " + listed(names), "one",
+    refuse("this is a tar archive of at least 2 checkpoints: " + listed({found[0].member, found[1].member}), "one",
            "one of them");
   } catch (Error& error) {
     if (is_of_the_machine(error)) throw;

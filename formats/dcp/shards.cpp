@@ -12,6 +12,7 @@
 #include "dcp/join.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "named_tensors/joined_metadata.h"
 
 namespace ckpt::dcp {
 namespace {
@@ -101,7 +102,7 @@ class Reader {
     checkpoint.file = list->name();
     checkpoint.format = dcp_format.name;
     checkpoint.beside_bytes = bytes_;
-    checkpoint.metadata = std::move(metadata_);
+    checkpoint.metadata = metadata_.take();
     checkpoint.warnings = std::move(warnings_);
     context_.remark("no checksum covers the tensors' bytes (safetensors has none)");
     return checkpoint;
@@ -112,7 +113,7 @@ class Reader {
     const ByteSourcePtr file = context_.open_beside(name);
     if (file == nullptr) throw Error(ErrorCode::corrupt, "the file '" + name + "' is missing");
     bytes_ += file->size();
-    const Checkpoint part = context_.open(file, "'" + name + "'");
+    Checkpoint part = context_.open(file, "'" + name + "'");
     if (part.pickled)
       throw Error(ErrorCode::corrupt, "'" + name + "' is of format " + part.format).expected("safetensors");
     std::optional<Offsets> offsets;
@@ -120,8 +121,8 @@ class Reader {
       if (key == sharding_key) offsets = parse_offsets(text);
     if (!offsets) warnings_.push_back("'" + name + "' has no " + std::string(sharding_key) + ": its tensors are whole");
     for (const auto& named : tensor_names(part)) add(part, named, offsets ? &*offsets : nullptr);
-    for (const auto& [key, text] : part.metadata)
-      if (key != sharding_key && metadata_.empty()) metadata_.emplace_back(key, text);
+    std::erase_if(part.metadata, [](const auto& entry) { return entry.first == sharding_key; });
+    metadata_.add(std::move(part.metadata), "'" + name + "'", warnings_);
   }
 
   void add(const Checkpoint& part, const NamedTensor& named, const Offsets* offsets) {
@@ -163,7 +164,7 @@ class Reader {
   std::vector<Entry> entries_;
   std::vector<std::vector<Chunk>> chunks_;  ///< of each entry
   std::unordered_map<std::string, std::size_t, KeyedHash> places_;
-  std::vector<std::pair<std::string, std::string>> metadata_;
+  named_tensors::JoinedMetadata metadata_;
   std::vector<std::string> warnings_;
   std::uint64_t bytes_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
@@ -22,19 +23,34 @@ Error bad_tensor(const TensorEntry& tensor, std::string what) {
 
 void read_metadata(Fields& fields, std::uint64_t count, Header& header) {
   NameSet keys;
+  std::uint64_t left = limits::gguf_metadata_bytes;
+  std::uint64_t too_long = 0;
+  std::string first_too_long;
   for (; count > 0; --count) {
     const std::uint64_t at = fields.offset();
     std::string key = fields.text();
     if (!keys.insert(key).second) throw Error(ErrorCode::corrupt, "the key '" + key + "' comes twice").at(at);
     const ValueType type = read_type(fields);
-    std::string value = read_value(fields, type);
+    std::optional<std::string> value = read_value(fields, type, left);
     if (key == alignment_key) {
-      header.alignment = type == ValueType::uint32 ? std::stoull(value) : 0;
+      header.alignment = type == ValueType::uint32 ? std::stoull(*value) : 0;
       if (!std::has_single_bit(header.alignment))
-        throw Error(ErrorCode::corrupt, "general.alignment is " + value).expected("a power of two, of 32 bits").at(at);
+        throw Error(ErrorCode::corrupt, "general.alignment is " + value.value_or("a long array"))
+            .expected("a power of two, of 32 bits")
+            .at(at);
     }
-    header.metadata.emplace_back(std::move(key), std::move(value));
+    if (!value || key.size() + value->size() > left) {
+      if (too_long++ == 0) first_too_long = std::move(key);
+      continue;
+    }
+    left -= key.size() + value->size();
+    header.metadata.emplace_back(std::move(key), *std::move(value));
   }
+  if (too_long > 0)
+    header.warnings.push_back(
+        "the metadata takes more than " + std::to_string(limits::gguf_metadata_bytes / limits::mib) +
+        " MiB as text: '" + first_too_long + "'" +
+        (too_long > 1 ? " and " + std::to_string(too_long - 1) + " more are" : " is") + " left out");
 }
 
 std::vector<std::int64_t> read_shape(Fields& fields, const TensorEntry& tensor) {

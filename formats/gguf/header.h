@@ -25,6 +25,7 @@ struct Header {
   std::uint64_t alignment = 32;
   std::uint64_t data_begin = 0, data_end = 0;  ///< where the first tensor may begin, and the last one ends
   std::vector<std::pair<std::string, std::string>> metadata;
+  std::vector<std::string> warnings;
   std::vector<TensorEntry> tensors;
 };
 

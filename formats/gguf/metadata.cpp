@@ -12,8 +12,6 @@
 namespace ckpt::gguf {
 namespace {
 
-constexpr std::uint64_t shown_elements = 16;
-
 /// Of types that always take as many bytes; 0 for the others.
 std::uint64_t size_of(ValueType type) {
   switch (type) {
@@ -80,31 +78,30 @@ std::string scalar_text(Fields& fields, ValueType type) {
 /// An array, which may hold arrays.
 class ArrayText {
  public:
-  explicit ArrayText(Fields& fields) : fields_(fields) {}
+  ArrayText(Fields& fields, std::uint64_t most) : fields_(fields), most_(most) {}
 
-  std::string read() {
+  std::optional<std::string> read() {
     enter();
     while (!open_.empty()) {
       Level& at = open_.back();
       if (at.left == 0) {
-        leave();
+        if (!is_full()) text_ += ']';
+        open_.pop_back();
         continue;
       }
-      if (!is_shown() && size_of(at.type) > 0) {
+      if (is_full() && size_of(at.type) > 0) {
         skip_rest(at);
         continue;
       }
       --at.left;
-      if (at.type == ValueType::array) {
+      if (at.type == ValueType::array)
         enter();
-      } else if (is_shown()) {
-        put(scalar_text(fields_, at.type));
-        ++shown_;
-      } else {
+      else if (is_full())
         fields_.skip(fields_.size());  // the bytes of a string
-        ++silent_;
-      }
+      else
+        put(scalar_text(fields_, at.type));
     }
+    if (is_full()) return std::nullopt;
     return std::move(text_);
   }
 
@@ -112,12 +109,11 @@ class ArrayText {
   struct Level {
     ValueType type{};
     std::uint64_t left = 0;
-    bool shown = false;
   };
 
-  [[nodiscard]] bool is_shown() const { return shown_ < shown_elements; }
+  [[nodiscard]] bool is_full() const { return text_.size() > most_; }
 
-  void put(const std::string& text) {
+  void put(std::string_view text) {
     if (!text_.empty() && text_.back() != '[') text_ += ", ";
     text_ += text;
   }
@@ -128,16 +124,8 @@ class ArrayText {
           .at(fields_.offset());
     const ValueType type = read_type(fields_);
     const std::uint64_t count = fields_.size();
-    const bool shown = is_shown();
-    if (shown) put("[");
-    shown_ += open_.empty() ? 0 : 1;
-    open_.push_back({type, count, shown});
-  }
-
-  void leave() {
-    if (open_.size() == 1 && silent_ > 0) put("\"... and " + std::to_string(silent_) + " more\"");
-    if (open_.back().shown) text_ += ']';
-    open_.pop_back();
+    if (!is_full()) put("[");
+    open_.push_back({type, count});
   }
 
   void skip_rest(Level& at) {
@@ -145,14 +133,13 @@ class ArrayText {
     if (!bytes)
       throw Error(ErrorCode::corrupt, "an array of " + std::to_string(at.left) + " elements").at(fields_.offset());
     fields_.skip(*bytes);
-    silent_ += at.left;
     at.left = 0;
   }
 
   Fields& fields_;
+  std::uint64_t most_;
   std::vector<Level> open_;
   std::string text_;
-  std::uint64_t shown_ = 0, silent_ = 0;
 };
 
 }  // namespace
@@ -165,8 +152,8 @@ ValueType read_type(Fields& fields) {
   return static_cast<ValueType>(type);
 }
 
-std::string read_value(Fields& fields, ValueType type) {
-  if (type == ValueType::array) return ArrayText(fields).read();
+std::optional<std::string> read_value(Fields& fields, ValueType type, std::uint64_t most) {
+  if (type == ValueType::array) return ArrayText(fields, most).read();
   if (type == ValueType::string) return fields.text();
   return scalar_text(fields, type);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "gguf/fields.h"
@@ -24,10 +25,10 @@ enum class ValueType : std::uint32_t {
   float64,
 };
 
-/// The value that comes next, its type in front of it: a text as it is, a number as it is, an array as a list in JSON,
-/// of which the first elements are shown, and how many more there are in place of its last. Vocabularies have a hundred
-/// thousand. Throws Error: corrupt (a type that there is not), limit_exceeded, truncated.
-std::string read_value(Fields& fields, ValueType type);
+/// The value that comes next, of this type: a text as it is, a number as it is, an array as a list in JSON; none of an
+/// array that would take more than `most` bytes so, which is skipped.
+/// Throws Error: corrupt (a type that there is not), limit_exceeded, truncated.
+std::optional<std::string> read_value(Fields& fields, ValueType type, std::uint64_t most);
 
 ValueType read_type(Fields& fields);
 

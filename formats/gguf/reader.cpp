@@ -108,8 +108,9 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
   auto details = std::make_shared<GgufDetails>(source, header);
   // verify() reads to the end anyway; else a compressed source is not inflated for that alone.
   const bool to_the_end = context.findings != nullptr || source->size_is_known();
-  std::vector<std::string> warnings;
-  if (to_the_end) warnings = details->finish();
+  std::vector<std::string> warnings = std::move(header.warnings);
+  if (to_the_end)
+    for (std::string& warning : details->finish()) warnings.push_back(std::move(warning));
   if (!context.options.dequantize) warn_of_blocks(header, warnings);
   std::vector<TensorSource> tensors;
   tensors.reserve(header.tensors.size());

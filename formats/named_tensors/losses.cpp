@@ -18,7 +18,7 @@ constexpr std::size_t named_others = 3;
 struct Survey {
   std::vector<std::string> others;  ///< paths of values that are no tensors, the first few
   bool more_others = false;
-  bool nested = false, attributes = false;
+  bool nested = false, attributes = false, other_keys = false;
 };
 
 bool has_attributes(const ValueGraph& values, ValueId id) {
@@ -72,8 +72,11 @@ class Surveyor {
   NamedChildren children_of(ValueId id, bool mapping) {
     if (!mapping) return named_children(values_, id, budget_);
     NamedChildren children;
-    for (const MappingEntry& entry : mapping_entries(values_, id))
-      children.add(values_.is_string(entry.key) ? values_.text(entry.key) : "(key)", entry.value, budget_);
+    for (const MappingEntry& entry : mapping_entries(values_, id)) {
+      const bool named = values_.is_string(entry.key);
+      survey_.other_keys |= !named;
+      children.add(named ? values_.text(entry.key) : "(key)", entry.value, budget_);
+    }
     return children;
   }
 
@@ -127,6 +130,7 @@ std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
   std::vector<std::string> left_out;
   if (survey.nested) left_out.emplace_back("what is nested becomes one list of names, joined by dots");
+  if (survey.other_keys) left_out.emplace_back("keys that are no strings become strings");
   if (survey.attributes) left_out.emplace_back("attributes of dicts, such as a state dict's _metadata, are left out");
   const std::vector<NamedTensor> names = tensor_names(checkpoint);
   const ValueViews views(checkpoint);

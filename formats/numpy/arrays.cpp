@@ -8,6 +8,7 @@
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "named_tensors/losses.h"
+#include "named_tensors/names.h"
 #include "ops/tensor_bytes.h"
 
 namespace ckpt::numpy {
@@ -58,7 +59,7 @@ TensorSource tensor_of(std::string name, const Header& header, const ByteSourceP
 std::vector<OutArray> arrays_of(const Checkpoint& checkpoint) {
   named_tensors::refuse_other_values(checkpoint);
   std::vector<OutArray> arrays;
-  for (const NamedTensor& named : tensor_names(checkpoint)) arrays.push_back(array_of(checkpoint, named));
+  for (const NamedTensor& named : named_tensors::names_of(checkpoint)) arrays.push_back(array_of(checkpoint, named));
   std::vector<const DenseTensor*> views;
   views.reserve(arrays.size());
   for (const OutArray& array : arrays) views.push_back(&array.tensor);

@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/utf8.h"
+#include "named_tensors/names.h"
 
 namespace ckpt::safetensors {
 namespace {
@@ -37,7 +38,7 @@ OutTensor out_tensor(const Checkpoint& checkpoint, const NamedTensor& named) {
 
 Plan plan_of(const Checkpoint& checkpoint) {
   std::vector<OutTensor> all;
-  for (const NamedTensor& named : tensor_names(checkpoint)) all.push_back(out_tensor(checkpoint, named));
+  for (const NamedTensor& named : named_tensors::names_of(checkpoint)) all.push_back(out_tensor(checkpoint, named));
   std::vector<const DenseTensor*> dense;
   dense.reserve(all.size());
   for (const OutTensor& out : all) dense.push_back(&out.tensor);

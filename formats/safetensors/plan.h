@@ -26,7 +26,7 @@ struct Plan {
 };
 
 /// Of all tensors of the checkpoint under each of its names. Throws Error, naming the tensor: unsupported (what
-/// safetensors has not), limit_exceeded.
+/// safetensors has not), invalid_argument (two of one name), limit_exceeded.
 Plan plan_of(const Checkpoint& checkpoint);
 
 }  // namespace ckpt::safetensors

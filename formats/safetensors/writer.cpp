@@ -35,6 +35,29 @@ Metadata metadata_of(const Checkpoint& checkpoint, const Plan& plan) {
   return metadata;
 }
 
+std::string and_more(std::size_t count) { return count > 1 ? " and " + std::to_string(count - 1) + " more" : ""; }
+
+/// Of what is written once, as other readers have less of it than there was.
+void note_views(const Plan& plan, std::vector<std::string>& left_out) {
+  const auto whole = [](const View& view) { return view.whole; };
+  const auto count = static_cast<std::size_t>(std::count_if(plan.views.begin(), plan.views.end(), whole));
+  if (count > 0) {
+    const View& tied = *std::find_if(plan.views.begin(), plan.views.end(), whole);
+    left_out.push_back("'" + tied.name + "'" +
+                       (count == 1 ? " is written once, as '" + tied.of + "': safetensors.torch.load_model puts it"
+                                   : " (as '" + tied.of + "')" + and_more(count) +
+                                         " are written once: safetensors.torch.load_model puts them") +
+                       " back, load_file does not");
+  }
+  if (count == plan.views.size()) return;
+  const View& part = *std::find_if_not(plan.views.begin(), plan.views.end(), whole);
+  const std::size_t parts = plan.views.size() - count;
+  left_out.push_back("'" + part.name + "'" +
+                     (parts == 1 ? " is written as a view of '" + part.of + "'"
+                                 : and_more(parts) + " are written as views of others") +
+                     ", which only ckpt reads back");
+}
+
 }  // namespace
 
 WriteReceipt write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
@@ -68,6 +91,7 @@ WriteReceipt write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOpti
 std::vector<std::string> losses(const Checkpoint& checkpoint) {
   std::vector<std::string> left_out = named_tensors::losses_but_sharing(checkpoint);
   const Plan plan = plan_of(checkpoint);
+  note_views(plan, left_out);
   if (const auto& [a, b] = plan.apart; a != b)
     left_out.push_back("tensors that share storage and lie in no other, such as '" + a + "' and '" + b +
                        "', are written one by one");

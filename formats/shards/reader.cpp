@@ -7,6 +7,7 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "named_tensors/joined_metadata.h"
 #include "named_tensors/losses.h"
 #include "named_tensors/sources.h"
 #include "ops/tensor_bytes.h"
@@ -35,7 +36,7 @@ class Joiner {
     if (std::find(was_read.begin(), was_read.end(), false) == was_read.end()) warn_of_size();
     Checkpoint checkpoint = assemble(std::move(tensors_));
     checkpoint.beside_bytes = bytes_;
-    checkpoint.metadata = std::move(metadata_);
+    checkpoint.metadata = metadata_.take();
     // Whoever loads the shards runs their pickles, though nothing of them is left here.
     pickle::GlobalUses(checkpoint.globals).add(globals_);
     checkpoint.warnings = std::move(warnings_);
@@ -86,7 +87,7 @@ class Joiner {
     }
     for (const std::string& loss : named_tensors::losses_beside_elements(checkpoint))
       if (std::find(warnings_.begin(), warnings_.end(), loss) == warnings_.end()) warnings_.push_back(loss);
-    add_metadata(checkpoint.metadata, shard_called(name));
+    metadata_.add(checkpoint.metadata, shard_called(name), warnings_);
   }
 
   void add_tensor(TensorSource tensor, std::uint32_t shard) {
@@ -120,17 +121,6 @@ class Joiner {
       warnings_.push_back(shard_called(index_.shards[shard]) + " has '" + *first + "'" +
                           (unnamed > 1 ? " and " + std::to_string(unnamed - 1) + " more" : "") +
                           ", which the index does not name");
-  }
-
-  void add_metadata(const std::vector<std::pair<std::string, std::string>>& metadata, const std::string& where) {
-    for (const auto& entry : metadata) {
-      const auto found = std::find_if(metadata_.begin(), metadata_.end(),
-                                      [&](const auto& known) { return known.first == entry.first; });
-      if (found == metadata_.end())
-        metadata_.push_back(entry);
-      else if (found->second != entry.second)
-        warnings_.push_back(where + " says otherwise of '" + entry.first + "' in its metadata than those before it");
-    }
   }
 
   /// One finding a shard.
@@ -189,7 +179,7 @@ class Joiner {
   NameViewMap<std::uint32_t> place_of_;  ///< as the index says
   NameMap<std::uint32_t> shard_of_;      ///< as it is
   std::vector<TensorSource> tensors_;
-  std::vector<std::pair<std::string, std::string>> metadata_;
+  named_tensors::JoinedMetadata metadata_;
   std::vector<std::string> warnings_;
   std::vector<GlobalUse> globals_;
   std::uint64_t bytes_ = 0;

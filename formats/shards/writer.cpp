@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "named_tensors/losses.h"
+#include "named_tensors/names.h"
 #include "named_tensors/sources.h"
 #include "shards/index.h"
 #include "shards/names.h"
@@ -45,7 +46,7 @@ void write_index(const Index& index, FolderSink& sink, const Flavour& flavour) {
 WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const WriteOptions& options,
                           const Flavour& flavour) {
   named_tensors::refuse_other_values(checkpoint);
-  const std::vector<NamedTensor> names = tensor_names(checkpoint);
+  const std::vector<NamedTensor> names = named_tensors::names_of(checkpoint);
   if (!names.empty() && names.front().tensor->value == checkpoint.root)
     throw Error(ErrorCode::unsupported, "a tensor without a name")
         .expected("tensors by name, as an index holds")

@@ -55,6 +55,8 @@ class Unpacker {
     return made();
   }
 
+  [[nodiscard]] const std::string& own_state() const { return own_state_; }
+
   /// Adds what there is to say to the checkpoint's warnings.
   void finish() {
     if (silent_ > 0) warnings_.push_back("… and " + std::to_string(silent_) + " more of the like");
@@ -136,8 +138,11 @@ class Unpacker {
     int version = known == nullptr ? 1 : known->version;
     for (const MappingEntry& buffer : buffers)
       if (values_.is_string(buffer.key) && values_.text(buffer.key) == batches) version = 2;
-    if (known != nullptr && known->own_state)
-      warn("'" + name + "' is a " + type + ", which writes its state in a way of its own");
+    if (known != nullptr && known->own_state) {
+      const std::string what = "'" + name + "' is a " + type + ", which writes its state in a way of its own";
+      if (own_state_.empty()) own_state_ = what;
+      warn(what);
+    }
     const ValueId key = text(name);
     const ValueId pair[] = {tensors_.text("version"), values_.make_integer(version)};
     const ValueId local = kept(values_.make_container(ValueKind::dict));
@@ -209,6 +214,7 @@ class Unpacker {
   std::unordered_set<ValueId> on_path_;
   std::vector<ValueId> entries_, metadata_;
   std::vector<std::string> warnings_;
+  std::string own_state_;  ///< of the first module that writes its state so
   std::size_t silent_ = 0;
 };
 
@@ -255,6 +261,11 @@ Checkpoint unpack_modules(Checkpoint checkpoint) {
   for (const Module& module : modules) made[module.value] = unpacker.state_dict(module);
   unpacker.finish();
   put_in_place(checkpoint, made);
+  if (!unpacker.own_state().empty() && find_state_dicts(checkpoint).empty())
+    throw Error(ErrorCode::unsupported, "the module's tensors are not where a module has them: " + unpacker.own_state())
+        .expected("parameters and buffers")
+        .in(checkpoint.file)
+        .hint("in Python: torch.save(model.state_dict(), PATH)");
   return prune(std::move(checkpoint));
 }
 

@@ -80,6 +80,8 @@ inline constexpr int script_model_depth = 256;
 /// Members of one tar archive, and bytes of what stands before one of them (a long name, pax's records).
 inline constexpr std::uint64_t tar_members = 64 * kib;
 inline constexpr std::uint64_t tar_header_bytes = mib;
+/// Files of an archive that are looked at for a checkpoint (a model has some ten beside it).
+inline constexpr std::size_t archive_files = 4 * kib;
 
 /// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
 inline constexpr std::uint64_t numpy_header_bytes = mib;
@@ -91,6 +93,8 @@ inline constexpr std::uint64_t safetensors_tensors = 256 * kib;
 inline constexpr std::size_t json_depth = 128;
 /// Arrays in arrays of GGUF's metadata: this deep (real files have none).
 inline constexpr std::size_t gguf_nesting = 8;
+/// Bytes of its keys and of what stands under them, as text (a vocabulary of 256k tokens and their scores takes 8 MB).
+inline constexpr std::uint64_t gguf_metadata_bytes = 16 * mib;
 /// Steps that joining a distributed checkpoint may take, and some more for each of its items: chunks, cuts between
 /// them, parts of paths, places of lists. Real ones take below 20 an item.
 inline constexpr std::uint64_t dcp_steps = mib;

@@ -27,7 +27,8 @@ CKPT_API std::vector<Module> find_modules(const Checkpoint& checkpoint);
 /// tensors without gradient that share what they shared. The rest of the checkpoint stays, but for what only modules
 /// held. What is known to differ from Python (hooks, classes that write their own) is added to `warnings`. Where there
 /// is no module, the checkpoint comes back as it is.
-/// Throws Error: corrupt (a module within itself), limit_exceeded (modules shared past ckpt/limits.h).
+/// Throws Error: corrupt (a module within itself), unsupported (no tensor is left, as a class of torch writes its own
+/// state), limit_exceeded (modules shared past ckpt/limits.h).
 CKPT_API Checkpoint unpack_modules(Checkpoint checkpoint);
 
 }  // namespace ckpt

@@ -2,6 +2,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/formats.h"
+#include "ckpt/limits.h"
 #include "formats/tar_files.h"
 #include "formats/torch_files.h"
 
@@ -50,8 +51,21 @@ TEST(Archive, AMemberMayBeInGzip) {
 
 TEST(Archive, OfSeveralCheckpointsIsListed) {
   const std::string what = refused(tar_of({{"a.pt", weights()}, {"b.pt", weights()}}));
-  EXPECT_TRUE(has(what, "a tar archive of 2 checkpoints: 'a.pt', 'b.pt'")) << what;
+  EXPECT_TRUE(has(what, "a tar archive of at least 2 checkpoints: 'a.pt', 'b.pt'")) << what;
   EXPECT_TRUE(has(what, "tar xf test.pt")) << what;
+}
+
+TEST(Archive, BehindTwoCheckpointsIsNotReadOn) {
+  std::vector<Entry> entries{{"a.pt", weights()}, {"b.pt", weights()}};
+  for (std::size_t i = 0; i < limits::archive_files; ++i) entries.push_back({std::to_string(i), "text"});
+  EXPECT_TRUE(has(refused(tar_of(entries)), "at least 2 checkpoints: 'a.pt', 'b.pt'"));
+}
+
+TEST(Archive, OfTooManyFilesIsRefused) {
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < limits::archive_files; ++i) entries.push_back({std::to_string(i), "text"});
+  entries.push_back({"a.pt", weights()});
+  EXPECT_TRUE(has(refused(tar_of(entries)), "tar archive: more than 4096 files"));
 }
 
 TEST(Archive, WithoutACheckpointIsNamed) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ckpt/limits.h"
 #include "ckpt/ops.h"
 #include "formats/gguf_files.h"
 #include "formats/torch_files.h"
@@ -83,18 +84,29 @@ TEST(Gguf, KeepsItsMetadata) {
   EXPECT_EQ(read.metadata, expected);
 }
 
-TEST(Gguf, ShowsTheBeginningOfLongArraysAndOfNestedOnes) {
-  std::string words = number(string_value) + number(std::uint64_t{20});
-  for (int i = 0; i < 20; ++i) words += text("w");
+TEST(Gguf, KeepsLongArraysInFullAndNestedOnes) {
+  std::string words = number(string_value) + number(std::uint64_t{20}), kept;
+  for (int i = 0; i < 20; ++i) {
+    words += text("w");
+    kept += i == 0 ? "\"w\"" : ", \"w\"";
+  }
   const std::string inner = number(uint8_value) + number(std::uint64_t{2}) + "\1\2";
   const Checkpoint read = read_file(
-      {.metadata = {
-           entry("words", array_value, words),
-           entry("bytes", array_value, number(uint8_value) + number(std::uint64_t{40}) + std::string(40, '\5')),
-           entry("nested", array_value, number(array_value) + number(std::uint64_t{2}) + inner + inner)}});
-  EXPECT_TRUE(has(read.metadata[0].second, "\"w\", \"... and 4 more\"]")) << read.metadata[0].second;
-  EXPECT_TRUE(has(read.metadata[1].second, "5, 5, \"... and 24 more\"]")) << read.metadata[1].second;
-  EXPECT_EQ(read.metadata[2].second, "[[1, 2], [1, 2]]");
+      {.metadata = {entry("words", array_value, words),
+                    entry("nested", array_value, number(array_value) + number(std::uint64_t{2}) + inner + inner)}});
+  EXPECT_EQ(read.metadata[0].second, "[" + kept + "]");
+  EXPECT_EQ(read.metadata[1].second, "[[1, 2], [1, 2]]");
+}
+
+TEST(Gguf, LeavesOutWholeWhatTakesTooMuchMetadataAndSaysSo) {
+  constexpr std::uint64_t count = limits::gguf_metadata_bytes / 2;  // each is "5, "
+  const std::string bytes = number(uint8_value) + number(count) + std::string(count, '\5');
+  const std::string inner = number(array_value) + number(std::uint64_t{1}) + bytes;
+  const Checkpoint read = read_file({.metadata = {entry("a", uint8_value, "\1"), entry("bytes", array_value, bytes),
+                                                  entry("inner", array_value, inner), entry("z", uint8_value, "\2")}});
+  EXPECT_EQ(read.metadata, (std::vector<std::pair<std::string, std::string>>{{"a", "1"}, {"z", "2"}}));
+  ASSERT_EQ(read.warnings.size(), 1U);
+  EXPECT_EQ(read.warnings[0], "the metadata takes more than 16 MiB as text: 'bytes' and 1 more are left out");
 }
 
 TEST(Gguf, AlignmentIsAsItsMetadataSays) {

@@ -276,12 +276,29 @@ std::string left_out(const py::Code& object) {
   return all;
 }
 
+TEST(Npz, RefusesTwoTensorsOfOneName) {
+  const auto weight = torch_testing::weight();
+  const auto fault = [](const py::Code& object, const std::string& format) {
+    const io_testing::TemporaryFolder folder;
+    SaveOptions options;
+    options.format = format;
+    const auto error =
+        io_testing::error_of([&] { save(torch_testing::checkpoint_of(object), folder / "out", options); });
+    return error && error->code() == ErrorCode::invalid_argument ? std::string(error->what()) : std::string();
+  };
+  const py::Code nested = py::dict({{py::str("a"), py::dict({{py::str("b"), weight}})}, {py::str("a.b"), weight}});
+  for (const char* format : {"npz", "safetensors", "safetensors-index", "torch-index"})
+    EXPECT_TRUE(has(fault(nested, format), "two tensors are named 'a.b': ['a']['b'] and ['a.b']")) << format;
+  EXPECT_TRUE(has(fault(py::dict({{py::integer(0), weight}, {py::str("0"), weight}}), "npz"), "'0': [0] and ['0']"));
+}
+
 TEST(Npz, TellsWhatItCannotSay) {
   const auto weight = torch_testing::weight();
   EXPECT_EQ(left_out(py::dict({{py::str("w"), weight}})), "");
   EXPECT_TRUE(has(left_out(py::dict({{py::str("m"), py::dict({{py::str("w"), weight}})}})), "nested"));
   EXPECT_TRUE(
       has(left_out(py::dict({{py::str("a"), weight}, {py::str("b"), weight}})), "share storage, such as 'a' and 'b'"));
+  EXPECT_TRUE(has(left_out(py::dict({{py::integer(0), weight}})), "keys that are no strings become strings"));
   const auto on_gpu = torch_testing::tensor(torch_testing::storage({.location = "cuda:0"}), {4}, {1});
   EXPECT_TRUE(has(left_out(py::dict({{py::str("w"), on_gpu}})), "devices"));
   const auto parameter =

@@ -35,6 +35,22 @@ void put_checkpoint(const std::string& path, std::vector<TensorSource> tensors) 
   save(assemble(std::move(tensors)), path);
 }
 
+TEST(ShardsOfRanks, KeepWhatEachOfThemSaysBesideItsTensors) {
+  const TemporaryFolder folder;
+  for (const auto& [rank, key] : {std::pair("1", "one"), std::pair("2", "two")}) {
+    Checkpoint part = assemble({source(key, {1})});
+    part.metadata = {{"DCP_SHARDING_INFO", "{\"" + std::string(key) + "\":{\"saved_offsets\":[0]}}"},
+                     {"format", "pt"},
+                     {key, "said"}};
+    save(part, folder / ("shard-0000" + std::string(rank) + "-model-00001-of-00001.safetensors"));
+  }
+  const Checkpoint read = load(folder.path());
+  const std::vector<std::pair<std::string, std::string>> all{{"format", "pt"}, {"one", "said"}, {"two", "said"}};
+  EXPECT_EQ(read.format, "dcp");
+  EXPECT_EQ(read.metadata, all);
+  EXPECT_EQ(read.warnings, Names());
+}
+
 /// "a" and "b" in the first of two files, "c" in the second, and this index.
 class TwoShards {
  public:

@@ -198,6 +198,17 @@ TEST(UnpackModules, WarnsOfClassesWithAStateOfTheirOwn) {
   EXPECT_NE(warnings(code)[0].find("a way of its own"), std::string::npos);
 }
 
+TEST(UnpackModules, RefusesAModuleWhoseTensorsAreAllInAStateOfItsOwn) {
+  const auto linear = module({}, {}, {}, {}, py::global("torch.ao.nn.quantized.modules.linear", "Linear"));
+  const auto error = io_testing::error_of([&] {
+    unpack_modules(torch_testing::checkpoint_of(module({}, {}, {{py::str("fc"), linear}})));
+  });
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("'fc' is a torch.ao.nn.quantized.modules.linear.Linear, which writes"),
+            std::string::npos)
+      << error->what();
+}
+
 TEST(UnpackModules, WarnsOfWhatIsNoTensorAndNoModule) {
   const auto code = module({{py::str("w"), parameter()}, {py::str("odd"), py::integer(1)}}, {},
                            {{py::str("script"), py::call(py::global("net", "load"), {})}});
