@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "format.h"
+#include "io/file_source.h"
 #include "io/posix.h"
 
 namespace ckpt {
@@ -95,7 +96,7 @@ ByteSourcePtr open_checkpoint(const std::string& path) {
           .hint("name it: " + shell_word(found->name()) + ", or " + shell_word(entry->name()));
     if (entry != nullptr) found = std::move(entry);
   }
-  return found != nullptr ? found : open_file(folder + "/" + only_checkpoint(folder, names));
+  return found != nullptr ? found : open_regular_file(folder + "/" + only_checkpoint(folder, names));
 }
 
 }  // namespace ckpt

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,8 +43,10 @@ struct ReadContext {
   /// Reads a checkpoint that lies in this file or beside it, in whatever format and in gzip or not; `where` is what
   /// messages call it. Throws Error: what read() throws, limit_exceeded (files in files in files).
   [[nodiscard]] Checkpoint open(const ByteSourcePtr& source, const std::string& where) const;
-  /// The file of that name in the same folder or below; null where there is none. Throws Error: corrupt (a name that
-  /// leads out of the folder), unsupported (this file came from no folder), io.
+  /// The path of that name in the same folder or below; none where nothing lies there. Throws Error: corrupt (a name
+  /// that leads out of the folder), unsupported (this file came from no folder).
+  [[nodiscard]] std::optional<std::string> path_beside(const std::string& name) const;
+  /// The file at path_beside(); null where there is none. Throws Error: also unsupported (it is no file), io.
   [[nodiscard]] ByteSourcePtr open_beside(const std::string& name) const;
 
   /// Throws the error, or notes it where findings are collected.

@@ -41,7 +41,7 @@ Checkpoint ReadContext::open(const ByteSourcePtr& source, const std::string& whe
   }
 }
 
-ByteSourcePtr ReadContext::open_beside(const std::string& name) const {
+std::optional<std::string> ReadContext::path_beside(const std::string& name) const {
   if (!stays_inside(name))
     throw Error(ErrorCode::corrupt, "it names '" + name + "' as a part of itself").expected("a file in its own folder");
   if (folder.empty())
@@ -49,8 +49,13 @@ ByteSourcePtr ReadContext::open_beside(const std::string& name) const {
         .expected("a file in a folder, and not a stream or a part of another file")
         .hint("give ckpt the folder or the file by its path");
   const std::string path = folder == "/" ? "/" + name : folder + "/" + name;
-  if (::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) return nullptr;
-  return files->open(path);
+  if (::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  return path;
+}
+
+ByteSourcePtr ReadContext::open_beside(const std::string& name) const {
+  const auto path = path_beside(name);
+  return path ? files->open(*path) : nullptr;
 }
 
 void ReadContext::report(const Error& error, const std::string& where) const {

@@ -76,11 +76,27 @@ bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const Sav
   return was && !ends_in_gz(checkpoint.file);
 }
 
+bool is_same_file(const std::string& path, const std::string& other) {
+  std::error_code unknown;
+  return path == other || std::filesystem::equivalent(path, other, unknown);
+}
+
+/// The others would be of no use without it.
+void refuse_to_replace_part(const Checkpoint& checkpoint, const std::string& path) {
+  if (checkpoint.beside.empty() || path == "-") return;
+  const bool is_part = is_same_file(path, checkpoint.file) ||
+                       std::any_of(checkpoint.beside.begin(), checkpoint.beside.end(),
+                                   [&](const ByteSourcePtr& file) { return is_same_file(path, file->name()); });
+  if (!is_part) return;
+  throw Error(ErrorCode::invalid_argument, "is a part of the checkpoint that is read, which would be lost")
+      .expected("another OUT")
+      .in(path)
+      .hint("name a file outside its folder");
+}
+
 /// What is written is bare: an archive's other files would be gone.
 void refuse_to_replace_archive(const Checkpoint& checkpoint, const std::string& path) {
-  std::error_code unknown;
-  if (!checkpoint.archive || path == "-") return;
-  if (path != checkpoint.file && !std::filesystem::equivalent(path, checkpoint.file, unknown)) return;
+  if (!checkpoint.archive || path == "-" || !is_same_file(path, checkpoint.file)) return;
   throw Error(ErrorCode::invalid_argument, "is a tar archive, and would be replaced by the checkpoint in it alone")
       .expected("another OUT")
       .in(checkpoint.file)
@@ -154,6 +170,8 @@ void save_folder(const Format& format, const Checkpoint& checkpoint, const std::
   if (path == "-") throw refuse("'" + name + "' is a folder of files, and no stream", "name the folder to be made");
   if (options.gzip_level || options.gzip.value_or(false))
     throw refuse("'" + name + "' is a folder of files, which is not compressed", "leave --gzip out");
+  if (ends_in_gz(std::string_view(path).substr(0, path.find_last_not_of('/') + 1)))
+    throw refuse("'" + name + "' is a folder of files, which is not compressed", "a name for it without .gz");
   FolderSink sink(path, {options.no_clobber, options.dry_run});
   const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options);
   if (!options.dry_run && options.read_back != ReadBack::none)
@@ -176,6 +194,7 @@ void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& opt
 
 SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
   refuse_to_replace_archive(checkpoint, path);
+  refuse_to_replace_part(checkpoint, path);
   SaveOptions chosen = options;
   chosen.format = format_name(checkpoint, path, options);
   const Format& format = format_to_write(checkpoint, chosen);

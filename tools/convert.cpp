@@ -51,8 +51,8 @@ std::uint64_t number_of_bytes(const std::string& text) {
     std::string_view name;
     std::uint64_t bytes;
   };
-  constexpr Unit units[] = {{"KiB", 1 << 10},  {"MiB", 1 << 20},      {"GiB", 1 << 30}, {"KB", 1'000},
-                            {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"", 1}};
+  constexpr Unit units[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20},  {"GiB", 1 << 30},      {"kB", 1'000},
+                            {"KB", 1'000},    {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"", 1}};
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto unit = std::find_if(std::begin(units), std::end(units),
                                  [&](const Unit& each) { return each.name == std::string_view(text).substr(digits); });

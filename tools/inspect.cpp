@@ -22,7 +22,7 @@ int inspect(const InspectOptions& options, const std::string& file, bool quiet) 
   Checkpoint checkpoint = read(source, options.reading);
   for (std::string& warning : finish_reading(checkpoint)) checkpoint.warnings.push_back(std::move(warning));
   const Inspection inspection =
-      inspect_checkpoint(checkpoint, file, source->size() + checkpoint.beside_bytes, options.keys);
+      inspect_checkpoint(checkpoint, file, source->size() + bytes_beside(checkpoint), options.keys);
   if (options.json) {
     print_inspection_json(inspection);
     return exit_done;

@@ -11,6 +11,7 @@
 #include "console/render.h"
 #include "console/text.h"
 #include "digest_list.h"
+#include "loading.h"
 
 namespace ckpt::tools {
 namespace {
@@ -90,7 +91,7 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
 std::uint64_t bytes_on_disk(const std::string& file, const ByteSource& source, const std::vector<Finding>& findings) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(file, ignored) || count_faults(findings) > 0) return source.size();
-  return source.size() + load(file).beside_bytes;
+  return source.size() + bytes_beside(load(file));
 }
 
 Result examine(const std::string& file, const VerifyOptions& options, const DigestList* list) {

@@ -4,6 +4,7 @@
 #include "ckpt/error.h"
 #include "dcp/dcp.h"
 #include "io/bytes.h"
+#include "io/file_source.h"
 
 namespace ckpt::dcp {
 namespace {
@@ -30,7 +31,7 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
 
 ByteSourcePtr enter(const std::string& folder, std::span<const std::string> names) {
   if (std::binary_search(names.begin(), names.end(), metadata_name))
-    return open_file(folder + "/" + std::string(metadata_name));
+    return open_regular_file(folder + "/" + std::string(metadata_name));
   // Ranks that saved without each other: "__0.metadata".
   const auto of_a_rank = [](const std::string& name) {
     return name.starts_with("__") && name.ends_with(metadata_name);
@@ -41,7 +42,7 @@ ByteSourcePtr enter(const std::string& folder, std::span<const std::string> name
         .expected("one that is meant")
         .in(folder)
         .hint("name it: " + shell_word(folder + "/" + *rank));
-  if (rank != names.end()) return open_file(folder + "/" + *rank);
+  if (rank != names.end()) return open_regular_file(folder + "/" + *rank);
   if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(".distcp"); }))
     throw Error(ErrorCode::corrupt, "is a distributed checkpoint without its .metadata")
         .expected(".metadata beside the .distcp files")

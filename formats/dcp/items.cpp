@@ -65,7 +65,7 @@ class Reader {
     checkpoint.globals = std::move(globals_);
     checkpoint.warnings = strangers();
     for (const ByteSourcePtr& file : open_)
-      if (file != nullptr) checkpoint.beside_bytes += file->size();
+      if (file != nullptr) checkpoint.beside.push_back(file);
     return checkpoint;
   }
 

@@ -11,6 +11,7 @@
 #include "dcp/dcp.h"
 #include "dcp/join.h"
 #include "io/bytes.h"
+#include "io/file_source.h"
 #include "io/keyed_hash.h"
 #include "named_tensors/joined_metadata.h"
 
@@ -101,7 +102,7 @@ class Reader {
     Checkpoint checkpoint = assemble(std::move(tensors));
     checkpoint.file = list->name();
     checkpoint.format = dcp_format.name;
-    checkpoint.beside_bytes = bytes_;
+    checkpoint.beside = std::move(files_);
     checkpoint.metadata = metadata_.take();
     checkpoint.warnings = std::move(warnings_);
     context_.remark("no checksum covers the tensors' bytes (safetensors has none)");
@@ -112,7 +113,7 @@ class Reader {
   void read_file(const std::string& name) {
     const ByteSourcePtr file = context_.open_beside(name);
     if (file == nullptr) throw Error(ErrorCode::corrupt, "the file '" + name + "' is missing");
-    bytes_ += file->size();
+    files_.push_back(file);
     Checkpoint part = context_.open(file, "'" + name + "'");
     if (part.pickled)
       throw Error(ErrorCode::corrupt, "'" + name + "' is of format " + part.format).expected("safetensors");
@@ -166,11 +167,11 @@ class Reader {
   std::unordered_map<std::string, std::size_t, KeyedHash> places_;
   named_tensors::JoinedMetadata metadata_;
   std::vector<std::string> warnings_;
-  std::uint64_t bytes_ = 0;
+  std::vector<ByteSourcePtr> files_;
 };
 
 bool is_shard(const std::string& path) {
-  const ByteSourcePtr file = open_file(path);
+  const ByteSourcePtr file = open_regular_file(path);
   std::array<std::byte, 4096> head{};
   const std::string_view text = as_text(std::span(head).first(file->read_at(0, head)));
   return text.size() > 8 && text[8] == '{' && text.find(sharding_key) != std::string_view::npos;

@@ -3,6 +3,7 @@
 
 #include "ckpt/error.h"
 #include "io/bytes.h"
+#include "io/file_source.h"
 #include "shards/index.h"
 #include "shards/names.h"
 #include "shards/shards.h"
@@ -60,10 +61,10 @@ ByteSourcePtr enter(const std::string& folder, std::span<const std::string> name
     return nullptr;
   const std::vector<std::string> indexes = indexes_among(names, flavour);
   const std::string usual = std::string(flavour.stem) + index_suffix(flavour);
-  if (std::find(indexes.begin(), indexes.end(), usual) != indexes.end()) return open_file(folder + "/" + usual);
+  if (std::find(indexes.begin(), indexes.end(), usual) != indexes.end()) return open_regular_file(folder + "/" + usual);
   if (indexes.size() > 1)
     throw several(folder, "indexes", indexes[0], indexes[1]).hint("name it: " + shell_word(folder + "/" + indexes[0]));
-  if (!indexes.empty()) return open_file(folder + "/" + indexes.front());
+  if (!indexes.empty()) return open_regular_file(folder + "/" + indexes.front());
   const std::vector<ShardName> sets = sets_among(names, flavour);
   if (sets.size() > 1)
     throw several(folder, "sets of shards", shard_name(sets[0]), shard_name(sets[1]))

@@ -90,6 +90,16 @@ bool may_be_json(const ByteSource& source) {
   return first != std::string_view::npos && head[first] == '{';
 }
 
+/// "" also of a map that is broken: read_index() says how.
+std::string first_of_map(JsonReader& json) {
+  try {
+    json.enter_object();
+    return json.next_key() ? json.string() : std::string();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> first_shard(const ByteSource& source) {
@@ -99,10 +109,7 @@ std::optional<std::string> first_shard(const ByteSource& source) {
     JsonReader json(as_text(bytes), 0, "the index");
     json.enter_object();
     while (const auto key = json.next_key()) {
-      if (*key == map_key && json.sees('{')) {
-        json.enter_object();
-        return json.next_key() ? json.string() : std::string();
-      }
+      if (*key == map_key) return first_of_map(json);
       if (*key == list_key && json.sees('[')) {
         json.enter_array();
         return json.next_item() ? json.string() : std::string();

@@ -21,7 +21,7 @@ struct Index {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-/// The first file that an index names, "" of one that names none; no value where this is no index.
+/// The first file that an index names, "" of one that names none or is broken there; no value where this is no index.
 std::optional<std::string> first_shard(const ByteSource& source);
 
 /// Throws Error: corrupt, limit_exceeded.

@@ -35,7 +35,7 @@ class Joiner {
     report_missing(was_read);
     if (std::find(was_read.begin(), was_read.end(), false) == was_read.end()) warn_of_size();
     Checkpoint checkpoint = assemble(std::move(tensors_));
-    checkpoint.beside_bytes = bytes_;
+    checkpoint.beside = std::move(files_);
     checkpoint.metadata = metadata_.take();
     // Whoever loads the shards runs their pickles, though nothing of them is left here.
     pickle::GlobalUses(checkpoint.globals).add(globals_);
@@ -54,7 +54,7 @@ class Joiner {
                       "");
       return false;
     }
-    bytes_ += source->size();
+    files_.push_back(source);
     ReadContext context = context_;
     context.pickle_cap = limits::pickle_cap(source->size());
     context.inflated_cap = limits::inflated_cap(source->size());
@@ -76,15 +76,16 @@ class Joiner {
 
   void add(const Checkpoint& checkpoint, std::uint32_t shard) {
     const std::string& name = index_.shards[shard];
+    const std::vector<NamedTensor> names = tensor_names(checkpoint);
+    std::vector<TensorSource> sources;
     try {
       named_tensors::refuse_other_values(checkpoint);
-      const std::vector<NamedTensor> names = tensor_names(checkpoint);
-      std::vector<TensorSource> sources = named_tensors::tensor_sources(checkpoint, names);
-      warn_of_unnamed(names, sources, shard);
-      for (TensorSource& source : sources) add_tensor(std::move(source), shard);
+      sources = named_tensors::tensor_sources(checkpoint, names);
     } catch (Error& error) {
       throw error.within(shard_called(name));
     }
+    warn_of_unnamed(names, sources, shard);
+    for (TensorSource& source : sources) add_tensor(std::move(source), shard);
     for (const std::string& loss : named_tensors::losses_beside_elements(checkpoint))
       if (std::find(warnings_.begin(), warnings_.end(), loss) == warnings_.end()) warnings_.push_back(loss);
     metadata_.add(checkpoint.metadata, shard_called(name), warnings_);
@@ -150,7 +151,7 @@ class Joiner {
     for (shard->number = 1; shard->number <= shard->count; ++shard->number) {
       const std::string name = shard_name(*shard);
       if (std::binary_search(index_.shards.begin(), index_.shards.end(), name)) continue;
-      if (context_.open_beside(name) != nullptr)
+      if (context_.path_beside(name))
         warnings_.push_back(shard_called(name) + " lies there, and the index names nothing in it: it is not read");
     }
   }
@@ -182,7 +183,7 @@ class Joiner {
   named_tensors::JoinedMetadata metadata_;
   std::vector<std::string> warnings_;
   std::vector<GlobalUse> globals_;
-  std::uint64_t bytes_ = 0;
+  std::vector<ByteSourcePtr> files_;
 };
 
 }  // namespace

@@ -1,12 +1,10 @@
 #include "io/file_pool.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/file_source.h"
 #include "io/paths.h"
@@ -43,9 +41,8 @@ class FilePool::Source final : public ByteSource {
 
   /// What it is compared with is the file as it was at first: another in its place has another time or size.
   ByteSourcePtr opened() const {
-    UniqueFd fd(uninterrupted([&] { return ::open(name().c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
-    if (!fd) throw_system_error("cannot open", name(), errno);
-    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    struct stat now {};
+    UniqueFd fd = open_regular(name(), now);
     return file_source(std::move(fd), 0, size(), name(), status_);
   }
 
@@ -55,8 +52,7 @@ class FilePool::Source final : public ByteSource {
 
 ByteSourcePtr FilePool::open(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) throw_system_error("cannot open", path, errno);
-  if (!S_ISREG(status.st_mode)) return open_file(path);
+  static_cast<void>(open_regular(path, status));
   return std::make_shared<Source>(path, status, open_);
 }
 

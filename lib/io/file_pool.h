@@ -15,7 +15,7 @@ namespace ckpt {
 /// file. Not thread-safe, nor are its sources.
 class FilePool {
  public:
-  /// Throws Error (io). What is no regular file stays open (a pipe can be read once).
+  /// Throws Error: io, unsupported (it is no regular file).
   [[nodiscard]] ByteSourcePtr open(const std::string& path);
 
  private:

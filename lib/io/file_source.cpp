@@ -95,6 +95,27 @@ ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, 
   return std::make_shared<FileSource>(std::move(fd), begin, size, std::move(name), as_opened, std::move(folder));
 }
 
+UniqueFd open_regular(const std::string& path, struct stat& status) {
+  // Without O_NONBLOCK a pipe that nobody writes to would never be opened.
+  constexpr int how = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  UniqueFd file(uninterrupted([&] { return ::open(path.c_str(), how); }));
+  if (!file) throw_system_error("cannot open", path, errno);
+  if (::fstat(file.get(), &status) != 0) throw_system_error("cannot read", path, errno);
+  if (!S_ISREG(status.st_mode))
+    throw Error(ErrorCode::unsupported, S_ISDIR(status.st_mode) ? "is a folder" : "is a pipe, a device or a socket")
+        .expected("a file")
+        .in(path)
+        .hint("what belongs to a checkpoint of several files, or lies in a folder, is to be a regular file");
+  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  return file;
+}
+
+ByteSourcePtr open_regular_file(const std::string& path) {
+  struct stat status {};
+  UniqueFd file = open_regular(path, status);
+  return file_source(std::move(file), 0, static_cast<std::uint64_t>(status.st_size), path, status, folder_of(path));
+}
+
 ByteSourcePtr open_file(const std::string& path) {
   if (path == "-") {
     UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));

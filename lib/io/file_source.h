@@ -16,6 +16,13 @@ namespace ckpt {
 ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
                           const std::optional<struct stat>& as_opened = std::nullopt, std::string folder = {});
 
+/// Opens what nobody named but ckpt itself, which is to be a file: a pipe would keep it waiting, a device has no end.
+/// `status` is what fstat says of it. Throws Error: io, unsupported (it is none).
+UniqueFd open_regular(const std::string& path, struct stat& status);
+
+/// The same as open_file() gives it.
+ByteSourcePtr open_regular_file(const std::string& path);
+
 /// Copies all that `fd` still gives to an unnamed temporary file in $TMPDIR (or /tmp) and returns that.
 /// Throws Error (io).
 UniqueFd spool(int fd, const std::string& name, std::uint64_t& size);

@@ -97,9 +97,9 @@ struct Checkpoint {
   bool pickled = true;  ///< the source's objects stand in a pickle
   int protocol = 2;     ///< of that pickle; of one to be written, where there is none
   std::shared_ptr<const FormatDetails> details;
-  ByteSourcePtr source;            ///< the file's bytes, inflated where it was compressed
-  ByteSourcePtr archive;           ///< the tar archive that the file is a member of; null where it is none
-  std::uint64_t beside_bytes = 0;  ///< of other files that it is made of
+  ByteSourcePtr source;               ///< the file's bytes, inflated where it was compressed
+  ByteSourcePtr archive;              ///< the tar archive that the file is a member of; null where it is none
+  std::vector<ByteSourcePtr> beside;  ///< the other files that it is made of; their names are paths
   /// Texts that its format keeps beside the tensors, by name, in the file's order; a number or a list is JSON.
   std::vector<std::pair<std::string, std::string>> metadata;
   /// What a user should know, though the file reads: each a sentence without a full stop.

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -55,6 +56,18 @@ TEST(FolderTest, AFolderWithoutACheckpointIsNamed) {
   EXPECT_EQ(error->code(), ErrorCode::unsupported);
 }
 
+// What each format enters a folder by, and what none claims.
+TEST(FolderTest, APipeInItIsRefused) {
+  for (const char* name : {".metadata", "__0.metadata", "model.safetensors.index.json", "x.bin.index.json",
+                           "shard-00001-model-00001-of-00001.safetensors", "model.pt"}) {
+    const TemporaryFolder folder;
+    ASSERT_EQ(::mkfifo((folder / name).c_str(), 0600), 0);
+    const auto error = error_of([&] { (void)load(folder.path()); });
+    ASSERT_TRUE(error) << name;
+    EXPECT_EQ(error->code(), ErrorCode::unsupported) << name;
+  }
+}
+
 TEST(ReadContextTest, WhatLiesBesideAFileIsOpenedByName) {
   const TemporaryFolder folder;
   put_checkpoint(folder / "a.pt");
@@ -63,6 +76,15 @@ TEST(ReadContextTest, WhatLiesBesideAFileIsOpenedByName) {
   const Checkpoint beside = context.open(context.open_beside("a.pt"), "shard 'a.pt'");
   EXPECT_EQ(beside.tensors.size(), 1u);
   EXPECT_EQ(context.open_beside("b.pt"), nullptr);
+}
+
+TEST(ReadContextTest, WhereSomethingLiesIsToldWithoutOpeningIt) {
+  const TemporaryFolder folder;
+  put_file(folder / "index", "{}");
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const ReadContext context = ReadContext::of(*open_file(folder / "index"));
+  EXPECT_EQ(context.path_beside("pipe"), folder / "pipe");
+  EXPECT_EQ(context.path_beside("b.pt"), std::nullopt);
 }
 
 TEST(ReadContextTest, NothingOutsideTheFolderIsOpened) {

@@ -1,6 +1,7 @@
 #include "shards/shards.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -141,6 +142,7 @@ TEST(Shards, TensorsThatAreNotWhereTheIndexSaysAreNamed) {
                   "shard 'model-00001-of-00002.safetensors': tensor 'b' is in it, expected it in shard "
                   "'model-00002-of-00002.safetensors' alone"))
       << elsewhere;
+  EXPECT_EQ(elsewhere.find("shard 'model-00001"), elsewhere.rfind("shard 'model-00001")) << elsewhere;
 }
 
 TEST(Shards, TensorsThatTheIndexDoesNotNameAreReadAndToldOf) {
@@ -199,6 +201,34 @@ TEST(Shards, AnIndexIsReadStrictly) {
     const auto error = error_of([&] { shards::read_index(*memory_source(io_testing::bytes_of(text), "index")); });
     EXPECT_TRUE(error && has(error->what(), said)) << text;
   }
+}
+
+TEST(Shards, AnIndexWithABrokenMapIsOne) {
+  for (const auto& [map, said] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"[]", "expected '{'"}, {"null", "expected '{'"}, {R"({"a":1})", "expected a string"}}) {
+    const std::string fault = TwoShards("{\"weight_map\":" + map + "}").fault();
+    EXPECT_TRUE(has(fault, said)) << fault;
+  }
+}
+
+TEST(Shards, OneThatIsAPipeIsRefused) {
+  const TwoShards two(good);
+  std::filesystem::remove(two.folder / "model-00002-of-00002.safetensors");
+  ASSERT_EQ(::mkfifo((two.folder / "model-00002-of-00002.safetensors").c_str(), 0600), 0);
+  EXPECT_TRUE(has(two.fault(), "model-00002-of-00002.safetensors: is a pipe")) << two.fault();
+}
+
+TEST(Shards, NoneOfThemIsReplacedByWhatIsMadeOfThem) {
+  const TwoShards two(good);
+  std::filesystem::create_symlink("model-00002-of-00002.safetensors", two.folder / "link");
+  SaveOptions options;
+  options.format = "safetensors";
+  for (const char* name : {"model-00001-of-00002.safetensors", "model.safetensors.index.json", "link"}) {
+    const auto error = error_of([&] { save(load(two.folder.path()), two.folder / name, options); });
+    ASSERT_TRUE(error) << name;
+    EXPECT_EQ(error->code(), ErrorCode::invalid_argument) << name;
+  }
+  EXPECT_EQ(names(load(two.folder.path())), (Names{"a", "b", "c"}));
 }
 
 TEST(Shards, OfTorchMayHoldTensorsAlone) {

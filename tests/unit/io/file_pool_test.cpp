@@ -1,6 +1,7 @@
 #include "io/file_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -72,6 +73,25 @@ TEST(FilePoolTest, AFileThatIsNotThereIsAnError) {
   const auto error = error_of([&] { static_cast<void>(FilePool().open(folder / "a")); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::io);
+}
+
+TEST(FilePoolTest, APipeIsRefused) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "a").c_str(), 0600), 0);
+  const auto error = error_of([&] { static_cast<void>(FilePool().open(folder / "a")); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsupported);
+}
+
+TEST(FilePoolTest, AFileThatBecameAPipeWhileItWasClosedIsRefused) {
+  const TemporaryFolder folder;
+  put_file(folder / "a", "first");
+  const ByteSourcePtr source = FilePool().open(folder / "a");
+  std::filesystem::remove(folder / "a");
+  ASSERT_EQ(::mkfifo((folder / "a").c_str(), 0600), 0);
+  const auto error = error_of([&] { text_in(*source); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsupported);
 }
 
 }  // namespace

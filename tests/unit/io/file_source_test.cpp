@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
 #include <thread>
 
+#include "io/file_source.h"
 #include "io/posix.h"
 #include "io_testing.h"
 
@@ -13,6 +15,7 @@ namespace {
 
 using io_testing::Bytes;
 using io_testing::error_of;
+using io_testing::put_file;
 using io_testing::random_bytes;
 using io_testing::Redirected;
 using io_testing::TemporaryFolder;
@@ -159,6 +162,34 @@ TEST(OpenFileTest, SaysWhereAPipeCannotBeSpooled) {
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::io);
   EXPECT_NE(error->hint().find("TMPDIR"), std::string::npos);
+}
+
+TEST(OpenRegularFile, IsReadAsAnyFile) {
+  const TemporaryFolder folder;
+  put_file(folder / "f", "abc");
+  const auto source = open_regular_file(folder / "f");
+  EXPECT_EQ(as_text(read_all(*source, 100)), "abc");
+  EXPECT_EQ(source->name(), folder / "f");
+  EXPECT_EQ(source->folder(), folder.path());
+}
+
+// Either would never end.
+TEST(OpenRegularFile, NeitherWaitsForAPipeNorReadsADevice) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", folder / "device");
+  for (const char* name : {"pipe", "device"}) {
+    const auto error = error_of([&] { (void)open_regular_file(folder / name); });
+    ASSERT_TRUE(error) << name;
+    EXPECT_EQ(error->code(), ErrorCode::unsupported) << name;
+  }
+}
+
+TEST(OpenRegularFile, IsNoFolder) {
+  const TemporaryFolder folder;
+  const auto error = error_of([&] { (void)open_regular_file(folder.path()); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsupported);
 }
 
 }  // namespace
