@@ -1,5 +1,6 @@
 """GGUF: what the gguf package writes is read as its own reader reads it, to the last bit."""
 
+import json
 import struct
 from pathlib import Path
 
@@ -136,8 +137,8 @@ def metadata(checks):
         "words": (["a", 'b"'], GGUFValueType.ARRAY, '["a", "b\\""]'),
         "bools": ([True, False], GGUFValueType.ARRAY, "[true, false]"),
         "bytes": (b"\x01\xff", GGUFValueType.ARRAY, "[1, 255]"),
-        "many": ([str(i) for i in range(1000)], GGUFValueType.ARRAY, None),
-        "many numbers": (list(range(1000)), GGUFValueType.ARRAY, None),
+        "many": ([str(i) for i in range(1000)], GGUFValueType.ARRAY, json.dumps([str(i) for i in range(1000)])),
+        "many numbers": (list(range(1000)), GGUFValueType.ARRAY, json.dumps(list(range(1000)))),
     }
     for endian in GGUFEndian:
         source = checks.path(".gguf")
@@ -146,8 +147,7 @@ def metadata(checks):
         text = shown["entries"]
         for key, (_, _, expected) in values.items():
             got = str(text.get(key))
-            good = got == expected if expected is not None else got.startswith("[") and "and 984 more" in got
-            checks.suite.check(f"metadata, {endian.name}: {key}", good, got)
+            checks.suite.check(f"metadata, {endian.name}: {key}", got == expected, got)
 
 
 def first_version(checks):
