@@ -107,9 +107,10 @@ def bad_places(suite, program, files, folders):
             done.returncode == 0 and (folder / "folder/made.pt").exists() and (folder / "dangling").is_symlink(),
             str(done),
         )
+        (folder / "bare").mkdir()
         for given, reason in (
             ("loop", "Too many levels of symbolic links"),
-            ("folder", "is a folder"),
+            ("bare", "is a folder without a checkpoint"),
             ("absent", "No such file or directory"),
             ("file/x", "Not a directory"),
         ):
