@@ -21,7 +21,9 @@ constexpr std::array<std::string_view, 5> weights_names{
 
 bool is_folder(const std::string& path) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  if (::stat(path.c_str(), &status) == 0) return S_ISDIR(status.st_mode);
+  if (errno != ENOENT && errno != ENOTDIR) throw_system_error("cannot open", path, errno);
+  return false;
 }
 
 Names names_in(const std::string& folder) {

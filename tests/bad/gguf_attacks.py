@@ -41,7 +41,7 @@ def attacks():
         ("value-of-type-13", gguf(metadata=[entry(kind=13)]), "a value of type 13"),
         ("array-of-type-99", gguf(metadata=[entry(kind=9, value=array(99, 1))]), "a value of type 99"),
         ("array-of-2-64-bytes", gguf(metadata=[entry(kind=9, value=array(0, U64))]), "the header ends"),
-        ("array-of-2-64-numbers", gguf(metadata=[entry(kind=9, value=array(10, U64, bytes(8 * 40)))]), "an array of"),
+        ("array-of-2-64-numbers", gguf(metadata=[entry(kind=9, value=array(10, U64, bytes(8 * 40)))]), "the header ends"),
         ("array-of-2-64-texts", gguf(metadata=[entry(kind=9, value=array(8, U64))]), "the header ends"),
         ("array-of-2-64-arrays", gguf(metadata=[entry(kind=9, value=array(9, U64))]), "the header ends"),
         ("arrays-10000-deep", gguf(metadata=[entry(kind=9, value=array(9, 1) * 10000)]), "arrays in arrays"),
@@ -80,5 +80,5 @@ def attacks():
     yield Attack("gguf-5000.pt", many, fine("5,000 tensors"))
     keys = gguf(metadata=[entry(str(i), 8, text("x")) for i in range(100_000)])
     yield Attack("gguf-100000-keys.pt", keys, fine("99,980 more"))
-    yield Attack("gguf-long-array.pt", gguf(metadata=[entry(kind=9, value=array(5, 1 << 20, bytes(4 << 20)))]), fine("more"))
+    yield Attack("gguf-long-array.pt", gguf(metadata=[entry(kind=9, value=array(5, 1 << 20, bytes(4 << 20)))]), fine("metadata k: [0, 0"))
     yield Attack("gguf-with-a-tail.pt", gguf(data=FLOATS + bytes(100)), fine("100 bytes follow the tensors"))

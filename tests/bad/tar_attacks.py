@@ -124,7 +124,7 @@ def around():
     packed = gzip.compress(gzip.compress(whole, mtime=0), mtime=0)
     deep = gzip.compress(tar(member(b"w.gz.gz", packed)), mtime=0)
     yield Attack("tar-gzip-three-deep.tar.pt.gz", deep, refused("gzip within gzip within gzip"))
-    yield Attack("tar-5000-members.pt", tar(*(member(b"%d" % i) for i in range(5000)), member(b"w", whole)), fine("1 tensor"))
+    yield Attack("tar-4000-members.pt", tar(*(member(b"%d" % i) for i in range(4000)), member(b"w", whole)), fine("1 tensor"))
     payload = torch_zip(program(call(name("os", "system"), text("true"))))
     yield from both("of-a-payload", tar(member(b"w.pt", payload)), dangerous("os.system"))
     index = b'{"metadata": {}, "weight_map": {"w": "../../secret.bin"}}'

@@ -167,6 +167,28 @@ TEST(Cap, tar_header_bytes) {
   expect_past([&] { read(limits::tar_header_bytes + 1); });
 }
 
+TEST(Cap, archive_files) {
+  const std::string safetensors("\x02\0\0\0\0\0\0\0{}", 10);
+  std::vector<tar_testing::Entry> entries{{"w", safetensors}};
+  for (std::size_t i = 1; i < limits::archive_files; ++i) entries.push_back({std::to_string(i), "text"});
+  const auto look = [&] { static_cast<void>(read(tar_testing::source_of(tar_testing::tar_of(entries)))); };
+  expect_within(look);
+  entries.push_back({"one more", "text"});
+  expect_past(look);
+}
+
+// What is past it is left out, with a warning: no fault of the file.
+TEST(Cap, gguf_metadata_bytes) {
+  const auto kept = [](std::uint64_t bytes) {
+    using gguf_testing::number;
+    const std::string text = number(bytes) + std::string(bytes, 'x');
+    const std::string file = gguf_testing::gguf({.metadata = {gguf_testing::entry("a", 8, text)}, .data = ""});
+    return torch_testing::read_bytes(io_testing::bytes_of(file)).metadata.size();
+  };
+  EXPECT_EQ(kept(limits::gguf_metadata_bytes - limits::kib), 1U);
+  EXPECT_EQ(kept(limits::gguf_metadata_bytes + 1), 0U);
+}
+
 TEST(Cap, gguf_nesting) {
   const auto arrays = [](std::size_t depth) {
     using gguf_testing::number;
