@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -89,8 +88,7 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
 
 /// Of a folder, all files that are read; the one by which it is read where the others cannot be told.
 std::uint64_t bytes_on_disk(const std::string& file, const ByteSource& source, const std::vector<Finding>& findings) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(file, ignored) || count_faults(findings) > 0) return source.size();
+  if (source.name() == file || file == "-" || count_faults(findings) > 0) return source.size();
   return source.size() + bytes_beside(load(file));
 }
 

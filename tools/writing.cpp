@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
@@ -165,11 +164,10 @@ Job plan(const WritingOptions& options, const std::string& command) {
 
 Checkpoint load_input(const Job& job, const ReadOptions& options) {
   Checkpoint checkpoint = load_with_warnings(job.in, options);
-  std::error_code unknown;
   if (job.in_place && !checkpoint.beside.empty())
     throw usage_error(job.in + " is a checkpoint of several files, which is not edited in place",
                       "ckpt convert " + shell_word(job.in) + " OTHER makes another of it");
-  if (job.in_place && std::filesystem::is_directory(job.in, unknown))
+  if (job.in_place && checkpoint.file != job.in)
     throw usage_error("--in-place replaces a file, and " + job.in + " is a folder",
                       "name the file in it: " + shell_word(checkpoint.file));
   return checkpoint;

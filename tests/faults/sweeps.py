@@ -40,8 +40,9 @@ def side(case, call):
         return "input"
     if call.subject != str(case.source):
         return "output"
-    # In place both have one name: a file that is opened is the input.
-    return "output" if case.scenario.in_place and call.function in ("stat", "readlink") else "input"
+    # In place both have one name: a file that is opened is the input, and so is one that is looked at for the first time.
+    of_output = call.function in ("stat", "readlink") and (call.kind, call.number) != ("stat", 1)
+    return "output" if case.scenario.in_place and of_output else "input"
 
 
 def judge(case, outcome, expected_status, file, reason, targets, trouble, what):
