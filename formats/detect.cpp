@@ -8,10 +8,9 @@
 
 namespace ckpt {
 
-/// What cannot be read, as a damaged stream, is no format's: reading it will say why.
-static bool fits(const Format& format, const ByteSource& bytes) {
+bool recognises(const Format& format, const ByteSource& source) {
   try {
-    return format.probe(bytes);
+    return format.probe(source);
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     return false;
@@ -30,7 +29,7 @@ void open_gzip(Opened& opened, std::uint64_t file_bytes) {
     opened.bytes = gunzip(opened.bytes, most);
   }
   for (const Format* format : format_table()) {
-    if (!fits(*format, *opened.bytes)) continue;
+    if (!recognises(*format, *opened.bytes)) continue;
     opened.format = format;
     break;
   }

@@ -72,7 +72,7 @@ struct Format {
   bool has_checksums = false;
   bool pickled = true;          ///< what it writes holds the object's pickle, and the globals that it calls for
   bool keeps_metadata = false;  ///< what it writes holds Checkpoint::metadata
-  /// Whether the content is this format's. Throws only Error (io), where the content cannot be read.
+  /// Whether the content is this format's; asked by recognises(). Throws Error: what reading throws.
   bool (*probe)(const ByteSource& source);
   /// Null for a format that is recognised only to be named.
   Checkpoint (*read)(const ByteSourcePtr& source, const ReadContext& context);
@@ -87,6 +87,10 @@ struct Format {
   /// In place of write(), where what is written is a folder.
   WriteReceipt (*write_folder)(const Checkpoint& checkpoint, FolderSink& sink, const WriteOptions& options) = nullptr;
 };
+
+/// What Format::probe says; no, where the content cannot be read as far as that asks for: reading it will say why. Throws
+/// only Error that is of the machine.
+bool recognises(const Format& format, const ByteSource& source);
 
 /// Every format, in the order in which they are asked.
 std::span<const Format* const> format_table();

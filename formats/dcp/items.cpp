@@ -11,7 +11,6 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "dcp/dcp.h"
-#include "dcp/item_files.h"
 #include "dcp/join.h"
 #include "dcp/metadata.h"
 #include "dcp/tree.h"
@@ -33,7 +32,6 @@ class Reader {
   Reader(const ByteSourcePtr& source, const ReadContext& context)
       : source_(source),
         context_(context),
-        files_(context),
         metadata_(read_metadata(*source, context)),
         tree_(metadata_.steps) {
     broken_.resize(metadata_.entries.size());
@@ -106,7 +104,7 @@ class Reader {
       open_.push_back(nullptr);
       if (by[i].count == 0) continue;
       try {
-        open_.back() = files_.open(name);
+        open_.back() = context_.open_beside(name);
         if (open_.back() == nullptr)
           throw Error(ErrorCode::corrupt, "the file " + in_quotes(name) + " is missing")
               .expected("it beside .metadata: it has " + by[i].names)
@@ -248,7 +246,6 @@ class Reader {
   const ByteSourcePtr& source_;
   const ReadContext& context_;
   ReadContext within_;
-  ItemFiles files_;
   Metadata metadata_;
   std::vector<bool> broken_;  ///< entries that a finding has named
   std::vector<ByteSourcePtr> open_;

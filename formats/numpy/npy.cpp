@@ -36,12 +36,7 @@ class NpyDetails final : public FormatDetails {
 
 bool probe_npy(const ByteSource& source) {
   std::array<std::byte, magic.size()> start{};
-  try {
-    return source.read_at(0, start) == start.size() && as_text(start) == magic;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    return false;
-  }
+  return source.read_at(0, start) == start.size() && as_text(start) == magic;
 }
 
 Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {

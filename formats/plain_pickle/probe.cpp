@@ -59,12 +59,7 @@ bool runs(const ByteSource& head, bool is_cut) {
 
 bool probe(const ByteSource& source) {
   std::vector<std::byte> bytes(looked_at);
-  try {
-    bytes.resize(source.read_at(0, bytes));
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    return false;
-  }
+  bytes.resize(source.read_at(0, bytes));
   // A tar's first name may be a program. To PyTorch such a file is a tar; to us it is none, and refused.
   if (is_tar(source)) return false;
   if (is_announced(bytes)) return true;

@@ -85,21 +85,25 @@ void refuse_odd_head(const Checkpoint& checkpoint) {
 }
 
 /// pickle.load reads the first pickle; a program that was made to read on would run the others.
-void judge_rest(const ByteSourcePtr& source, std::uint64_t end, std::uint64_t cap, Checkpoint& checkpoint) {
+void judge_rest(const ByteSourcePtr& source, std::uint64_t end, const ReadContext& context, Checkpoint& checkpoint) {
   std::array<std::byte, 1> next{};
   if (source->read_at(end, next) == 0) return;
   pickle::GlobalUses globals(checkpoint.globals);
   std::uint64_t at = end, pickles = 0;
   try {
     while (pickles < limits::pickles_behind && source->read_at(at, next) != 0) {
-      ValueGraph values;
-      pickle::Program program = pickle::run_lazily(source, at, values, cap);
-      globals.add(program.globals);
+      Checkpoint behind;
+      behind.file = checkpoint.file;
+      pickle::Program program = pickle::run_lazily(source, at, behind.values, context.pickle_cap);
+      behind.globals = std::move(program.globals);
+      torch::open_nested_files(behind, program.texts, context);
+      globals.add(behind.globals);
+      checkpoint.warnings.insert(checkpoint.warnings.end(), behind.warnings.begin(), behind.warnings.end());
       at = program.end;
       ++pickles;
     }
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+    if (is_of_the_machine(error)) throw;
   }
   if (pickles > 0) refuse_odd_head(checkpoint);
   std::string warning = std::to_string(source->size() - end) + " bytes follow the pickle and are left out";
@@ -126,7 +130,7 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
     torch::decode_tensors(checkpoint);
     add_arrays(checkpoint);
     check_total(checkpoint);
-    judge_rest(source, program.end, context.pickle_cap, checkpoint);
+    judge_rest(source, program.end, context, checkpoint);
   } catch (Error& error) {
     name_dangers(error, checkpoint.globals);
     throw;

@@ -67,14 +67,7 @@ void add_sources(std::vector<View> views, std::vector<TensorSource>& tensors) {
 
 }  // namespace
 
-bool probe(const ByteSource& source) {
-  try {
-    return begins_with_header(source);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    return false;
-  }
-}
+bool probe(const ByteSource& source) { return begins_with_header(source); }
 
 Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
   Header header = read_header(*source, context);

@@ -103,24 +103,19 @@ std::string first_of_map(JsonReader& json) {
 }  // namespace
 
 std::optional<std::string> first_shard(const ByteSource& source) {
-  try {
-    if (!may_be_json(source)) return std::nullopt;
-    const std::vector<std::byte> bytes = read_all(source, limits::index_bytes);
-    JsonReader json(as_text(bytes), 0, "the index");
-    json.enter_object();
-    while (const auto key = json.next_key()) {
-      if (*key == map_key) return first_of_map(json);
-      if (*key == list_key && json.sees('[')) {
-        json.enter_array();
-        return json.next_item() ? json.string() : std::string();
-      }
-      json.skip();
+  if (!may_be_json(source)) return std::nullopt;
+  const std::vector<std::byte> bytes = read_all(source, limits::index_bytes);
+  JsonReader json(as_text(bytes), 0, "the index");
+  json.enter_object();
+  while (const auto key = json.next_key()) {
+    if (*key == map_key) return first_of_map(json);
+    if (*key == list_key && json.sees('[')) {
+      json.enter_array();
+      return json.next_item() ? json.string() : std::string();
     }
-    return std::nullopt;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    return std::nullopt;
+    json.skip();
   }
+  return std::nullopt;
 }
 
 Index read_index(const ByteSource& source) {

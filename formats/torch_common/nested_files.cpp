@@ -107,7 +107,7 @@ class Opener {
              : file.archive ? ", in an archive"
                             : ""));
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+      if (is_of_the_machine(error)) throw;
       doubt(error.what());
     }
     return {};

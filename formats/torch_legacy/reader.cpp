@@ -177,20 +177,16 @@ std::uint64_t read_parts(const ByteSourcePtr& source, const ReadContext& context
 }  // namespace
 
 bool probe_legacy(const ByteSource& source) {
-  try {
-    pickle::Scanner scanner(source, 0);
-    for (int steps = 0; steps < 6; ++steps) {
-      const pickle::Op op = scanner.next();
-      if (op.code == pickle::PROTO || op.code == pickle::FRAME) continue;
-      if (op.code == pickle::LONG1 || op.code == pickle::LONG4) return op.text == legacy_magic;
-      if (op.code != pickle::LONG && op.code != pickle::INT) return false;
-      std::string_view digits = op.text;
-      if (digits.ends_with('L')) digits.remove_suffix(1);
-      const auto bytes = pickle::decimal_to_bytes(digits);
-      return bytes && std::string_view(*bytes).starts_with(legacy_magic);
-    }
-  } catch (const Error& error) {  // not a pickle: not ours
-    if (error.code() == ErrorCode::io) throw;
+  pickle::Scanner scanner(source, 0);
+  for (int steps = 0; steps < 6; ++steps) {
+    const pickle::Op op = scanner.next();
+    if (op.code == pickle::PROTO || op.code == pickle::FRAME) continue;
+    if (op.code == pickle::LONG1 || op.code == pickle::LONG4) return op.text == legacy_magic;
+    if (op.code != pickle::LONG && op.code != pickle::INT) return false;
+    std::string_view digits = op.text;
+    if (digits.ends_with('L')) digits.remove_suffix(1);
+    const auto bytes = pickle::decimal_to_bytes(digits);
+    return bytes && std::string_view(*bytes).starts_with(legacy_magic);
   }
   return false;
 }

@@ -209,16 +209,11 @@ void judge_system(const ByteSourcePtr& source, const TarMember& member, std::uin
 
 bool probe_tar(const ByteSource& source) {
   if (!is_tar(source)) return false;
-  try {
-    const auto members = read_tar(source);
-    const auto has = [&](std::string_view name) {
-      return std::any_of(members.begin(), members.end(), [&](const TarMember& member) { return member.name == name; });
-    };
-    return has("pickle") && has("storages");
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::io) throw;
-    return false;
-  }
+  const auto members = read_tar(source);
+  const auto has = [&](std::string_view name) {
+    return std::any_of(members.begin(), members.end(), [&](const TarMember& member) { return member.name == name; });
+  };
+  return has("pickle") && has("storages");
 }
 
 Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& context) {

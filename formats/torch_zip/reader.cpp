@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "ckpt/error.h"
 #include "container/zip_kind.h"
 #include "container/zip_reader.h"
 #include "io/keyed_hash.h"

@@ -1,6 +1,5 @@
 #include <unordered_map>
 
-#include "ckpt/error.h"
 #include "container/zip_writer.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"

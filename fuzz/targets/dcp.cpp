@@ -84,7 +84,7 @@ int fuzz_dcp(const std::uint8_t* data, std::size_t size) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(data);
   const ByteSourcePtr source = memory_source({bytes, bytes + size}, "input", folder.path());
   exercise(dcp::dcp_format, source);
-  if (!dcp::probe(*source)) return 0;
+  if (!recognises(dcp::dcp_format, *source)) return 0;
   Checkpoint checkpoint;
   if (error_of([&] { checkpoint = dcp::read(source, ReadContext::of(*source)); })) return 0;
   if (logical_bytes(checkpoint) <= worth_hashing) check_written(checkpoint, folder.path() + "/out");

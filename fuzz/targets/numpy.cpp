@@ -24,7 +24,7 @@ void check_written(const Checkpoint& before, const std::string& format) {
 
 void check(const Format& format, const ByteSourcePtr& source) {
   exercise(format, source);
-  if (!format.probe(*source)) return;
+  if (!recognises(format, *source)) return;
   Checkpoint checkpoint;
   if (error_of([&] { checkpoint = format.read(source, {}); })) return;
   checkpoint.format = format.name;

@@ -28,7 +28,7 @@ void check_as_tensors(const Checkpoint& before) {
 int fuzz_plain_pickle(const std::uint8_t* data, std::size_t size) {
   const ByteSourcePtr source = source_of(data, size);
   exercise(plain_pickle::format, source);
-  if (!plain_pickle::probe(*source)) return 0;
+  if (!recognises(plain_pickle::format, *source)) return 0;
   Checkpoint checkpoint;
   if (error_of([&] { checkpoint = read(source); })) return 0;
   if (error_of([&] { check_views(checkpoint); }) || logical_bytes(checkpoint) > worth_hashing) return 0;

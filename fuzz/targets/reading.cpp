@@ -50,7 +50,7 @@ void use(const Checkpoint& checkpoint) {
 }  // namespace
 
 void exercise(const Format& format, const ByteSourcePtr& source) {
-  if (!format.probe(*source)) return;
+  if (!recognises(format, *source)) return;
   std::vector<Finding> findings;
   const std::uint64_t cap = limits::pickle_cap(source->size());
   const auto failed =

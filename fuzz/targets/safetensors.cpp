@@ -37,7 +37,7 @@ void check_written(const Checkpoint& before, const std::string& format) {
 
 void check(const ByteSourcePtr& source) {
   exercise(safetensors::safetensors_format, source);
-  if (!safetensors::probe(*source)) return;
+  if (!recognises(safetensors::safetensors_format, *source)) return;
   Checkpoint checkpoint;
   if (error_of([&] { checkpoint = safetensors::read(source, {}); })) return;
   if (logical_bytes(checkpoint) > worth_hashing) return;

@@ -29,7 +29,7 @@ Checkpoint read_again(const std::vector<std::byte>& bytes, const char* promise) 
 
 void check(const ByteSourcePtr& source) {
   exercise(script_format, source);
-  if (!script_format.probe(*source)) return;
+  if (!recognises(script_format, *source)) return;
   Checkpoint checkpoint;
   std::vector<std::byte> first;
   if (error_of([&] { checkpoint = script_format.read(source, {}); }) || error_of([&] { first = written(checkpoint); }))

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "io/keyed_hash.h"
 #include "ops/renames.h"

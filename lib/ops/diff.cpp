@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ckpt/error.h"
 #include "io/keyed_hash.h"
 #include "ops/compare_tensors.h"
 #include "ops/dense_tensor.h"

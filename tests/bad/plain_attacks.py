@@ -89,6 +89,7 @@ def files_in_bytes():
     # Judged in the first pickle, and not in the second.
     behind = program(mapping(("w", tensor(nested()))), 3) + program(nested(legacy(program(SYSTEM))), 3)
     yield Attack("plain-harmless-then-not.pt", behind, dangerous("torch.storage._load_from_bytes"))
+    yield Attack("plain-harmless-twice.pt", program(mapping(("w", tensor(nested()))), 3) * 2, fine("there is 1 more"))
     yield Attack("plain-in-a-zip.pt", torch_zip(program(mapping(("x", nested())), 3)), fine("globals: 2 known"))
     yield Attack("plain-in-a-zip-unjudged.pt", torch_zip(program(nested(b"x"), 3)), dangerous("torch.storage._load_from_bytes"))
 
