@@ -1,4 +1,5 @@
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -13,6 +14,16 @@ namespace {
 /// What equal storages have in common before a byte is read.
 using Likeness = std::tuple<std::uint64_t, DType, bool, ByteOrder, std::string>;
 
+/// Marks those of alike storages that may be equal: all, but where the file has checksums, those that share one.
+void mark_possible(const std::vector<Storage>& storages, const std::vector<std::uint32_t>& places,
+                   std::vector<bool>& possible) {
+  std::map<std::optional<std::uint32_t>, std::vector<std::uint32_t>> by_checksum;
+  for (const std::uint32_t place : places) by_checksum[storages[place].bytes->recorded_crc32()].push_back(place);
+  const bool unknown = by_checksum.contains(std::nullopt);
+  for (const auto& [checksum, sharing] : by_checksum)
+    for (const std::uint32_t place : sharing) possible[place] = (unknown ? places : sharing).size() > 1;
+}
+
 }  // namespace
 
 std::pair<Checkpoint, DedupeReport> dedupe(Checkpoint checkpoint) {
@@ -25,8 +36,7 @@ std::pair<Checkpoint, DedupeReport> dedupe(Checkpoint checkpoint) {
       alike[{storage.nbytes, storage.dtype, storage.typed, storage.byte_order, storage.location}].push_back(i);
   }
   std::vector<bool> compared(storages.size());
-  for (const auto& [likeness, places] : alike)
-    for (const std::uint32_t place : places) compared[place] = places.size() > 1;
+  for (const auto& [likeness, places] : alike) mark_possible(storages, places, compared);
   std::vector<std::uint32_t> first(storages.size());
   std::map<std::pair<Likeness, std::string>, std::uint32_t> by_content;
   const std::vector<bool> held = edit.held_otherwise();

@@ -56,7 +56,8 @@ struct DedupeReport {
 };
 
 /// Makes storages of the same dtype, device, size and bytes one: their tensors are tied from then on, and what changes
-/// one in Python changes all. Reads those that have the same size as another. Throws Error: what reading throws.
+/// one in Python changes all. Reads those that have the same size, and recorded checksum, as another. Throws Error:
+/// what reading throws.
 CKPT_API std::pair<Checkpoint, DedupeReport> dedupe(Checkpoint checkpoint);
 
 }  // namespace ckpt
