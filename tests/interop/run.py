@@ -23,6 +23,8 @@ def main():
         return suite.finish()
     torch.set_num_threads(1)
     import arrays
+    import casts
+    import chains
     import checks
     import content
     import dcp
@@ -67,6 +69,8 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *arrays.GROUPS,
+        *casts.GROUPS,
+        *chains.GROUPS,
         *safetensors_files.GROUPS,
         *dcp.GROUPS,
         *diffs.GROUPS,
