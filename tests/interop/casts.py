@@ -1,7 +1,8 @@
 """convert --dtype against torch.Tensor.to(), to the last bit: every small float, and floats of every kind.
 
 PyTorch has two ways to cast on a CPU, vector code for what is contiguous and scalar code for the rest. They agree in all
-but the NaN that bfloat16 gets: 0xFFFF of the one, c10's 0x7FC0 of the other, which is what ckpt writes.
+but some NaNs: as bfloat16 0xFFFF of the one, c10's 0x7FC0 of the other; as float32, of float16, 0x7FFFFFFF in the last few
+elements, which fill no vector. ckpt writes what the scalar code gives.
 """
 
 import saving
@@ -57,7 +58,7 @@ def scalar_cast(tensor, dtype):
     """By PyTorch's scalar code, which takes what is not contiguous."""
     spread = torch.empty(2 * tensor.numel(), dtype=tensor.dtype)[::2]
     made = torch.empty(2 * tensor.numel(), dtype=dtype)[::2]
-    return made.copy_(spread.copy_(tensor)).contiguous()
+    return made.copy_(spread.copy_(tensor)).clone(memory_format=torch.contiguous_format)
 
 
 def compare(checks, name, source, expected, got):

@@ -1,7 +1,7 @@
 """--contiguous, --compact, --dedupe and --dtype as PyTorch would do them, to every storage, stride and offset."""
 
 import torch
-from casts import bits
+from casts import scalar_cast
 from chain_objects import FLOATING, UNTYPED
 from torch import nn
 
@@ -93,14 +93,6 @@ def contiguous(state):
     state.obj = replaced(state.obj, edit, {})
 
 
-def cast(values, dtype):
-    """c10's one NaN in bfloat16, which PyTorch's vector code has otherwise."""
-    made = values.to(dtype)
-    if dtype is torch.bfloat16:
-        bits(made)[values.to(torch.float32).isnan()] = 0x7FC0
-    return made
-
-
 def to_dtype(state, dtype, keeps):
     """`keeps`: ids of tensors that stay."""
     made = {}
@@ -113,7 +105,7 @@ def to_dtype(state, dtype, keeps):
         if key not in made:
             whole = torch.empty(0, dtype=tensor.dtype)
             whole.set_(storage, 0, (storage.nbytes() // tensor.element_size(),), (1,))
-            made[key] = state.storage(cast(whole, dtype).untyped_storage(), tensor)
+            made[key] = state.storage(scalar_cast(whole, dtype).untyped_storage(), tensor)
         return looking_at(tensor, made[key], tensor.storage_offset(), tensor.stride(), dtype)
 
     memo = {id(t): (t, t) for t in keeps}

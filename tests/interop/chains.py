@@ -1,7 +1,6 @@
 """Random checkpoints through random chains of ten operations: ckpt's result is what PyTorch and Python make of the same.
 
-A chain is cut into commands at random: some of its operations are the options of one `convert`, others commands of their
-own. After each command names, order, dtypes, shapes, strides, bits, devices, what shares storage, and all other values are
+A chain is cut into commands at random: some of its operations are the options of one `convert`, others stand alone. After each command names, order, dtypes, shapes, strides, bits, devices, what shares storage, and all other values are
 compared. A failure names its seed: `run.py --ckpt BIN chains` with CKPT_CHAIN_SEED=N repeats it alone.
 """
 
@@ -11,6 +10,7 @@ import os
 import random
 import shlex
 import traceback
+import zipfile
 
 import chain_names as names
 import chain_objects as objects
@@ -21,7 +21,7 @@ from equal import Comparer
 from saving import WAYS, Way, tagged
 from torch_worker import named_tensors
 
-CHAINS, OPERATIONS = 200, 10
+CHAINS, OPERATIONS = 250, 10
 DEVICES = ["cpu", "cuda:0", "cuda:1", "mps"]
 PREFIXES = ["module.", "_orig_mod.", "a.b.", "ü_", "net."]
 RULES = [
@@ -39,6 +39,14 @@ RULES = [
 DTYPES = "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2".split()
 
 
+def protocol_of(data):
+    """Of a zip's pickle, or of a legacy file's first; those before 2 do not say theirs, and are 0."""
+    if data[:2] == b"PK":
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            data = file.read(next(name for name in file.namelist() if name.endswith("/data.pkl")))
+    return data[1] if data[0] == 0x80 else 0
+
+
 class State:
     """What PyTorch has loaded, where its storages are tagged to lie, and the file that it came from."""
 
@@ -47,6 +55,7 @@ class State:
         self.packed = data[:2] == b"\x1f\x8b"
         data = gzip.decompress(data) if self.packed else data
         self.legacy = data[:2] != b"PK"
+        self.protocol = protocol_of(data)
         self.tags, self.alive = {}, []
         self.obj = torch.load(io.BytesIO(data), map_location=self.note, weights_only=False)
 
@@ -117,13 +126,15 @@ class Command:
     """One convert: options of each kind at most once, done in convert's order whatever the order they are given in."""
 
     def __init__(self, r, state, kinds):
-        self.words, self.options = [], {}
+        self.name, self.words, self.options = "convert", [], {}
         for kind in kinds:
             words, option = getattr(self, f"plan_{kind}")(r, state)
             self.words.append(words)
             self.options[kind] = option
         r.shuffle(self.words)
         self.words = [word for words in self.words for word in words]
+        if kinds in (["strip_prefix"], ["add_prefix"]) and r.random() < 0.5:
+            self.name, self.words = kinds[0].replace("_", "-"), ["--prefix", *self.options.values()]
 
     def plan_to(self, r, state):
         return device(r, state)
@@ -155,7 +166,7 @@ class Command:
 
     def plan_protocol(self, r, state):
         protocol = r.randrange(6)
-        return ["--protocol", str(protocol)], protocol
+        return ["--protocol", str(protocol)], protocol if protocol > 1 else 0
 
     def plan_format(self, r, state):
         name = r.choice(["torch", "torch-legacy"])
@@ -192,6 +203,7 @@ class Command:
             matches = names.matcher(globs)
             keeps = [t for name, t in named_tensors(state.obj) if matches(name)]
             tensors.to_dtype(state, getattr(torch, dtype), keeps)
+        state.protocol = o.get("protocol", state.protocol)
         state.packed = o.get("gzip", state.packed)
         state.legacy = o.get("format", "torch-legacy" if state.legacy else "torch") == "torch-legacy"
         if state.legacy and any(t.dtype in objects.UNTYPED for t in tensors.tensors_in(state.obj)):
@@ -229,9 +241,9 @@ class Comparison(Comparer):
 def compare(expected, path):
     got = State(path)
     found = Comparison().run(expected.obj, got.obj)
-    for what in ("packed", "legacy"):
+    for what in ("packed", "legacy", "protocol"):
         if getattr(got, what) != getattr(expected, what):
-            found.append(f"{what} is {getattr(got, what)}")
+            found.append(f"{what} is {getattr(got, what)}, not {getattr(expected, what)}")
     if not found and got.devices() != expected.devices():
         found.append(f"devices {expected.devices()} became {got.devices()}")
     return found
@@ -252,8 +264,8 @@ def chain(checks, seed):
             command.apply(expected)
         except Refused as refused:
             code = refused.code
-        ran = checks.ckpt("convert", source, out, *command.words)
-        lines.append(f"ckpt convert {source.name} {out.name} {shlex.join(command.words)}")
+        ran = checks.ckpt(command.name, source, out, *command.words)
+        lines.append(f"ckpt {command.name} {source.name} {out.name} {shlex.join(command.words)}")
         told = f"seed {seed}: {first.name} was made from it\n" + "\n".join(lines)
         if not checks.suite.check(f"chain {seed}: exit {code}", ran.code == code, f"{told}\n{ran.err}"):
             return done
