@@ -39,6 +39,7 @@ def main():
     import pickles
     import plain
     import prefixes
+    import recipes
     import roundtrip
     import safetensors_files
     import scripts
@@ -81,6 +82,7 @@ def main():
         *scripts.GROUPS,
         *plain.GROUPS,
         *trainers.GROUPS,
+        *recipes.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
