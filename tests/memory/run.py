@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory stays constant: every operation on a checkpoint of 2 GiB, in every format, takes 64 MiB at most.
+"""Memory stays constant: every operation on a checkpoint of 2 GiB, and every format, takes 64 MiB at most.
 
 The files are sparse, or made by ckpt, and lie on disk, one at a time. `--gib` makes smaller ones.
 """
@@ -60,6 +60,20 @@ WRITTEN = {
     "npz": ["--format", "npz"],
 }
 
+# Of a checkpoint of PyTorch's with views, an optimizer's state and a prefix: what is done to it in one `convert`.
+EDITS = [
+    *(["--dtype", dtype] for dtype in ("float64", "float16", "float8_e4m3fn")),
+    ["--contiguous"],
+    ["--compact"],
+    ["--dedupe"],
+    ["--strip-optimizer"],
+    ["--weights-only"],
+    ["--keep", "model.*", "--drop", "*.tied"],
+    ["--to", "cuda:1", "--strip-prefix", "--add-prefix=net.", "--rename", "layer=block"],
+    ["--strip-optimizer", "--to", "cpu", "--strip-prefix", "--rename", "layer=block", "--contiguous", "--compact", "--dedupe"]
+    + ["--dtype", "bfloat16", "--dtype-except", "*.turned", "--gzip"],
+]
+
 
 class Measure:
     def __init__(self, suite, build, folder):
@@ -75,6 +89,13 @@ class Measure:
             return 0
         self.suite.check(f"{name}: {words[0]} within {MOST >> 20} MiB", report["peak"] <= MOST, f"{report['peak'] >> 20} MiB")
         return report["peak"]
+
+    def edits(self, name, path):
+        for words in EDITS:
+            label = f"{name}, {' '.join(words)}"
+            most = self.run(label, "convert", path, self.folder / "out.pt", "--dry-run", *words)
+            print(f"{label}: {most >> 20} MiB")
+            self.most = max(self.most, most)
 
     def operations(self, name, path):
         most = max(
@@ -100,7 +121,7 @@ def main():
     p = harness.parser(__doc__.split("\n")[0])
     p.add_argument("--build", type=Path, required=True, help="the build folder, for its program that measures")
     p.add_argument("--gib", type=float, default=2, help="of each checkpoint (2)")
-    p.add_argument("formats", nargs="*", help="formats to try (all)")
+    p.add_argument("formats", nargs="*", help="formats to try (all), or edits")
     options = harness.parse(p)
     suite = harness.Suite()
     size = int(options.gib * (1 << 30)) // (TENSORS * 4096) * TENSORS * 4096
@@ -135,6 +156,12 @@ def main():
             with suite.group(name):
                 made(name, path, size)
                 measure.operations(name, path)
+            remove(path)
+        if wanted("edits"):
+            path = folder / "views.pt"
+            with suite.group("edits"):
+                made("views", path, size)
+                measure.edits("edits", path)
             remove(path)
         if not options.formats:
             suite.figure("memory.mib", measure.most >> 20)
