@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import edits  # noqa: E402
 import harness  # noqa: E402
 
 MOST = 64 << 20
@@ -60,21 +61,6 @@ WRITTEN = {
     "npz": ["--format", "npz"],
 }
 
-# Of a checkpoint of PyTorch's with views, an optimizer's state and a prefix: what is done to it in one `convert`.
-EDITS = [
-    *(["--dtype", dtype] for dtype in ("float64", "float16", "float8_e4m3fn")),
-    ["--contiguous"],
-    ["--compact"],
-    ["--dedupe"],
-    ["--strip-optimizer"],
-    ["--weights-only"],
-    ["--keep", "model.*", "--drop", "*.tied"],
-    ["--to", "cuda:1", "--strip-prefix", "--add-prefix=net.", "--rename", "layer=block"],
-    ["--strip-optimizer", "--to", "cpu", "--strip-prefix", "--rename", "layer=block", "--contiguous", "--compact", "--dedupe"]
-    + ["--dtype", "bfloat16", "--dtype-except", "*.turned", "--gzip"],
-]
-
-
 class Measure:
     def __init__(self, suite, build, folder):
         self.suite, self.folder, self.most = suite, folder, 0
@@ -89,13 +75,6 @@ class Measure:
             return 0
         self.suite.check(f"{name}: {words[0]} within {MOST >> 20} MiB", report["peak"] <= MOST, f"{report['peak'] >> 20} MiB")
         return report["peak"]
-
-    def edits(self, name, path):
-        for words in EDITS:
-            label = f"{name}, {' '.join(words)}"
-            most = self.run(label, "convert", path, self.folder / "out.pt", "--dry-run", *words)
-            print(f"{label}: {most >> 20} MiB")
-            self.most = max(self.most, most)
 
     def operations(self, name, path):
         most = max(
@@ -161,7 +140,7 @@ def main():
             path = folder / "views.pt"
             with suite.group("edits"):
                 made("views", path, size)
-                measure.edits("edits", path)
+                edits.try_all(measure, path)
             remove(path)
         if not options.formats:
             suite.figure("memory.mib", measure.most >> 20)
