@@ -57,6 +57,14 @@ ROWS = [
         "every dtype, layout, protocol and container, trainers' files and whole modules, converted both ways and loaded by "
         "PyTorch 2.11; random object graphs, random selections; `diff` and `check` against PyTorch's own answers",
         "equal to the last bit", "interop"),
+    Row("A cast is PyTorch's",
+        "every float16, bfloat16 and float8, random float32 and float64, and those between two of a smaller dtype, NaNs and "
+        "denormal numbers among them, to each of six dtypes against `Tensor.to()`; vector code against plain code",
+        "{casts.elements} elements, equal to the last bit", "unit,interop"),
+    Row("Edits can be combined",
+        "random checkpoints of PyTorch's, ten random edits of each in one `convert` and in several, against the same done in "
+        "Python: names, order, dtypes, shapes, strides, devices, sharing, bits and all other values",
+        "{chains.checkpoints} checkpoints, {?chains.commands} commands", "interop"),
     Row("Every format is what its own library takes it for",
         "saved by that library and read, verified, digested, compared and converted to torch; written back and loaded by it "
         "([formats](formats/README.md))",
@@ -93,7 +101,8 @@ ROWS = [
         "directory, pickle and checksums are read back, with `--verify=full` every byte of any output",
         "a byte altered on its way to the disk is found", "unit,cli,interop"),
     Row("Memory stays constant",
-        "inspect, verify, digest and convert of a checkpoint of 2 GiB in every format, 64 MiB allowed",
+        "inspect, verify, digest and convert of a checkpoint of 2 GiB in every format, and every edit of `convert`; 64 MiB "
+        "allowed",
         "{~memory.mib} MiB at most", "memory"),
     Row("It is fast",
         "beside `cp`, `igzip`, `gzip` and PyTorch on the same files in the same run",

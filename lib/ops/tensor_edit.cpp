@@ -8,6 +8,7 @@
 #include "io/swapped_source.h"
 #include "model/each_tensor.h"
 #include "ops/prune.h"
+#include "ops/watched_source.h"
 #include "ops/whole_module.h"
 
 namespace ckpt {
@@ -91,6 +92,14 @@ std::vector<bool> TensorEdit::held_otherwise() const {
   for (const auto& [id, use] : checkpoint_.storage_uses)
     if (uses[id] > 0) held[use.storage] = true;
   return held;
+}
+
+Storage TensorEdit::material(std::uint32_t storage) {
+  Storage material = checkpoint_.storages[storage];
+  ByteSourcePtr& bytes = watched_[storage];
+  if (bytes == nullptr) bytes = watch(material.bytes);
+  material.bytes = bytes;
+  return material;
 }
 
 std::uint32_t TensorEdit::add(Storage storage, std::uint32_t origin) {

@@ -99,17 +99,12 @@ def casts(checks, source):
         out.unlink()
 
 
-def small_floats(checks):
-    for source in every_small_float():
+def every_dtype(checks):
+    elements = 0
+    for source in (*every_small_float(), floats(), doubles()):
         casts(checks, source)
+        elements += source.numel() * sum(dtype != source.dtype for dtype in TARGETS)
+    checks.suite.figure("casts.elements", elements)
 
 
-def random_floats(checks):
-    casts(checks, floats())
-
-
-def random_doubles(checks):
-    casts(checks, doubles())
-
-
-GROUPS = [small_floats, random_floats, random_doubles]
+GROUPS = [every_dtype]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory stays constant: every operation on a checkpoint of 2 GiB, in every format, takes 64 MiB at most.
+"""Memory stays constant: every operation on a checkpoint of 2 GiB, and every format, takes 64 MiB at most.
 
 The files are sparse, or made by ckpt, and lie on disk, one at a time. `--gib` makes smaller ones.
 """
@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import edits  # noqa: E402
 import harness  # noqa: E402
 
 MOST = 64 << 20
@@ -60,7 +61,6 @@ WRITTEN = {
     "npz": ["--format", "npz"],
 }
 
-
 class Measure:
     def __init__(self, suite, build, folder):
         self.suite, self.folder, self.most = suite, folder, 0
@@ -100,7 +100,7 @@ def main():
     p = harness.parser(__doc__.split("\n")[0])
     p.add_argument("--build", type=Path, required=True, help="the build folder, for its program that measures")
     p.add_argument("--gib", type=float, default=2, help="of each checkpoint (2)")
-    p.add_argument("formats", nargs="*", help="formats to try (all)")
+    p.add_argument("formats", nargs="*", help="formats to try (all), or edits")
     options = harness.parse(p)
     suite = harness.Suite()
     size = int(options.gib * (1 << 30)) // (TENSORS * 4096) * TENSORS * 4096
@@ -135,6 +135,12 @@ def main():
             with suite.group(name):
                 made(name, path, size)
                 measure.operations(name, path)
+            remove(path)
+        if wanted("edits"):
+            path = folder / "views.pt"
+            with suite.group("edits"):
+                made("views", path, size)
+                edits.try_all(measure, path)
             remove(path)
         if not options.formats:
             suite.figure("memory.mib", measure.most >> 20)
