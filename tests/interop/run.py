@@ -37,6 +37,7 @@ def main():
     import pickles
     import plain
     import prefixes
+    import recover
     import roundtrip
     import safetensors_files
     import scripts
@@ -74,6 +75,7 @@ def main():
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
+        *recover.GROUPS,
         *scripts.GROUPS,
         *plain.GROUPS,
         *trainers.GROUPS,
