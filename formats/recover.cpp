@@ -110,21 +110,38 @@ class Recoverer {
   Salvage salvage_file() {
     if (opened_.format != nullptr && opened_.format->salvage != nullptr)
       return opened_.format->salvage(opened_.bytes, context_);
+    if (opened_.format != nullptr && reads()) refuse();
     // Its first bytes may be what is damaged.
     const std::size_t known = result_.findings.size();
     std::optional<Error> cause;
     for (const Format* format : format_table()) {
       if (format->salvage == nullptr) continue;
       try {
-        return format->salvage(opened_.bytes, context_);
+        Salvage salvage = format->salvage(opened_.bytes, context_);
+        if (!salvage.checkpoint.tensors.empty()) return salvage;
       } catch (const Error& error) {
         if (is_of_the_machine(error)) throw;
         if (!cause && error.code() != ErrorCode::unsupported) cause = error;
-        result_.findings.resize(known);
       }
+      result_.findings.resize(known);
     }
+    if (opened_.format != nullptr) refuse();
     if (cause && !is_zip(*opened_.bytes)) throw *cause;  // else it is a sound archive of something else
-    if (opened_.format == nullptr) throw foreign_file(*opened_.bytes);
+    throw foreign_file(*opened_.bytes);
+  }
+
+  /// Whether it is a sound file of the format that recognises it, as far as that can tell.
+  [[nodiscard]] bool reads() const {
+    try {
+      static_cast<void>(opened_.format->read(opened_.bytes, ReadContext::of(*source_)));
+      return true;
+    } catch (const Error& error) {
+      if (is_of_the_machine(error)) throw;
+      return false;
+    }
+  }
+
+  [[noreturn]] void refuse() const {
     throw Error(ErrorCode::unsupported, "nothing is recovered of " + std::string(opened_.format->name) + " files")
         .expected("a file of " + recovered_formats())
         .hint("ckpt verify " + shell_word(source_->name()) + " lists what is wrong with it");

@@ -68,8 +68,8 @@ std::string report_text(const Recovery& found, const std::string& file, bool qui
   for (const Finding& finding : found.findings)
     if (finding.fault || !quiet)
       out += name + ": " + (finding.fault ? colours.red("fault: ") : "remark: ") +
-             (finding.where.empty() ? "" : printable(finding.where) + ": ") + printable(finding_text(finding, file)) +
-             "\n";
+             (finding.where.empty() ? "" : printable(finding.where) + ": ") +
+             printable(finding_text(finding, found.checkpoint.file)) + "\n";
   for (const RecoveredTensor& tensor : found.tensors)
     if (tensor.survival != Survival::whole) out += tensor_line(tensor);
   return quiet ? out : out + name + ": " + count_line(found) + "\n";
@@ -99,7 +99,7 @@ std::string report_json(const Recovery& found, const std::string& file) {
   for (const Finding& finding : found.findings)
     out["findings"].push_back({{"fault", finding.fault},
                                {"where", valid_utf8(finding.where)},
-                               {"what", valid_utf8(finding_text(finding, file))}});
+                               {"what", valid_utf8(finding_text(finding, found.checkpoint.file))}});
   return visible_json(out.dump()) + "\n";
 }
 

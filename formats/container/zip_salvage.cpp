@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -44,6 +45,9 @@ std::vector<DirectoryEntry> directory_of(const ByteSource& source, const ReadCon
     return {};
   }
 }
+
+/// The first part of a path, with its slash; empty where there is only one.
+std::string_view folder_of(std::string_view name) { return name.substr(0, name.find('/') + 1); }
 
 bool is_name(const std::string& name) {
   if (name.size() > longest_name || !is_utf8(name)) return false;
@@ -104,17 +108,32 @@ LocalHeader SalvageWalk::header_of(const DirectoryEntry& entry) const {
   return header;
 }
 
+/// Where header and directory differ, one of them is damaged: which, the rest of the archive tells.
+void SalvageWalk::reconcile(LocalHeader& header, const DirectoryEntry& entry, const Expected& expected) {
+  const ZipMember& listed = entry.member;
+  if (listed.name != header.name && is_name(listed.name)) {
+    fault("the directory calls member " + quoted(header.name) + " " + quoted(listed.name), listed.header_offset,
+          "one name in both");
+    const DirectoryEntry& other = entry.position == listed_.back().position ? listed_.front() : listed_.back();
+    const auto rank = [&](const std::string& name) {
+      return expected.is_known(name) + 2 * (folder_of(name) == folder_of(other.member.name));
+    };
+    if (rank(listed.name) > rank(header.name)) header.name = listed.name;
+  }
+  if (listed.method != header.method) {
+    fault("the directory and the local header of member " + quoted(header.name) + " differ", listed.header_offset,
+          "one method in both");
+    header.method = listed.size == listed.compressed_size ? method_stored : method_deflated;
+  }
+}
+
 /// The header of the member that is due at `offset`. One of its signature and its name may be damaged.
 std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Expected& expected) {
   auto header = read_local_header(*source_, offset);
   if (header && !is_plausible(*header)) header.reset();
   const DirectoryEntry* const entry = listed_at(offset);
   if (header) {
-    if (entry != nullptr && entry->member.name != header->name && is_name(entry->member.name)) {
-      fault("the directory calls member " + quoted(header->name) + " " + quoted(entry->member.name), offset,
-            "one name in both");
-      if (!expected.is_known(header->name)) header->name = entry->member.name;
-    }
+    if (entry != nullptr) reconcile(*header, *entry, expected);
     return header;
   }
   if (ends_members(offset) && entry == nullptr) return std::nullopt;
@@ -223,57 +242,78 @@ std::optional<std::uint64_t> SalvageWalk::realigned(const LocalHeader& header, s
   return crc == header.crc32 ? std::optional(end.next - size) : std::nullopt;
 }
 
-SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
-  const bool is_stored = header.method == method_stored;
-  const DirectoryEntry* const entry = listed_at(at_);
-  std::vector<std::uint64_t> told;  // in the order in which they are believed, where nothing confirms any
-  if (const auto size = is_stored ? expected.size_of(header.name) : std::nullopt) told.push_back(*size);
-  if (entry != nullptr) told.push_back(entry->member.compressed_size);
-  if (header.compressed_size) told.push_back(*header.compressed_size);
-  std::optional<End> end;
+/// Where the member ends: where one of the sizes that are told says, if something ends or begins there; else where the
+/// next record is found. A header that tells its data's begin wrong is put right.
+std::optional<SalvageWalk::End> SalvageWalk::find_end(LocalHeader& header, const std::vector<std::uint64_t>& told) {
   for (const std::uint64_t size : told)
-    if (!end) end = end_at(header, size);
-  if (!end) {
-    // The length of its extra field may be what is wrong: its data may begin, and end, before that.
-    end = search(at_ + local_size + header.name.size(), &header);
-    for (std::size_t i = 0; i < told.size() && end && !end->descriptor; ++i) {
-      const auto begin = realigned(header, told[i], *end);
-      if (!begin || *begin == header.data_offset) continue;
-      if (!header.bytes.empty())  // else it has been told
-        fault("the local header of member " + quoted(header.name) + " is damaged", at_, "a sound one");
-      header.data_offset = *begin;
-      end = end_at(header, told[i]);
-    }
+    if (const auto end = end_at(header, size)) return end;
+  // The length of its extra field may be what is wrong: its data may begin, and end, before that.
+  std::optional<End> end = search(at_ + local_size + header.name.size(), &header);
+  for (const std::uint64_t size : told) {
+    if (!end || end->descriptor) break;
+    const auto begin = realigned(header, size, *end);
+    if (!begin || *begin == header.data_offset) continue;
+    if (!header.bytes.empty())  // else it has been told
+      fault("the local header of member " + quoted(header.name) + " is damaged", at_, "a sound one");
+    header.data_offset = *begin;
+    return end_at(header, size);
   }
   if (end) header.data_offset = std::min(header.data_offset, end->data_end);
+  return end;
+}
+
+SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
+  const DirectoryEntry* const entry = listed_at(at_);
   SalvagedMember member;
   member.name = header.name;
   member.header_offset = at_;
-  member.data_offset = header.data_offset;
-  member.size = UINT64_MAX;
-  member.is_stored = is_stored;
-  member.compressed_size = (end ? end->data_end : size_) - std::min(header.data_offset, size_);
+  member.is_stored = header.method == method_stored;
+  std::vector<std::uint64_t> told;  // in the order in which they are believed, where nothing confirms any
+  if (const auto size = member.is_stored ? expected.size_of(header.name) : std::nullopt) told.push_back(*size);
+  if (entry != nullptr) told.push_back(entry->member.compressed_size);
+  if (header.compressed_size) told.push_back(*header.compressed_size);
+
+  const std::optional<End> end = find_end(header, told);
+  const std::uint64_t begin = std::min(header.data_offset, size_);
+  const std::uint64_t next = end ? end->next : size_;
+  member.data_offset = begin;
+  member.compressed_size = (end ? end->data_end : size_) - begin;
   const bool is_told = std::find(told.begin(), told.end(), member.compressed_size) != told.end();
   if (!told.empty() && !is_told) member.compressed_size = std::min(member.compressed_size, told.front());
+  const bool is_as_told = told.empty() || is_told;
   const bool has_descriptor = (header.flags & flag_descriptor) != 0;
-  const bool is_closed = end && (end->descriptor || (!has_descriptor && (told.empty() || is_told)));
-  const std::uint64_t behind = (end ? end->next : size_) - std::min(header.data_offset, size_) - member.compressed_size;
-  member.is_displaced = !is_closed && behind > wide_descriptor;
-  if (!is_closed || (!told.empty() && !is_told))
+  const bool is_closed = end && (has_descriptor ? end->descriptor.has_value() : is_as_told);
+  member.is_displaced = !is_closed && next - begin - member.compressed_size > wide_descriptor;
+  if (!is_closed || !is_as_told)
     tell_of_end(member, told.empty() ? std::nullopt : std::optional(told.front()), end.has_value());
-  at_ = end ? end->next : size_;
-  if (is_stored) member.size = member.compressed_size;
-  if (!is_stored && header.size) member.size = *header.size;
-  if (!is_stored && entry != nullptr) member.size = entry->member.size;
-  if (!is_stored && end && end->descriptor) member.size = end->descriptor->size;
+  at_ = next;
+
   const auto add = [&](std::uint32_t crc) {
     const auto& known = member.checksums;
     if (crc != 0 && std::find(known.begin(), known.end(), crc) == known.end()) member.checksums.push_back(crc);
   };
+  member.size = header.size.value_or(UINT64_MAX);
+  if (entry != nullptr) member.size = entry->member.size;
   if (entry != nullptr) add(entry->member.crc32);
+  if (end && end->descriptor) member.size = end->descriptor->size;
   if (end && end->descriptor) add(end->descriptor->crc32);
   if (header.compressed_size) add(header.crc32);
+  if (member.is_stored)
+    member.size = member.compressed_size;
+  else
+    count_inflated(member);
   return member;
+}
+
+/// In gzip, what deflate can grow to multiplies.
+void SalvageWalk::count_inflated(const SalvagedMember& member) {
+  const auto most = checked_mul(member.compressed_size, limits::zip_ratio).value_or(UINT64_MAX);
+  inflated_ = checked_add(inflated_, std::min(member.size, most)).value_or(UINT64_MAX);
+  if (inflated_ > context_.inflated_cap)
+    throw Error(ErrorCode::limit_exceeded,
+                "the archive's compressed members may come to " + std::to_string(inflated_) + " bytes")
+        .expected("at most " + std::to_string(context_.inflated_cap) + " of a file of this size")
+        .in(source_->name());
 }
 
 std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
@@ -284,7 +324,7 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
         throw Error(ErrorCode::limit_exceeded, "an archive of more than " + std::to_string(members_ - 1) + " members")
             .expected("fewer in a file of this size")
             .in(source_->name());
-      if (members_ == 1) root_ = header->name.substr(0, header->name.find('/') + 1);
+      if (members_ == 1) root_ = folder_of(header->name);
       return take(*header, expected);
     }
     if (ends_members(at_) && members_ > 0) return std::nullopt;

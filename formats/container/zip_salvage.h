@@ -55,6 +55,7 @@ class SalvageWalk {
   [[nodiscard]] const DirectoryEntry* listed_at(std::uint64_t offset) const;
   [[nodiscard]] bool is_plausible(const LocalHeader& header) const;
   [[nodiscard]] bool ends_members(std::uint64_t offset) const;
+  void reconcile(LocalHeader& header, const DirectoryEntry& entry, const Expected& expected);
   std::optional<LocalHeader> header_at(std::uint64_t offset, const Expected& expected);
   [[nodiscard]] LocalHeader header_of(const DirectoryEntry& entry) const;
   [[nodiscard]] std::optional<End> end_at(const LocalHeader& header, std::uint64_t compressed_size) const;
@@ -63,6 +64,8 @@ class SalvageWalk {
   void tell_of_end(const SalvagedMember& member, std::optional<std::uint64_t> told, bool goes_on);
   [[nodiscard]] std::optional<std::uint64_t> realigned(const LocalHeader& header, std::uint64_t size,
                                                        const End& end) const;
+  std::optional<End> find_end(LocalHeader& header, const std::vector<std::uint64_t>& told);
+  void count_inflated(const SalvagedMember& member);
   SalvagedMember take(LocalHeader header, const Expected& expected);
 
   ByteSourcePtr source_;
@@ -73,6 +76,7 @@ class SalvageWalk {
   std::string root_;                ///< the folder of the first member, with its slash
   std::uint64_t at_ = 0;
   std::uint64_t members_ = 0;
+  std::uint64_t inflated_ = 0;  ///< what deflated members may come to
 };
 
 /// Its bytes, as far as they are there, inflated where they are deflated; what is wrong with that goes to `faults`.

@@ -137,11 +137,13 @@ class Salvager {
     for (std::size_t i = 0; i < listed.size(); ++i)
       if (missing.erase(listed[i]) == 0) unknown.push_back(i);
     if (missing.empty()) return listed;
-    context_.report(Error(ErrorCode::corrupt, "the list of storage keys lacks '" + std::string(*missing.begin()) + "'")
-                        .expected("every storage of the object")
-                        .at(object_.offset)
-                        .in(source_->name()),
-                    "");
+    if (!listed.empty())  // else its end has been told
+      context_.report(
+          Error(ErrorCode::corrupt, "the list of storage keys lacks '" + std::string(*missing.begin()) + "'")
+              .expected("every storage of the object")
+              .at(object_.offset)
+              .in(source_->name()),
+          "");
     if (missing.size() == 1 && unknown.size() == 1) {
       listed[unknown.front()] = *missing.begin();
       return listed;
