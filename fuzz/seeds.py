@@ -552,6 +552,7 @@ def seeds():
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,
         "png": list(pngs()),
+        "recover": archives + all_legacies + list(packed(all_zips[:4] + all_legacies[:4])),
         "roundtrip": files + all_pickles,
         "program": [(f"{name}.{i % COMMANDS}", bytes([i % COMMANDS]) + data) for i, (name, data) in enumerate(files * 4)],
     }

@@ -49,10 +49,15 @@ class RawDecoder final : public Decoder {
 
 class RawSource final : public InflatingSource {
  public:
-  RawSource(ByteSourcePtr compressed, std::uint64_t size, std::string name, std::optional<std::uint32_t> crc)
-      : InflatingSource(std::move(name), AtEnd::release), compressed_(std::move(compressed)), size_(size), crc_(crc) {}
+  RawSource(ByteSourcePtr compressed, std::uint64_t size, std::string name, std::optional<std::uint32_t> crc,
+            const Faults& faults)
+      : InflatingSource(std::move(name), AtEnd::release, faults),
+        compressed_(std::move(compressed)),
+        size_(size),
+        crc_(crc),
+        as_claimed_(faults == nullptr) {}
 
-  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] std::uint64_t size() const override { return as_claimed_ ? size_ : measure(); }
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override { return crc_; }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
@@ -71,15 +76,16 @@ class RawSource final : public InflatingSource {
   ByteSourcePtr compressed_;
   std::uint64_t size_;
   std::optional<std::uint32_t> crc_;
+  bool as_claimed_;
 };
 
 }  // namespace
 
 ByteSourcePtr inflate_raw(ByteSourcePtr compressed, std::uint64_t size, std::string name,
-                          std::optional<std::uint32_t> crc) {
+                          std::optional<std::uint32_t> crc, Faults faults) {
   // No stream at all for no bytes at all is no stream of deflate's, but what some writers make and all readers take.
   if (size == 0 && compressed->size() == 0) return slice(std::move(compressed), 0, 0, std::move(name), crc);
-  return std::make_shared<RawSource>(std::move(compressed), size, std::move(name), crc);
+  return std::make_shared<RawSource>(std::move(compressed), size, std::move(name), crc, faults);
 }
 
 }  // namespace ckpt

@@ -4,6 +4,8 @@ at every byte and with every bit flipped; a test for each cap.
 
     tests/bad/run.py --ckpt BIN --build FOLDER [--memory BYTES] [WORD…]
 
+`recover` runs on each as well: whatever it makes of one, what it writes is sound and calls for nothing dangerous.
+
 Each command runs in 1 GiB of address space (--memory 0: as much as it likes, for sanitizers) and 20 s, which guards
 against a hang and measures nothing. It must end by itself with the status listed, say what is listed, leave no output
 where it fails, and print nothing that steers a terminal.
@@ -36,6 +38,7 @@ import sweep_files  # noqa: E402
 import tar_attacks  # noqa: E402
 import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
+from attack import Outcome  # noqa: E402
 
 SUBJECTS = (
     import_attacks,
@@ -54,6 +57,8 @@ SUBJECTS = (
     container_attacks,
 )
 TIMEOUT = 20
+UNSAFE = 4
+NOTHING, MISSING = Outcome(0), Path("/nonexistent")
 SWEPT = re.compile(r": (\d+) cuts, (\d+) flips: (\d+) refused, (\d+) same, (\d+) uncovered, (\d+) failures")
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]")
 
@@ -83,6 +88,23 @@ def wrong(done, outcome, out):
     return None
 
 
+def wrong_recovery(ckpt, done, attack, out):
+    """What of a recovery is not so; None where all is."""
+    if done.code not in (0, 1, 3, 4):
+        return f"exit {done.code}"
+    if attack.outcomes.get("convert", NOTHING).exit == UNSAFE and done.code < 3:
+        return "writes what convert refuses as unsafe"
+    problem = wrong(done, Outcome(done.code), out if done.code >= 3 else MISSING)
+    if problem or done.code >= 3:
+        return problem
+    if not out.exists():
+        return "leaves no output"
+    read = ckpt("verify", out)
+    if read.code or "(dangerous)" in read.text:
+        return f"writes what verify does not like: {read}"
+    return None
+
+
 def remove(path):
     shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
@@ -102,6 +124,11 @@ def attack_one(suite, ckpt, folder, attack):
         done = ckpt(command, path.name, *([out.name] if command == "convert" else []), cwd=folder, timeout=seconds)
         problem = wrong(done, outcome, out)
         suite.check(f"{attack.name}, {command}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
+        remove(out)
+    if not isinstance(attack.data, dict):
+        done = ckpt("recover", path.name, out.name, cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
+        problem = wrong_recovery(ckpt, done, attack, out)
+        suite.check(f"{attack.name}, recover", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
     remove(path)
 

@@ -40,6 +40,7 @@ def main():
     import plain
     import prefixes
     import recipes
+    import recover
     import roundtrip
     import safetensors_files
     import scripts
@@ -79,6 +80,7 @@ def main():
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
+        *recover.GROUPS,
         *scripts.GROUPS,
         *plain.GROUPS,
         *trainers.GROUPS,
