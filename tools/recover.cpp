@@ -75,32 +75,38 @@ std::string report_text(const Recovery& found, const std::string& file, bool qui
   return quiet ? out : out + name + ": " + count_line(found) + "\n";
 }
 
+/// A tensor at a time: of tens of thousands nlohmann/json would first build a tree, ten times their size.
+template <class Items, class Describe>
+std::string list_json(const Items& items, Describe describe) {
+  std::string list;
+  for (const auto& item : items) list += (list.empty() ? "[" : ",") + Json(describe(item)).dump();
+  return list.empty() ? "[]" : list + "]";
+}
+
 std::string report_json(const Recovery& found, const std::string& file) {
-  Json out = Json::object();
-  out["file"] = valid_utf8(file);
-  out["format"] = found.checkpoint.format;
-  out["compression"] = compression_name(found.checkpoint.gzip);
-  out["complete"] = found.is_complete();
-  out["certain"] = found.is_certain;
-  for (const Survival survival : survivals) out[std::string(survival_name(survival))] = count(found, survival);
-  out["unchecked"] = found.unchecked;
-  out["tensors"] = Json::array();
-  for (const RecoveredTensor& tensor : found.tensors)
-    out["tensors"].push_back({{"name", valid_utf8(tensor.name)},
-                              {"dtype", dtype_name(tensor.info.dtype)},
-                              {"shape", tensor.info.shape},
-                              {"survival", survival_name(tensor.survival)},
-                              {"checked", tensor.is_checked},
-                              {"nbytes", tensor.nbytes},
-                              {"present", tensor.present},
-                              {"replaced", tensor.is_replaced},
-                              {"why", valid_utf8(tensor.why)}});
-  out["findings"] = Json::array();
-  for (const Finding& finding : found.findings)
-    out["findings"].push_back({{"fault", finding.fault},
-                               {"where", valid_utf8(finding.where)},
-                               {"what", valid_utf8(finding_text(finding, found.checkpoint.file))}});
-  return visible_json(out.dump()) + "\n";
+  Json head = Json::object();
+  head["file"] = valid_utf8(file);
+  head["format"] = found.checkpoint.format;
+  head["compression"] = compression_name(found.checkpoint.gzip);
+  head["complete"] = found.is_complete();
+  head["certain"] = found.is_certain;
+  for (const Survival survival : survivals) head[std::string(survival_name(survival))] = count(found, survival);
+  head["unchecked"] = found.unchecked;
+  std::string text = head.dump();
+  text.pop_back();
+  text += ",\"tensors\":" + list_json(found.tensors, [](const RecoveredTensor& tensor) {
+            return Json{{"name", valid_utf8(tensor.name)}, {"dtype", dtype_name(tensor.info.dtype)},
+                        {"shape", tensor.info.shape},      {"survival", survival_name(tensor.survival)},
+                        {"checked", tensor.is_checked},    {"nbytes", tensor.nbytes},
+                        {"present", tensor.present},       {"replaced", tensor.is_replaced},
+                        {"why", valid_utf8(tensor.why)}};
+          });
+  text += ",\"findings\":" + list_json(found.findings, [&](const Finding& finding) {
+            return Json{{"fault", finding.fault},
+                        {"where", valid_utf8(finding.where)},
+                        {"what", valid_utf8(finding_text(finding, found.checkpoint.file))}};
+          });
+  return visible_json(text) + "}\n";
 }
 
 /// The damaged file may have to be read again, by something better than this.

@@ -85,6 +85,14 @@ bool SalvageWalk::is_plausible(const LocalHeader& header) const {
          is_name(header.name) && header.name.starts_with(root_);
 }
 
+/// A header by its name, whatever its signature.
+std::optional<LocalHeader> SalvageWalk::named_header(std::uint64_t offset) const {
+  if (root_.empty() || offset >= size_) return std::nullopt;
+  auto header = read_local_header(*source_, offset, false);
+  if (header && !is_plausible(*header)) header.reset();
+  return header;
+}
+
 bool SalvageWalk::ends_members(std::uint64_t offset) const {
   std::array<std::byte, 4> bytes{};
   if (source_->read_at(offset, bytes) < bytes.size()) return offset >= size_;
@@ -137,10 +145,7 @@ std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Ex
     return header;
   }
   if (ends_members(offset) && entry == nullptr) return std::nullopt;
-  if (!root_.empty() && offset < size_) {
-    header = read_local_header(*source_, offset, false);
-    if (header && !is_plausible(*header)) header.reset();
-  }
+  header = named_header(offset);
   if (!header && entry != nullptr && is_name(entry->member.name) && offset + local_size <= size_)
     header = header_of(*entry);
   if (header) fault("the local header of member " + quoted(header->name) + " is damaged", offset, "a sound one");
@@ -156,7 +161,8 @@ std::optional<SalvageWalk::End> SalvageWalk::end_at(const LocalHeader& header, s
     if (!descriptor) return std::nullopt;
     return End{*end, *end + descriptor->length, descriptor};
   }
-  if (!ends_members(*end) && !read_local_header(*source_, *end)) return std::nullopt;
+  if (!ends_members(*end) && listed_at(*end) == nullptr && !read_local_header(*source_, *end) && !named_header(*end))
+    return std::nullopt;
   return End{*end, *end, std::nullopt};
 }
 
@@ -202,6 +208,7 @@ std::optional<SalvageWalk::End> SalvageWalk::search(std::uint64_t from, const Lo
       const void* const found = std::memchr(window.data() + i, 'P', count - i);
       if (found == nullptr) break;
       i = static_cast<std::size_t>(static_cast<const std::byte*>(found) - window.data());
+      if (at + i >= listed) break;
       if (i + 1 < count && window[i + 1] != std::byte{'K'}) continue;
       if (const auto end = match(at + i, member)) return end;
     }
@@ -236,10 +243,15 @@ std::optional<std::uint64_t> SalvageWalk::realigned(const LocalHeader& header, s
     }
     return std::nullopt;
   }
-  if (!is_stored || end.next < size || end.next - size < least) return std::nullopt;
-  const auto bytes = slice(source_, end.next - size, size, source_->name());
+  if (end.next < size || end.next - size < least) return std::nullopt;
+  SalvagedMember member;
+  member.data_offset = end.next - size;
+  member.compressed_size = size;
+  member.size = header.size.value_or(UINT64_MAX);
+  member.is_stored = is_stored;
+  const auto bytes = read(member, source_, std::make_shared<FaultList>());
   const std::uint32_t crc = stream_all(*bytes, [](std::span<const std::byte>) {});
-  return crc == header.crc32 ? std::optional(end.next - size) : std::nullopt;
+  return crc == header.crc32 ? std::optional(member.data_offset) : std::nullopt;
 }
 
 /// Where the member ends: where one of the sizes that are told says, if something ends or begins there; else where the

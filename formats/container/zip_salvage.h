@@ -54,6 +54,7 @@ class SalvageWalk {
   void fault(std::string found, std::uint64_t at, std::string expected);
   [[nodiscard]] const DirectoryEntry* listed_at(std::uint64_t offset) const;
   [[nodiscard]] bool is_plausible(const LocalHeader& header) const;
+  [[nodiscard]] std::optional<LocalHeader> named_header(std::uint64_t offset) const;
   [[nodiscard]] bool ends_members(std::uint64_t offset) const;
   void reconcile(LocalHeader& header, const DirectoryEntry& entry, const Expected& expected);
   std::optional<LocalHeader> header_at(std::uint64_t offset, const Expected& expected);

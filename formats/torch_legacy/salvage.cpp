@@ -28,8 +28,11 @@ constexpr std::string_view pickle_begin = ".\x80\x02";
 constexpr std::string_view list_begin = ".\x80\x02]";
 /// The pickles before the object are a few hundred bytes.
 constexpr std::uint64_t header_bytes = 4 * limits::kib;
-/// How far behind a break the keys, or the elements, are looked for.
+/// How far behind a break the list of keys is looked for, and how many places are tried: each may be a long pickle.
 constexpr std::uint64_t most_searched = 64 * limits::mib;
+constexpr int most_tried = 16;
+/// Of a list of keys, beside the keys themselves.
+constexpr std::uint64_t list_bytes = 64 * limits::kib, key_bytes = 32;
 
 /// Calls `found` with the place behind each STOP that `what` begins with, from `from` on, until it says yes.
 template <class Found>
@@ -82,7 +85,9 @@ class Salvager {
   /// The first of the pickles that names storages.
   [[nodiscard]] std::uint64_t find_object() const {
     std::optional<std::uint64_t> begin;
+    int tried = 0;
     search(*source_, pickle_begin, 0, header_bytes, [&](std::uint64_t at) {
+      if (++tried > most_tried) return true;
       ValueGraph values;
       try {
         static_cast<void>(pickle::salvage(*source_, at, values, context_.pickle_cap));
@@ -116,12 +121,15 @@ class Salvager {
       context_.report(error, "");
     }
     if (keys || !object_.broken) return keys;
+    int tried = 0;
     search(*source_, list_begin, object_.offset, most_searched, [&](std::uint64_t at) {
+      if (++tried > most_tried) return true;
       try {
         read(at);
         return !keys->empty();
       } catch (const Error& error) {
         if (is_of_the_machine(error)) throw;
+        keys.reset();
         return false;
       }
     });
@@ -163,7 +171,9 @@ class Salvager {
     const auto keys = mended(std::move(listed).value_or(std::vector<std::string>()));
     std::vector<Link> links;
     std::unordered_map<std::string_view, std::size_t, KeyedHash> place;
+    std::uint64_t most = list_bytes;
     for (const std::string& key : keys) {
+      most += key.size() + key_bytes;
       const auto found = by_key.find(key);
       place.emplace(key, links.size());
       links.push_back(found == by_key.end() ? Link{}
@@ -172,7 +182,7 @@ class Salvager {
     if (is_listed)
       follow_chain(*source_, offset, links);
     else if (!links.empty())
-      search(*source_, ".", object_.offset, most_searched, [&](std::uint64_t at) {
+      search(*source_, ".", object_.offset, most, [&](std::uint64_t at) {
         return begins_chain(*source_, at, links) && (follow_chain(*source_, at, links), true);
       });
     std::vector<std::uint64_t> begins(checkpoint_.storages.size());
