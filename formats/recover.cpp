@@ -86,7 +86,10 @@ class Recoverer {
         context_.remark("the pickle calls for " + global.module + "." + global.name + " (dangerous), at byte " +
                         std::to_string(global.offset));
     std::vector<Remains> remains;
-    for (const Storage& storage : checkpoint.storages) remains.push_back(look_at(storage));
+    for (Storage& storage : checkpoint.storages) {
+      if (storage.nbytes == 0) storage.bytes = memory_source({}, storage.key);  // wherever it was, it is whole
+      remains.push_back(look_at(storage));
+    }
     std::vector<ValueId> named = survey(salvage.doubts, remains);
     take_out(salvage.doubts, remains, named);
     for (const RecoveredTensor& tensor : result_.tensors)

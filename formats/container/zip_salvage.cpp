@@ -304,12 +304,18 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
     const auto& known = member.checksums;
     if (crc != 0 && std::find(known.begin(), known.end(), crc) == known.end()) member.checksums.push_back(crc);
   };
-  member.size = header.size.value_or(UINT64_MAX);
-  if (entry != nullptr) member.size = entry->member.size;
-  if (entry != nullptr) add(entry->member.crc32);
-  if (end && end->descriptor) member.size = end->descriptor->size;
-  if (end && end->descriptor) add(end->descriptor->crc32);
+  std::optional<std::uint64_t> size = header.size;  // the largest that is told: deflate says itself where it ends
+  const auto add_size = [&](std::uint64_t other) { size = std::max(size.value_or(0), other); };
+  if (entry != nullptr) {
+    add_size(entry->member.size);
+    add(entry->member.crc32);
+  }
+  if (end && end->descriptor) {
+    add_size(end->descriptor->size);
+    add(end->descriptor->crc32);
+  }
   if (header.compressed_size) add(header.crc32);
+  member.size = size.value_or(UINT64_MAX);
   if (member.is_stored)
     member.size = member.compressed_size;
   else

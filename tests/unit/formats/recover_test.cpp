@@ -164,6 +164,16 @@ TEST(Recover, HasNoCheckpointWhereNoTensorIsWhole) {
   EXPECT_EQ(found.tensors.size(), 2U);
 }
 
+TEST(Recover, TakesAnEmptyTensorWhoseStorageIsLost) {
+  const auto of = [](const std::string& key, std::int64_t size) {
+    return tensor(storage({.key = key, .elements = size}), {size}, {1});
+  };
+  const Bytes bytes = bytes_of(ZipFile{.object = py::dict({{py::str("a"), of("0", 4)}, {py::str("none"), of("1", 0)}}),
+                                       .data = {{"data/0", floats(first)}, {"data/1", {}}}});
+  const Recovery found = recovered(cut(bytes, place(bytes, floats(first)) + 16));
+  EXPECT_EQ(names_saved(found), (Names{"a", "none"}));
+}
+
 TEST(Recover, SaysThatThePickleIsLost) {
   const Bytes bytes = zip_file();
   const std::size_t from = place(bytes, floats(first)) - 200;
