@@ -37,6 +37,7 @@ class RawDecoder final : public Decoder {
   }
 
   void check_end() {
+    if (size_ == unknown_size) return;
     std::byte more{};
     const bool exceeds = inflate({&more, 1}) != 0;
     if (!exceeds && at_.output == size_) return;
@@ -52,7 +53,8 @@ class RawSource final : public InflatingSource {
   RawSource(ByteSourcePtr compressed, std::uint64_t size, std::string name, std::optional<std::uint32_t> crc)
       : InflatingSource(std::move(name), AtEnd::release), compressed_(std::move(compressed)), size_(size), crc_(crc) {}
 
-  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] std::uint64_t size() const override { return size_ == unknown_size ? measure() : size_; }
+  [[nodiscard]] bool size_is_known() const override { return size_ != unknown_size || measured().has_value(); }
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override { return crc_; }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {

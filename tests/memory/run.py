@@ -81,6 +81,7 @@ class Measure:
             self.run(name, "inspect", path),
             self.run(name, "verify", path),
             self.run(name, "digest", path),
+            self.run(name, "scan", path),
             self.run(name, "convert", path, self.folder / "out.safetensors", "--dry-run", "--weights-only"),
         )
         print(f"{name}: {most >> 20} MiB at most")
