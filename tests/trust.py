@@ -33,8 +33,12 @@ ROWS = [
         "files that reach for code by every opcode, protocol and container, plain, compressed and before a broken tail; "
         "no name is ever resolved, and what is dangerous is named and not written",
         "{bad.attacks} attack files of ours, {corpus.hostile} of scanners' test suites", "bad,corpus"),
+    Row("`scan` calls nothing safe that reaches code",
+        "every attack of ours that does, by import opcode, protocol, nesting, compression, place in an archive and damage; "
+        "scanners' own test files and their benign controls, none of which is dangerous; real files ([scan.md](scan.md))",
+        "{bad.reach-code} attack files of ours, {corpus.scanned} others", "bad,corpus"),
     Row("Bad input never crashes, hangs, or takes the machine's memory",
-        "each attack through `inspect`, `verify` and `convert` in 1 GiB of address space and 20 s, with the exit status "
+        "each attack through `inspect`, `verify`, `convert` and `scan` in 1 GiB of address space and 20 s, with the exit status "
         "and the message it must get; a lawful file beside each kind",
         "{bad.attacks} files", "bad"),
     Row("A damaged file is refused or read as it was",
@@ -101,7 +105,7 @@ ROWS = [
         "directory, pickle and checksums are read back, with `--verify=full` every byte of any output",
         "a byte altered on its way to the disk is found", "unit,cli,interop"),
     Row("Memory stays constant",
-        "inspect, verify, digest and convert of a checkpoint of 2 GiB in every format, and every edit of `convert`; 64 MiB "
+        "inspect, verify, digest, scan and convert of a checkpoint of 2 GiB in every format, and every edit of `convert`; 64 MiB "
         "allowed",
         "{~memory.mib} MiB at most", "memory"),
     Row("It is fast",

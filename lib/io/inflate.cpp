@@ -37,6 +37,7 @@ class RawDecoder final : public Decoder {
   }
 
   void check_end() {
+    if (size_ == unknown_size) return;
     std::byte more{};
     const bool exceeds = inflate({&more, 1}) != 0;
     if (!exceeds && at_.output == size_) return;
@@ -55,9 +56,10 @@ class RawSource final : public InflatingSource {
         compressed_(std::move(compressed)),
         size_(size),
         crc_(crc),
-        as_claimed_(faults == nullptr) {}
+        as_claimed_(faults == nullptr && size != unknown_size) {}
 
   [[nodiscard]] std::uint64_t size() const override { return as_claimed_ ? size_ : measure(); }
+  [[nodiscard]] bool size_is_known() const override { return size_ != unknown_size || measured().has_value(); }
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override { return crc_; }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
@@ -76,7 +78,7 @@ class RawSource final : public InflatingSource {
   ByteSourcePtr compressed_;
   std::uint64_t size_;
   std::optional<std::uint32_t> crc_;
-  bool as_claimed_;
+  bool as_claimed_;  ///< it has `size_` bytes, or is an error
 };
 
 }  // namespace

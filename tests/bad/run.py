@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Bad input: every attack of this folder, and what `inspect`, `verify` and `convert` make of it; small good files, cut
-at every byte and with every bit flipped; a test for each cap.
+"""Bad input: every attack of this folder, and what `inspect`, `verify`, `convert` and `scan` make of it; small good
+files, cut at every byte and with every bit flipped; a test for each cap.
 
     tests/bad/run.py --ckpt BIN --build FOLDER [--memory BYTES] [WORD…]
 
@@ -32,6 +32,8 @@ import legacy_attacks  # noqa: E402
 import numpy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
 import safetensors_attacks  # noqa: E402
+import sarif  # noqa: E402
+import scan_attacks  # noqa: E402
 import script_attacks  # noqa: E402
 import plain_attacks  # noqa: E402
 import sweep_files  # noqa: E402
@@ -55,6 +57,7 @@ SUBJECTS = (
     tar_attacks,
     dcp_attacks,
     container_attacks,
+    scan_attacks,
 )
 TIMEOUT = 20
 UNSAFE = 4
@@ -78,7 +81,7 @@ def wrong(done, outcome, out):
         return f"says: {outcome.lacks}"
     if "bug in ckpt" in said:
         return "takes it for a bug of its own"
-    if outcome.exit >= 3 and "\nhint: " not in done.err:
+    if outcome.exit >= 3 and "scan" not in done.args and "\nhint: " not in done.err:
         return "gives no hint"
     steering = STEERS.search(said)
     if steering:
@@ -103,6 +106,13 @@ def wrong_recovery(ckpt, done, attack, out):
     if read.code or "(dangerous)" in read.text:
         return f"writes what verify does not like: {read}"
     return None
+def scanned(attack):
+    """The statuses of `scan` that will do. What another command calls dangerous, is that; the rest is judged or not."""
+    if "scan" in attack.outcomes:
+        return (attack.outcomes["scan"].exit,)
+    said = [(o.exit, o.text) for o in attack.outcomes.values()]
+    dangerous = any(exit_ == 4 or "(dangerous)" in text for exit_, text in said)
+    return (1,) if dangerous else (0, 1, 3)
 
 
 def remove(path):
@@ -130,11 +140,15 @@ def attack_one(suite, ckpt, folder, attack):
         problem = wrong_recovery(ckpt, done, attack, out)
         suite.check(f"{attack.name}, recover", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
+    if "scan" not in attack.outcomes:
+        done = ckpt("scan", path.name, cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
+        good = done.code in scanned(attack) and not STEERS.search(done.text + done.err)
+        suite.check(f"{attack.name}, scan", good, lambda: f"expected {scanned(attack)}\n{str(done)[:3000]}")
     remove(path)
 
 
 def attack_all(suite, ckpt, words):
-    total = 0
+    total = reach_code = 0
     for subject in SUBJECTS:
         name = subject.__name__.removesuffix("_attacks")
         files = 0
@@ -145,11 +159,13 @@ def attack_all(suite, ckpt, words):
             # A few at a time, so that no more files than that are held.
             while batch := list(itertools.islice(attacks, 32)):
                 files += len(batch)
+                reach_code += sum(scanned(attack) == (1,) for attack in batch)
                 list(pool.map(lambda attack: attack_one(suite, ckpt, folder, attack), batch))
             suite.check("nothing is left behind", not list(folder.iterdir()), lambda: sorted(folder.iterdir()))
             total += files
             print(f"{name}: {files} files", flush=True)
     suite.figure("bad.attacks", total)
+    suite.figure("bad.reach-code", reach_code)
 
 
 def sweep_one(suite, program, memory, path):
@@ -208,6 +224,9 @@ def main():
     options = harness.parse(p)
     suite = harness.Suite()
     attack_all(suite, harness.Ckpt(options.ckpt, options.memory), options.words)
+    if not options.words:
+        with harness.temporary_folder() as folder, suite.group("SARIF"):
+            sarif.check(suite, harness.Ckpt(options.ckpt, options.memory), folder)
     if options.build and not options.words:
         check_caps(suite, options.build.resolve())
         sweep_all(suite, options.build.resolve(), options.memory)

@@ -85,6 +85,7 @@ class Measure:
             self.run(name, "inspect", path),
             self.run(name, "verify", path),
             self.run(name, "digest", path),
+            self.run(name, "scan", path),
             self.run(name, "convert", path, self.folder / "out.safetensors", "--dry-run", "--weights-only"),
         )
         if name in RECOVERED:
