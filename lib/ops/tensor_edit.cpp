@@ -127,7 +127,7 @@ ValueId TensorEdit::edited(ValueId tuple, const std::vector<ValueId>& items) {
   return copy;
 }
 
-/// Only what has changed: requires_grad, hooks, a quantiser and what else the call is given stay.
+/// Only what has changed: hooks, a quantiser and what else the call is given stay.
 void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId storage) {
   ValueGraph& values = checkpoint_.values;
   const bool subclass = place.form == TensorPlace::Form::subclass;
@@ -139,6 +139,9 @@ void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId
   items[1] = values.make_integer(view.info.offset);
   items[2] = calls_.integers(view.info.shape);
   items[3] = calls_.integers(view.info.stride);
+  // PyTorch cannot load what it saves of a tensor that requires grad and has no typed storage: _rebuild_tensor_v3 sets
+  // the storage of a leaf that does already. (A Parameter asks for grad itself.)
+  constexpr std::size_t requires_grad_at = 4;
   // _rebuild_tensor_v3 has the dtype between the hooks and the metadata, and what it looks at does not.
   constexpr std::ptrdiff_t dtype_at = 6;
   const std::string_view name = values.name(function);
@@ -149,9 +152,11 @@ void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId
       function = calls_.global("torch._utils", "_rebuild_tensor_v2");
     } else {
       items[dtype_at] = calls_.dtype(view.info.dtype);
+      items[requires_grad_at] = values.make_boolean(false);
     }
   } else if (name == "_rebuild_tensor_v2" && !typed) {
     items.insert(items.begin() + dtype_at, calls_.dtype(view.info.dtype));
+    items[requires_grad_at] = values.make_boolean(false);
     function = calls_.global("torch._utils", "_rebuild_tensor_v3");
   }
   const ValueId arguments = edited(tuple, items);

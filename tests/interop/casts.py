@@ -7,7 +7,8 @@ elements, which fill no vector. ckpt writes what the scalar code gives.
 
 import saving
 import torch
-from saving import ZIP
+from saving import ZIP, Failed
+from torch import nn
 
 TARGETS = [getattr(torch, n) for n in "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2".split()]
 FLOATS, DOUBLES = 10_000_000, 1_000_000
@@ -107,4 +108,18 @@ def every_dtype(checks):
     checks.suite.figure("casts.elements", elements)
 
 
-GROUPS = [every_dtype]
+def what_requires_grad(checks):
+    """A Parameter does in every dtype; of a plain tensor PyTorch cannot load what it saves as float8."""
+    path = checks.path()
+    ZIP.save({"plain": torch.ones(2, requires_grad=True), "parameter": nn.Parameter(torch.ones(2))}, path)
+    for dtype in TARGETS:
+        label = f"requires grad, {dtype}"
+        out = checks.written(label, path, "--dtype", str(dtype).removeprefix("torch."))
+        loaded = saving.load(out, weights_only=True)
+        if not checks.suite.check(f"{label}: loads", not isinstance(loaded, Failed), repr(loaded)):
+            continue
+        got = [loaded[name].requires_grad for name in ("plain", "parameter")]
+        checks.suite.equal(label, got, ["float8" not in str(dtype), True])
+
+
+GROUPS = [every_dtype, what_requires_grad]

@@ -99,6 +99,8 @@ class Maker:
             made = torch._neg_view(made)
         if made.is_floating_point() and r.random() < 0.2:
             return nn.Parameter(made, requires_grad=r.random() < 0.7)
+        if made.is_floating_point() and made.dtype not in UNTYPED and r.random() < 0.1:
+            return made.detach().requires_grad_()
         return made
 
     def keep(self, tensor):

@@ -44,7 +44,10 @@ def replaced(obj, edit, memo):
             edit(obj._indices()), edit(obj._values()), obj.shape, is_coalesced=obj.is_coalesced()
         )
     elif isinstance(obj, torch.Tensor):
-        made = edit(obj)
+        plain = obj.detach()
+        made = edit(plain)
+        # PyTorch cannot load float8 that requires grad.
+        made = obj if made is plain else made.requires_grad_(obj.requires_grad and made.dtype not in UNTYPED)
     elif isinstance(obj, dict):
         for key in list(obj):
             obj[key] = replaced(obj[key], edit, memo)
