@@ -10,24 +10,18 @@
 namespace ckpt {
 namespace {
 
-/// Calls `use` with what a call is given: the arguments themselves, whatever holds them.
-template <class Use>
-void each_argument(const ValueGraph& values, ValueId object, Use use) {
-  for (const ValueId item : values.items(object)) {
-    use(item);
-    if (values.kind(item) == ValueKind::tuple)
-      for (const ValueId argument : values.items(item)) use(argument);
-  }
-}
-
-/// A call without one of its arguments would be another, and mostly one that fails. Operands are older than the calls
-/// that take them.
+/// A call without one of its arguments, however deep in tuples, would be another, and mostly one that fails. Operands
+/// are older than the values that hold them.
 void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
-  for (ValueId id = 0; id < values.size(); ++id) {
-    if (values.kind(id) != ValueKind::object || is_mapping(values, id)) continue;
-    each_argument(values, id, [&](ValueId argument) {
-      if (gone[argument]) gone[id] = true;
-    });
+  std::vector<bool> lacks(gone.size());  // tuples
+  for (ValueId id = 0; id < gone.size(); ++id) {
+    const bool is_call = values.kind(id) == ValueKind::object && !is_mapping(values, id);
+    if (!is_call && values.kind(id) != ValueKind::tuple) continue;
+    for (const ValueId item : values.items(id)) {
+      if (!gone[item] && !lacks[item]) continue;
+      if (is_call) gone[id] = true;
+      lacks[id] = true;
+    }
   }
 }
 

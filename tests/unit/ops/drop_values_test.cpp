@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "ckpt/state_dict.h"
 #include "formats/torch_files.h"
 #include "ops/drop_values.h"
 
@@ -48,6 +49,14 @@ TEST(DropValues, DropsACallThatIsGivenWhatIsGone) {
                                   {py::put(weight(), 9), py::boolean(true), py::ordered_dict({})});
   const auto code = py::dict({{py::str("p"), parameter}, {py::str("w"), weight()}, {py::str("same"), py::get(9)}});
   EXPECT_EQ(names_left(dropped(code, {"same"})), (Names{"w"}));
+}
+
+TEST(DropValues, DropsACallThatIsGivenItInATuple) {
+  const auto call = py::call(py::global("m", "f"), {py::tuple({py::tuple({py::put(weight(), 9)})})});
+  const auto code = py::dict({{py::str("c"), call}, {py::str("w"), weight()}, {py::str("same"), py::get(9)}});
+  const Dropped result = dropped(code, {"same"});
+  EXPECT_EQ(names_left(result), (Names{"w"}));
+  EXPECT_EQ(mapping_entries(result.checkpoint.values, result.checkpoint.root).size(), 1U);
 }
 
 TEST(DropValues, KeepsAnObjectWhoseAttributeIsGone) {
