@@ -41,6 +41,7 @@ def main():
     import safetensors_files
     import scripts
     import selection
+    import stats
     import trainers
 
     groups = [
@@ -77,6 +78,7 @@ def main():
         *scripts.GROUPS,
         *plain.GROUPS,
         *trainers.GROUPS,
+        *stats.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
