@@ -17,6 +17,10 @@ find_package(ZLIB QUIET)
 ckpt_need(zlib1g-dev "zlib, for gzip levels 4 to 9" ZLIB_FOUND)
 find_package(OpenSSL QUIET COMPONENTS Crypto)
 ckpt_need(libssl-dev "OpenSSL's libcrypto, for SHA-256" OPENSSL_CRYPTO_LIBRARY)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(RE2 QUIET IMPORTED_TARGET re2)
+endif()
+ckpt_need(libre2-dev "RE2, for --rename" RE2_FOUND)
 find_package(nlohmann_json CONFIG QUIET)
 ckpt_need(nlohmann-json3-dev "nlohmann/json, for formats that hold JSON, and --json" nlohmann_json_FOUND)
 if(CKPT_BUILD_TOOLS)
@@ -41,6 +45,9 @@ if(missing_packages)
   message(FATAL_ERROR "ckpt is built from libraries that are not installed here:${missing_words}\n"
                       "On Debian and Ubuntu:\n  apt-get install ${packages}\n")
 endif()
+
+# What libckpt is linked to.
+set(ckpt_dependencies ISAL::ISAL ZLIB::ZLIB OpenSSL::Crypto PkgConfig::RE2)
 
 if(CKPT_LIBTORCH)
   find_package(Libtorch 2.11 REQUIRED)

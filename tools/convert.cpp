@@ -13,7 +13,9 @@
 #include "console/text.h"
 #include "loading.h"
 #include "prefix_edit.h"
+#include "renaming.h"
 #include "selection.h"
+#include "tensor_edits.h"
 #include "writing.h"
 
 namespace ckpt::tools {
@@ -24,7 +26,8 @@ struct ConvertOptions {
   SelectionOptions selection;
   ReadOptions reading;
   std::optional<std::string> to, format, protocol, shard_size, strip_prefix, add_prefix;
-  std::vector<std::string> map;
+  std::vector<std::string> map, rename;
+  TensorEditOptions tensors;
 };
 
 std::vector<std::string> as_list(const std::optional<std::string>& value) {
@@ -153,6 +156,8 @@ int run(const ConvertOptions& options, bool quiet) {
   const std::vector<std::string> strip = as_list(options.strip_prefix), add = as_list(options.add_prefix);
   check_prefixes(strip, "--strip-prefix");
   check_prefixes(add, "--add-prefix");
+  const std::vector<RenameRule> rules = rename_rules(options.rename);
+  check_tensor_edits(options.tensors);
 
   std::vector<std::string> done;
   Checkpoint checkpoint = load_input(job, options.reading);
@@ -161,6 +166,8 @@ int run(const ConvertOptions& options, bool quiet) {
   checkpoint = remap_devices(std::move(checkpoint), map, done);
   checkpoint = strip_prefixes(std::move(checkpoint), strip, done, quiet);
   checkpoint = add_prefixes(std::move(checkpoint), add, done, quiet);
+  checkpoint = rename_keys(std::move(checkpoint), rules, done);
+  checkpoint = edit_tensors(std::move(checkpoint), options.tensors, done);
   write_output(checkpoint, job, done, quiet);
   return exit_done;
 }
@@ -181,6 +188,9 @@ Runner define(Arguments& arguments) {
   arguments.optional_value("--strip-prefix", "P", module, options->strip_prefix, "take module. (or P) from the keys");
   arguments.optional_value("--add-prefix", "P", module, options->add_prefix,
                            "put module. (or P) before the keys, after any stripping");
+  arguments.values("--rename", "REGEX=REPL", options->rename,
+                   "replace what matches in the keys (RE2; \\1 is the first group); may be repeated, each in turn");
+  define_tensor_edit_options(arguments, options->tensors);
   define_reading_options(arguments, options->reading);
   define_writing_options(arguments, options->writing);
   return [options](bool quiet) { return run(*options, quiet); };
@@ -196,7 +206,8 @@ const Command convert_command{
     "Writes a checkpoint again with what the options change, and nothing else: other values, their types,\n"
     "order and sharing stay. OUT appears whole or not at all. Without options OUT is what IN was; a name\n"
     "that ends in .gz is compressed. What is done comes in this order: --root or --weights-only, --keep,\n"
-    "--drop (by the names of the input), devices, prefixes.\n",
+    "--drop (by the names of the input), --strip-optimizer, devices, prefixes, --rename, --contiguous,\n"
+    "--compact, --dedupe, --dtype.\n",
     "ckpt convert model.pt.gz model.cpu.pt --to cpu --strip-prefix --no-gzip",
     "ckpt convert --in-place model.pt --map cuda:1=cuda:0",
     define,

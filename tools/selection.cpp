@@ -41,6 +41,15 @@ void warn_of_idle(const std::string& file, const std::string& option, const std:
   for (const std::string& glob : globs) print_warning(file + ": " + option + " '" + glob + "' matches nothing");
 }
 
+Checkpoint without_optimizers(Checkpoint checkpoint, std::vector<std::string>& done) {
+  auto [stripped, report] = strip_optimizer(std::move(checkpoint));
+  for (const std::string& path : report.left)
+    print_warning(stripped.file + ": the optimizer's state at '" + path +
+                  "' stands in a list with other things, and stays");
+  done.push_back(count_text(report.removed.size(), "optimizer state") + " dropped");
+  return std::move(stripped);
+}
+
 }  // namespace
 
 void define_selection_options(Arguments& arguments, SelectionOptions& options) {
@@ -52,11 +61,12 @@ void define_selection_options(Arguments& arguments, SelectionOptions& options) {
   arguments.values("--keep", "GLOB", options.globs.keep,
                    "only entries whose name matches, and what is below them; * crosses dots");
   arguments.values("--drop", "GLOB", options.globs.drop, "without entries whose name matches; after --keep");
+  arguments.flag("--strip-optimizer", options.strip_optimizer, "without optimizers' states");
 }
 
 Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std::vector<std::string>& done) {
   const bool globs = !options.globs.keep.empty() || !options.globs.drop.empty();
-  if (!options.root && !options.weights_only && !globs) return checkpoint;
+  if (!options.root && !options.weights_only && !globs && !options.strip_optimizer) return checkpoint;
   const std::size_t tensors = count_tensors(checkpoint);
   const std::uint64_t bytes = storage_bytes(checkpoint);
   const std::string root = options.root.value_or("");
@@ -69,6 +79,7 @@ Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std
     warn_of_idle(checkpoint.file, "--keep", report.idle_keep);
     warn_of_idle(checkpoint.file, "--drop", report.idle_drop);
   }
+  if (options.strip_optimizer) checkpoint = without_optimizers(std::move(checkpoint), done);
   const std::size_t left = count_tensors(checkpoint);
   const std::size_t dropped = tensors - std::min(tensors, left);  // tied parameters of a module become several tensors
   if (globs && tensors > 0 && left == 0)                          // a root without tensors was asked for by its name

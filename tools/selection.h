@@ -8,13 +8,14 @@
 #include "ckpt/ops.h"
 #include "console/arguments.h"
 
-/// Writing a part of a checkpoint: --root, --weights-only, --keep, --drop.
+/// Writing a part of a checkpoint: --root, --weights-only, --keep, --drop, --strip-optimizer.
 namespace ckpt::tools {
 
 struct SelectionOptions {
   std::optional<std::string> root;
   bool weights_only = false;
   Selection globs;
+  bool strip_optimizer = false;
 };
 
 void define_selection_options(Arguments& arguments, SelectionOptions& options);

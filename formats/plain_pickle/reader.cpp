@@ -4,6 +4,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
+#include "model/tensor_calls.h"
 #include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
@@ -11,7 +12,6 @@
 #include "plain_pickle/plain_pickle.h"
 #include "torch_common/nested_files.h"
 #include "torch_common/storage_ids.h"
-#include "torch_common/tensor_calls.h"
 #include "torch_common/tensors.h"
 
 namespace ckpt::plain_pickle {
@@ -32,7 +32,7 @@ void refuse_persistent_ids(const Checkpoint& checkpoint) {
 
 /// Puts the storages of nested files in the place of the calls that would load them.
 void join(Checkpoint& checkpoint, const std::vector<torch::NestedFile>& files) {
-  torch::TensorCalls calls(checkpoint.values);
+  TensorCalls calls(checkpoint.values);
   std::vector<const Storage*> storages;
   std::size_t kept = 0;
   for (const auto& [call, nested] : files) {

@@ -6,23 +6,11 @@
 #include "io/bytes.h"
 #include "io/swapped_source.h"
 #include "model/graph_copy.h"
+#include "model/storage_types.h"
 #include "torch_common/storage_ids.h"
-#include "torch_common/storage_types.h"
 #include "torch_common/tensors.h"
 
 namespace ckpt::torch {
-namespace {
-
-/// Strides that overflow belong to shapes that decode_tensors() refuses.
-std::vector<std::int64_t> stride_of(const TensorSource& tensor) {
-  if (!tensor.stride.empty()) return tensor.stride;
-  std::vector<std::int64_t> stride(tensor.shape.size(), 1);
-  for (std::size_t i = stride.size(); i-- > 1;)
-    stride[i - 1] = checked_mul(stride[i], std::max<std::int64_t>(tensor.shape[i], 1)).value_or(-1);
-  return stride;
-}
-
-}  // namespace
 
 Error bad_tensor(const TensorSource& tensor, std::string what) {
   return Error(ErrorCode::invalid_argument, std::move(what)).within("tensor '" + tensor.name + "'");
@@ -31,11 +19,10 @@ Error bad_tensor(const TensorSource& tensor, std::string what) {
 ValueId Assembler::add(TensorSource tensor) {
   TensorInfo info;
   info.dtype = tensor.dtype;
-  info.stride = stride_of(tensor);
+  info.stride = tensor.stride.empty() ? contiguous_stride(tensor.shape) : tensor.stride;
   info.offset = tensor.offset;
   info.shape = tensor.shape;
-  const auto [function, arguments] = calls_.rebuild(storage(tensor), info);
-  const ValueId call[] = {function, arguments};
+  const auto call = calls_.rebuild(storage(tensor), info, storage_class(info.dtype).has_value());
   return kept(values().make_object(CallKind::reduce, call));
 }
 

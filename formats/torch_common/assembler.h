@@ -11,7 +11,7 @@
 #include "ckpt/assemble.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
-#include "torch_common/tensor_calls.h"
+#include "model/tensor_calls.h"
 
 namespace ckpt::torch {
 
@@ -40,7 +40,7 @@ class Assembler {
   ValueId key(std::string_view name) { return kept(values().make_str(name)); }
   ValueId none();
   ValueId dict(std::span<const ValueId> pairs);
-  ValueId ordered_dict(std::span<const ValueId> pairs) { return filled(calls_.ordered_dict(), pairs); }
+  ValueId ordered_dict(std::span<const ValueId> pairs) { return calls_.ordered_dict(pairs); }
   ValueId list(std::span<const ValueId> items);
 
   /// OrderedDict([("", {"version": 1}), …]), as an attribute.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
-#include "torch_common/storage_types.h"
+#include "model/storage_types.h"
 
 /// The persistent ids by which torch's pickles name storages:
 ///   ('storage', torch.FloatStorage, key, location, elements)             in zip files

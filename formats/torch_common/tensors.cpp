@@ -6,9 +6,9 @@
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
 #include "io/bytes.h"
+#include "model/storage_types.h"
 #include "pickle/policy.h"
 #include "torch_common/arguments.h"
-#include "torch_common/storage_types.h"
 
 namespace ckpt::torch {
 namespace {
@@ -48,13 +48,6 @@ void check_geometry(const TensorInfo& info, std::uint64_t elements = std::numeri
     fail("reaches element " + std::to_string(last),
          "below " + std::to_string(elements) +
              (storage == nullptr ? "" : ", what its storage '" + storage->key + "' holds"));
-}
-
-std::vector<std::int64_t> contiguous_stride(const std::vector<std::int64_t>& shape) {
-  std::vector<std::int64_t> stride(shape.size(), 1);
-  for (std::size_t i = shape.size(); i-- > 1;)
-    if (__builtin_mul_overflow(stride[i], std::max<std::int64_t>(shape[i], 1), &stride[i - 1])) stride[i - 1] = -1;
-  return stride;
 }
 
 class Decoder {

@@ -3,6 +3,7 @@
 
 #include "ckpt/error.h"
 #include "container/tar_reader.h"
+#include "model/tensor_calls.h"
 #include "pickle/byte_texts.h"
 #include "pickle/global_uses.h"
 #include "pickle/machine.h"
@@ -10,7 +11,6 @@
 #include "torch_common/nested_files.h"
 #include "torch_common/replace_values.h"
 #include "torch_common/storage_ids.h"
-#include "torch_common/tensor_calls.h"
 #include "torch_common/tensors.h"
 #include "torch_tar/records.h"
 #include "torch_tar/torch_tar.h"
@@ -78,9 +78,7 @@ class Translation {
     } else {
       TensorInfo info = tensor->second.info;
       info.dtype = record_of(tensor->second.storage).dtype;
-      const auto [function, arguments] = calls_.rebuild(storage(tensor->second.storage), info);
-      const ValueId call[] = {function, arguments};
-      values_.become_object(id, CallKind::reduce, call);
+      values_.become_object(id, CallKind::reduce, calls_.rebuild(storage(tensor->second.storage), info, true));
     }
   }
 

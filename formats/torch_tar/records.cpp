@@ -7,8 +7,8 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "model/storage_types.h"
 #include "pickle/machine.h"
-#include "torch_common/storage_types.h"
 
 namespace ckpt::torch::tar {
 namespace {

@@ -60,6 +60,12 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
   const bool keeps_order = details == checkpoint.details;
   ZipWriter zip(sink, details->alignment);
   WriteReceipt receipt;
+  const auto add = [&](const WrittenStorage& written) {
+    const Storage& storage = written.storage;
+    const bool swap = !keeps_order && storage.byte_order == ByteOrder::big;
+    receipt[written.key] = zip.add(details->root + "/data/" + written.key,
+                                   swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes);
+  };
   for (std::size_t i = 0; const auto member = details->member(i); ++i) {
     switch (member->kind) {
       case Member::Kind::pickle:
@@ -68,11 +74,7 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
       case Member::Kind::storage: {
         const auto found = by_key.find(member->name);
         if (found == by_key.end()) break;  // an edit has left it out
-        const WrittenStorage& written = *found->second;
-        const Storage& storage = written.storage;
-        const bool swap = !keeps_order && storage.byte_order == ByteOrder::big;
-        receipt[written.key] = zip.add(details->root + "/data/" + written.key,
-                                       swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes);
+        add(*found->second);
         break;
       }
       case Member::Kind::record:
@@ -80,6 +82,9 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
         break;
     }
   }
+  // Those that an edit has made, and the source's arrangement does not know.
+  for (const WrittenStorage& written : storages)
+    if (!receipt.contains(written.key)) add(written);
   zip.finish();
   return receipt;
 }

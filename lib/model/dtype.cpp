@@ -94,4 +94,21 @@ bool is_quantised(DType dtype) { return row(dtype).quantised; }
 
 bool is_complex(DType dtype) { return dtype_swap_size(dtype) != dtype_size(dtype); }
 
+bool is_floating(DType dtype) {
+  switch (dtype) {
+    case DType::float64:
+    case DType::float32:
+    case DType::float16:
+    case DType::bfloat16:
+    case DType::float8_e4m3fn:
+    case DType::float8_e4m3fnuz:
+    case DType::float8_e5m2:
+    case DType::float8_e5m2fnuz:
+    case DType::float8_e8m0fnu:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace ckpt

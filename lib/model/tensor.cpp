@@ -1,5 +1,7 @@
 #include "ckpt/tensor.h"
 
+#include <algorithm>
+
 namespace ckpt {
 
 std::string_view layout_name(Layout layout) {
@@ -39,6 +41,13 @@ bool is_contiguous(const TensorInfo& info) {
     expected *= info.shape[i];
   }
   return true;
+}
+
+std::vector<std::int64_t> contiguous_stride(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> stride(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;)
+    if (__builtin_mul_overflow(stride[i], std::max<std::int64_t>(shape[i], 1), &stride[i - 1])) stride[i - 1] = -1;
+  return stride;
 }
 
 TensorInfo packed(const TensorInfo& info) {

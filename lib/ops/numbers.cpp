@@ -2,87 +2,16 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "io/bytes.h"
 #include "model/python_str.h"
+#include "ops/float_formats.h"
 
 namespace ckpt {
 namespace {
 
-float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-
-float from_float16(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
-  const std::uint32_t rest = static_cast<std::uint32_t>(bits & 0x7FFF) << 13;
-  if ((bits & 0x7C00) == 0x7C00) return std::bit_cast<float>(sign | 0x7F800000 | rest);
-  // In place the exponent counts from 15, not from 127; the product is exact, for subnormal numbers too.
-  const float magnitude = std::bit_cast<float>(rest) * 0x1p112F;
-  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
-}
-
-/// What distinguishes the 8-bit floats (c10/util/Float8_*.h).
-struct Float8 {
-  int mantissa;        ///< bits
-  int bias;            ///< of the exponent
-  bool infinities;     ///< the largest exponent is for infinity and NaN, as in IEEE 754
-  bool unsigned_zero;  ///< the bits of -0 are the one NaN
-};
-
-double from_float8(const Float8& format, unsigned bits) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  const bool negative = (bits & 0x80) != 0;
-  const unsigned magnitude = bits & 0x7F;
-  if (format.unsigned_zero && bits == 0x80) return nan;
-  const auto exponent = static_cast<int>(magnitude >> format.mantissa);
-  const unsigned fraction = magnitude & ((1U << format.mantissa) - 1);
-  const int largest = (0x7F >> format.mantissa);
-  if (format.infinities && exponent == largest)
-    return fraction != 0 ? nan
-           : negative    ? -std::numeric_limits<double>::infinity()
-                         : std::numeric_limits<double>::infinity();
-  if (!format.infinities && !format.unsigned_zero && magnitude == 0x7F) return nan;
-  const double significand = exponent == 0 ? fraction : fraction + (1U << format.mantissa);
-  const double value = std::ldexp(significand, (exponent == 0 ? 1 : exponent) - format.bias - format.mantissa);
-  return negative ? -value : value;
-}
-
-using Float8Table = std::array<double, 256>;
-
-Float8Table float8_table(const Float8& format) {
-  Float8Table table{};
-  for (unsigned bits = 0; bits < table.size(); ++bits) table[bits] = from_float8(format, bits);
-  return table;
-}
-
-Float8Table exponent_table() {
-  Float8Table table{};
-  for (int bits = 0; bits < 255; ++bits) table[static_cast<std::size_t>(bits)] = std::ldexp(1.0, bits - 127);
-  table[255] = std::numeric_limits<double>::quiet_NaN();
-  return table;
-}
-
-const Float8Table& float8_values(DType dtype) {
-  static const Float8Table e4m3fn = float8_table({3, 7, false, false});
-  static const Float8Table e4m3fnuz = float8_table({3, 8, false, true});
-  static const Float8Table e5m2 = float8_table({2, 15, true, false});
-  static const Float8Table e5m2fnuz = float8_table({2, 16, false, true});
-  static const Float8Table e8m0fnu = exponent_table();
-  switch (dtype) {
-    case DType::float8_e4m3fn:
-      return e4m3fn;
-    case DType::float8_e4m3fnuz:
-      return e4m3fnuz;
-    case DType::float8_e5m2:
-      return e5m2;
-    case DType::float8_e5m2fnuz:
-      return e5m2fnuz;
-    default:
-      return e8m0fnu;
-  }
-}
+float as_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 /// `out`, one number a `Stored`; where `spread`, every second place is set to 0.
 template <class Stored, class T, class Convert>
@@ -113,22 +42,7 @@ bool is_integral(DType dtype) {
   }
 }
 
-bool is_numeric(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-    case DType::float64:
-    case DType::float16:
-    case DType::bfloat16:
-    case DType::float8_e4m3fn:
-    case DType::float8_e4m3fnuz:
-    case DType::float8_e5m2:
-    case DType::float8_e5m2fnuz:
-    case DType::float8_e8m0fnu:
-      return true;
-    default:
-      return is_integral(dtype) || is_complex(dtype);
-  }
-}
+bool is_numeric(DType dtype) { return is_floating(dtype) || is_integral(dtype) || is_complex(dtype); }
 
 bool needs_long_double(DType dtype) { return dtype == DType::int64 || dtype == DType::uint64; }
 
@@ -145,9 +59,11 @@ void to_numbers(DType dtype, std::span<const std::byte> elements, bool complex, 
       return convert<double>(elements, spread, out, as_it_is);
     case DType::float16:
     case DType::complex32:
-      return convert<std::uint16_t>(elements, spread, out, from_float16);
+      return convert<std::uint16_t>(elements, spread, out,
+                                    [](std::uint16_t bits) { return as_float(float32_of_float16(bits)); });
     case DType::bfloat16:
-      return convert<std::uint16_t>(elements, spread, out, from_bfloat16);
+      return convert<std::uint16_t>(elements, spread, out,
+                                    [](std::uint16_t bits) { return as_float(float32_of_bfloat16(bits)); });
     case DType::int8:
     case DType::qint8:
       return convert<std::int8_t>(elements, spread, out, as_it_is);
@@ -171,8 +87,8 @@ void to_numbers(DType dtype, std::span<const std::byte> elements, bool complex, 
     case DType::float8_e5m2:
     case DType::float8_e5m2fnuz:
     case DType::float8_e8m0fnu: {
-      const Float8Table& values = float8_values(dtype);
-      return convert<std::uint8_t>(elements, spread, out, [&](std::uint8_t bits) { return values[bits]; });
+      const Float8Table& values = float32_of_float8(dtype);
+      return convert<std::uint8_t>(elements, spread, out, [&](std::uint8_t bits) { return as_float(values[bits]); });
     }
     default:
       return convert<std::uint8_t>(elements, spread, out, as_it_is);

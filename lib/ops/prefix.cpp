@@ -9,59 +9,11 @@
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
-#include "model/position_index.h"
 #include "ops/mapping_edit.h"
+#include "ops/rename_keys.h"
 
 namespace ckpt {
 namespace {
-
-constexpr std::size_t shown_keys = 3;
-
-/// The new name of a key; none where it stays.
-using Rename = std::function<std::optional<std::string>(std::string_view)>;
-
-void set_key(ValueGraph& values, const MappingEntry& entry, std::string_view name) {
-  const ValueId key = values.make_text(values.kind(entry.key), name);  // a Python 2 str stays one
-  if (entry.effect != 0)
-    values.set_effect_item(entry.effect, entry.index, key);
-  else
-    values.set_item(entry.holder, entry.index, key);
-}
-
-void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
-  if (entry.effect != 0)
-    values.set_effect_item(entry.effect, entry.index + 1, value);
-  else
-    values.set_item(entry.holder, entry.index + 1, value);
-}
-
-/// Renames the keys of one state dict. Throws where two become one.
-void rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Rename& rename, PrefixReport& report) {
-  ValueGraph& values = checkpoint.values;
-  const auto pairs = mapping_pairs(values, dict.value);
-  std::vector<std::string> names;  // the new ones
-  names.reserve(pairs.size());
-  PositionIndex places;
-  for (const MappingEntry& entry : pairs) {
-    const std::string key(values.text(entry.key));
-    const auto renamed = rename(key);
-    const std::string& name = names.emplace_back(renamed.value_or(key));
-    const std::uint32_t other = places.add(hash_of(name), static_cast<std::uint32_t>(names.size() - 1),
-                                           [&](std::uint32_t place) { return names[place] == name; });
-    if (const std::string_view other_key = values.text(pairs[other].key); other_key != key)
-      throw Error(ErrorCode::invalid_argument,
-                  "the keys '" + std::string(other_key) + "' and '" + key + "' would both be named '" + name + "'")
-          .in(checkpoint.file)
-          .hint("ckpt inspect " + checkpoint.file + " shows both; another --prefix may keep them apart");
-    if (renamed) {
-      set_key(values, entry, *renamed);
-      ++report.changed;
-    } else {
-      ++report.unchanged;
-      if (report.left.size() < shown_keys) report.left.push_back(key);
-    }
-  }
-}
 
 const MappingEntry* find_key(const ValueGraph& values, const std::vector<MappingEntry>& entries,
                              std::string_view name) {
@@ -132,9 +84,11 @@ std::string find_shared_prefix(const Checkpoint& checkpoint, const std::vector<S
   return {};
 }
 
+constexpr std::size_t shown_keys = 3;
+
 using EditMetadata = void (*)(ValueGraph& values, ValueId metadata, std::string_view prefix);
 
-std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view prefix, const Rename& rename,
+std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view prefix, const RenameKey& rename,
                                          EditMetadata edit_metadata) {
   if (prefix.empty())
     throw Error(ErrorCode::invalid_argument, "the prefix is empty").expected("a name such as module.");
@@ -144,7 +98,11 @@ std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     const std::size_t before = report.changed;
-    rename_keys(checkpoint, dict, rename, report);
+    const RenamedKeys keys = rename_keys(checkpoint, dict, rename, "another --prefix may keep them apart");
+    report.changed += keys.changed;
+    report.unchanged += keys.unchanged;
+    for (const std::string& key : keys.left)
+      if (report.left.size() < shown_keys) report.left.push_back(key);
     const ValueId metadata = state_dict_metadata(checkpoint.values, dict.value);
     if (metadata != no_value && report.changed > before && edited.insert(metadata).second)
       edit_metadata(checkpoint.values, metadata, prefix);

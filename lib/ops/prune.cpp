@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/each_tensor.h"
 #include "model/graph_copy.h"
 #include "model/making_order.h"
 
@@ -56,7 +57,7 @@ class Pruner {
     copy_values();
     std::erase_if(checkpoint_.tensors, [&](const Tensor& tensor) { return !stays_[tensor.value]; });
     move_storages();
-    each_tensor([&](Tensor& tensor) { move_tensor(tensor); });
+    each_tensor(checkpoint_.tensors, [&](Tensor& tensor) { move_tensor(tensor); });
     checkpoint_.root = moved_[checkpoint_.root];
     for (ValueId& id : checkpoint_.discarded) id = moved_[id];
     return std::move(checkpoint_);
@@ -154,7 +155,7 @@ class Pruner {
       used[use.storage] = true;
       uses.emplace_back(moved_[id], use);
     }
-    each_tensor([&](const Tensor& tensor) {
+    each_tensor(checkpoint_.tensors, [&](const Tensor& tensor) {
       if (tensor.storage) used[*tensor.storage] = true;
     });
     std::vector<Storage> storages;
@@ -173,19 +174,6 @@ class Pruner {
     tensor.value = moved_[tensor.value];
     if (tensor.storage) tensor.storage = place_[*tensor.storage];
     if (tensor.device_holder != no_value) tensor.device_holder = moved_[tensor.device_holder];
-  }
-
-  /// Calls `use` with each tensor, and with those that it is made of.
-  template <class Use>
-  void each_tensor(Use use) {
-    std::vector<Tensor*> open;
-    for (Tensor& tensor : checkpoint_.tensors) open.push_back(&tensor);
-    while (!open.empty()) {
-      Tensor& next = *open.back();
-      open.pop_back();
-      use(next);
-      for (Tensor::Part& part : next.parts) open.push_back(&part.tensor);
-    }
   }
 
   Checkpoint checkpoint_;  ///< without its values

@@ -80,7 +80,7 @@ class Unpacker {
           .in(checkpoint_.file);
     const ModuleParts parts = reader_.read(module);
     Open open{module, name.empty() ? "" : name + ".", entries_of(parts.modules), 0};
-    if (parts.compiled != no_value) open.children = {{tensors_.text("_orig_mod"), parts.compiled}};
+    if (parts.compiled != no_value) open.children = {{tensors_.calls().text("_orig_mod"), parts.compiled}};
     const auto buffers = entries_of(parts.buffers);
     count_step(buffers.size());
     add_metadata(module, name, buffers);
@@ -144,7 +144,7 @@ class Unpacker {
       warn(what);
     }
     const ValueId key = text(name);
-    const ValueId pair[] = {tensors_.text("version"), values_.make_integer(version)};
+    const ValueId pair[] = {tensors_.calls().text("version"), values_.make_integer(version)};
     const ValueId local = kept(values_.make_container(ValueKind::dict));
     values_.add_effect(local, EffectKind::set_items, pair);
     metadata_.push_back(key);
@@ -165,8 +165,8 @@ class Unpacker {
   }
 
   ValueId made() {
-    const ValueId dict = tensors_.ordered_dict(entries_);
-    const ValueId pair[] = {tensors_.text("_metadata"), tensors_.ordered_dict(metadata_)};
+    const ValueId dict = tensors_.calls().ordered_dict(entries_);
+    const ValueId pair[] = {tensors_.calls().text("_metadata"), tensors_.calls().ordered_dict(metadata_)};
     const ValueId state = kept(values_.make_container(ValueKind::dict));
     values_.add_effect(state, EffectKind::set_items, pair);
     values_.add_effect(dict, EffectKind::build, std::span(&state, 1));

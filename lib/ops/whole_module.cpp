@@ -72,10 +72,10 @@ Checkpoint unpack_whole_module(Checkpoint checkpoint) {
   }
   for (const std::string& name : told.modules) {
     metadata.push_back(kept(values.make_str(name)));
-    metadata.push_back(dict_of(tensors.text("version"), values.make_integer(1)));
+    metadata.push_back(dict_of(tensors.calls().text("version"), values.make_integer(1)));
   }
-  checkpoint.root = tensors.ordered_dict(entries);
-  const ValueId state = dict_of(tensors.text("_metadata"), tensors.ordered_dict(metadata));
+  checkpoint.root = tensors.calls().ordered_dict(entries);
+  const ValueId state = dict_of(tensors.calls().text("_metadata"), tensors.calls().ordered_dict(metadata));
   values.add_effect(checkpoint.root, EffectKind::build, std::span(&state, 1));
   tensors.finish();
   checkpoint.details = nullptr;

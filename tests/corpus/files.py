@@ -116,6 +116,7 @@ class FileTest:
             for other in self.row.like.to if self.row.tensors or not self.row.like.weights else ():
                 self.convert(f"convert to {other}", ["--format", other, *allow], other, None, report, digest)
             self.weights_only(allow)
+            self.edited(allow, digest)
             self.one_tensor(allow, digest["tensors"])
         self.outcome.equal = self.good
 
@@ -200,6 +201,28 @@ class FileTest:
             got = set(wanted.json["tensors"]) if wanted.code == 0 else set()
             told = names == got or (not names and self.row.kind.endswith("model.json"))  # which PyTorch no longer reads
             self.check("--root auto: what PyTorch lists, and no more", told, wanted)
+
+    def edited(self, allow, digest):
+        """How tensors lie is no part of what they are; what is cast holds together."""
+        out = self.folder / "edited.pt"
+        edits = ["--contiguous", "--compact", "--dedupe"]
+        command = [self.row.path, out, "--no-gzip", "--verify=full", *allow, *edits]
+        if self.row.like.weights:  # taken whole, but for its state dict
+            done = self.ckpt("convert", *command)
+            self.check("edits: refused", done.code == UNREADABLE and "--weights-only" in done.err, done)
+            return
+        if not (self.row.format in truth.PICKLED and self.row.like.written):
+            command += ["--format", "torch"]
+        done = self.ckpt("convert", *command)
+        if not self.check("edits", done.code == 0, done):
+            return
+        sums = self.ckpt("digest", "--json", out)
+        self.check("edits: the same digests", sums.code == 0 and sums.json == digest, sums)
+        done = self.ckpt("convert", out, "--in-place", "--dtype", "bfloat16", *allow)
+        if self.check("--dtype", done.code == 0, done):
+            done = self.ckpt("verify", out)
+            self.check("--dtype: verify", done.code == 0, done)
+            out.unlink()
 
     def one_tensor(self, allow, sums):
         """--keep of one name keeps that tensor, and no other bytes than the file had."""

@@ -13,6 +13,7 @@ import inspect
 import os
 import random
 import resource
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -207,6 +208,9 @@ def main():
     options = harness.parse(p)
     if not os.path.exists(options.interposer):
         p.error(f"{options.interposer} is not there")
+    for caught in kills.CAUGHT:  # a script's job in the background ignores some, and so would what is started here
+        if signal.getsignal(caught) == signal.SIG_IGN:
+            signal.signal(caught, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # some of the signals would leave a core file each
     with harness.temporary_folder() as top, ThreadPoolExecutor(os.cpu_count()) as pool:
         context = Context(options, top)

@@ -74,5 +74,7 @@ CKPT_API std::size_t dtype_per_byte(DType dtype);
 
 CKPT_API bool is_quantised(DType dtype);
 CKPT_API bool is_complex(DType dtype);
+/// True for real floats of a byte or more: float64 to float16, bfloat16 and the five float8. Not for packed ones.
+CKPT_API bool is_floating(DType dtype);
 
 }  // namespace ckpt

@@ -47,6 +47,31 @@ CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
 
+/// Replaces every match of an RE2 regular expression in a key; \1 to \9 in the replacement are groups, \0 the match.
+struct RenameRule {
+  std::string pattern, replacement;
+};
+
+struct RenameReport {
+  std::size_t state_dicts = 0;
+  std::size_t changed = 0, unchanged = 0;  ///< keys
+  std::vector<std::size_t> idle;           ///< rules that matched no key, by their place
+};
+
+/// Renames the keys of every state dict by each rule in turn, and the modules of its _metadata as their tensors are.
+/// Throws Error (invalid_argument): a rule that is no regular expression or names a group that it has not; two keys
+/// that would become one, naming both.
+CKPT_API std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const std::vector<RenameRule>& rules);
+
+struct StripOptimizerReport {
+  std::vector<std::string> removed;  ///< paths of the states that are gone
+  std::vector<std::string> left;     ///< of those in a list or tuple with other things, which stay
+};
+
+/// Takes away every optimizer's state (find_optimizer_states()) with the key that it stands under, or the list that
+/// holds nothing else. Throws Error (invalid_argument): nothing but such a state is there.
+CKPT_API std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint checkpoint);
+
 /// The command that takes one prefix, puts another, or both: for a hint. "OUT" stands for the file to write.
 CKPT_API std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add);
 

@@ -32,6 +32,8 @@ struct TensorInfo {
 CKPT_API std::uint64_t element_count(const TensorInfo& info);
 /// True where the elements lie one after the other in the order of the indices.
 CKPT_API bool is_contiguous(const TensorInfo& info);
+/// The strides with which they would; -1 where one overflows 63 bits.
+CKPT_API std::vector<std::int64_t> contiguous_stride(const std::vector<std::int64_t>& shape);
 
 /// The same elements counted as the storage counts them: those of a packed type (quint4x2) by the byte, each row of the
 /// last dimension in bytes of its own, as torch lays them out. Every other tensor is as it was.

@@ -6,7 +6,7 @@
 
 #include "ckpt/dtype.h"
 
-namespace ckpt::torch {
+namespace ckpt {
 
 struct StorageType {
   DType dtype{};
@@ -23,4 +23,4 @@ std::optional<std::string> storage_class(DType dtype);
 /// float32 for torch.FloatTensor and torch.cuda.FloatTensor; none for any other name.
 std::optional<DType> tensor_type(std::string_view module, std::string_view name);
 
-}  // namespace ckpt::torch
+}  // namespace ckpt

@@ -1,8 +1,10 @@
-#include "torch_common/tensor_calls.h"
+#include "model/tensor_calls.h"
 
-#include "torch_common/storage_types.h"
+#include <algorithm>
 
-namespace ckpt::torch {
+#include "model/storage_types.h"
+
+namespace ckpt {
 
 ValueId TensorCalls::storage_id(std::string_view module, std::string_view name, const std::string& key,
                                 const std::string& location, std::uint64_t elements) {
@@ -18,15 +20,14 @@ ValueId TensorCalls::storage_id(DType dtype, const std::string& key, const std::
   return storage_id("torch.storage", "UntypedStorage", key, location, nbytes);
 }
 
-std::pair<ValueId, ValueId> TensorCalls::rebuild(ValueId storage, const TensorInfo& info) {
-  const bool typed = storage_class(info.dtype).has_value();
+std::array<ValueId, 2> TensorCalls::rebuild(ValueId storage, const TensorInfo& info, bool typed) {
   std::vector<ValueId> arguments{storage,
                                  values_.make_integer(info.offset),
                                  integers(info.shape),
                                  integers(info.stride),
                                  values_.make_boolean(false),
                                  ordered_dict()};
-  if (!typed) arguments.push_back(global("torch", dtype_name(info.dtype)));
+  if (!typed) arguments.push_back(dtype(info.dtype));
   return {global("torch._utils", typed ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
           kept(values_.make_tuple(arguments))};
 }
@@ -37,18 +38,20 @@ ValueId TensorCalls::global(std::string_view module, std::string_view name) {
   return found->second;
 }
 
-ValueId TensorCalls::text(const std::string& text) {
-  const auto [found, fresh] = texts_.try_emplace(text, no_value);
-  if (fresh) found->second = kept(values_.make_str(text));
-  return found->second;
+ValueId TensorCalls::text(std::string_view text) {
+  const auto found = texts_.find(text);
+  if (found != texts_.end()) return found->second;
+  return texts_[std::string(text)] = kept(values_.make_str(text));
 }
 
-ValueId TensorCalls::ordered_dict() {
+ValueId TensorCalls::ordered_dict(std::span<const ValueId> pairs) {
   const ValueId call[] = {global("collections", "OrderedDict"), values_.make_tuple({})};
-  return kept(values_.make_object(CallKind::reduce, call));
+  const ValueId dict = kept(values_.make_object(CallKind::reduce, call));
+  if (!pairs.empty()) values_.add_effect(dict, EffectKind::set_items, pairs);
+  return dict;
 }
 
-ValueId TensorCalls::integers(const std::vector<std::int64_t>& numbers) {
+ValueId TensorCalls::integers(std::span<const std::int64_t> numbers) {
   std::vector<ValueId> items;
   items.reserve(numbers.size());
   for (const std::int64_t number : numbers) items.push_back(values_.make_integer(number));
@@ -56,4 +59,14 @@ ValueId TensorCalls::integers(const std::vector<std::int64_t>& numbers) {
   return items.empty() ? tuple : kept(tuple);
 }
 
-}  // namespace ckpt::torch
+void TensorCalls::list_globals(std::vector<GlobalUse>& globals) const {
+  for (const auto& made : globals_) {
+    const auto& name = made.first;
+    const bool listed = std::any_of(globals.begin(), globals.end(), [&](const GlobalUse& use) {
+      return use.module == name.first && use.name == name.second;
+    });
+    if (!listed) globals.push_back({name.first, name.second, Verdict::known, 0});
+  }
+}
+
+}  // namespace ckpt

@@ -1,8 +1,8 @@
-#include "torch_common/storage_types.h"
+#include "model/storage_types.h"
 
 #include <utility>
 
-namespace ckpt::torch {
+namespace ckpt {
 namespace {
 
 constexpr std::pair<std::string_view, DType> classes[] = {
@@ -56,4 +56,4 @@ std::optional<DType> tensor_type(std::string_view module, std::string_view name)
   return is_torch_module(module) ? by_class(name, "Tensor") : std::nullopt;
 }
 
-}  // namespace ckpt::torch
+}  // namespace ckpt

@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "ckpt/error.h"
+#include "ckpt/glob.h"
+#include "ckpt/tensor_ops.h"
+#include "model/storage_types.h"
+#include "ops/cast_elements.h"
+#include "ops/cast_source.h"
+#include "ops/tensor_edit.h"
+
+namespace ckpt {
+namespace {
+
+std::uint64_t bytes_of(const Checkpoint& checkpoint) {
+  std::uint64_t bytes = 0;
+  for (const Storage& storage : checkpoint.storages) bytes += storage.nbytes;
+  return bytes;
+}
+
+/// Views that keep their dtype: `except` matches a name of theirs.
+std::vector<bool> excepted(const TensorEdit& edit, const std::vector<std::string>& except, CastReport& report) {
+  std::vector<bool> keeps(edit.views().size()), matched(except.size());
+  for (const NamedTensor& named : tensor_names(edit.checkpoint())) {
+    const Tensor& tensor = *named.tensor;
+    if (tensor.array && is_floating(tensor.info.dtype)) ++report.arrays;
+    for (std::size_t i = 0; i < except.size(); ++i) {
+      if (!glob_match(except[i], named.name)) continue;
+      matched[i] = true;
+      for (const std::size_t view : edit.views_of(tensor)) keeps[view] = true;
+    }
+  }
+  for (std::size_t i = 0; i < except.size(); ++i)
+    if (!matched[i]) report.idle_except.push_back(except[i]);
+  return keeps;
+}
+
+Storage cast_storage(const Storage& storage, DType from, DType to) {
+  Storage made = storage;
+  made.typed = storage_class(to).has_value();
+  made.dtype = made.typed ? to : DType::uint8;
+  made.nbytes = storage.nbytes / dtype_size(from) * dtype_size(to);
+  made.byte_order = ByteOrder::little;
+  if (storage.bytes != nullptr) made.bytes = cast_source(storage, from, to);
+  return made;
+}
+
+}  // namespace
+
+std::pair<Checkpoint, CastReport> cast(Checkpoint checkpoint, DType dtype, const std::vector<std::string>& except) {
+  if (!is_cast_target(dtype))
+    throw Error(ErrorCode::invalid_argument, "no tensor is cast to " + std::string(dtype_name(dtype)))
+        .expected("float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2");
+  const std::uint64_t before = bytes_of(checkpoint);
+  TensorEdit edit(std::move(checkpoint));
+  CastReport report;
+  const std::vector<bool> keeps = excepted(edit, except, report);
+  std::map<std::pair<std::uint32_t, DType>, std::uint32_t> made;
+  for (std::size_t i = 0; i < edit.views().size(); ++i) {
+    const auto& [storage, info] = edit.views()[i];
+    if (keeps[i] || !is_floating(info.dtype) || info.dtype == dtype) continue;
+    const auto [place, fresh] = made.try_emplace({storage, info.dtype}, 0);
+    if (fresh) place->second = edit.add(cast_storage(edit.checkpoint().storages[storage], info.dtype, dtype), storage);
+    TensorInfo cast_info = info;
+    cast_info.dtype = dtype;
+    edit.set(i, place->second, std::move(cast_info));
+    ++report.tensors;
+  }
+  if (report.tensors == 0) return {edit.finish(), std::move(report)};
+  checkpoint = edit.finish();
+  report.saved = static_cast<std::int64_t>(before) - static_cast<std::int64_t>(bytes_of(checkpoint));
+  return {std::move(checkpoint), std::move(report)};
+}
+
+}  // namespace ckpt

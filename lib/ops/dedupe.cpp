@@ -1,0 +1,63 @@
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "ckpt/error.h"
+#include "ckpt/tensor_ops.h"
+#include "ops/tensor_edit.h"
+
+namespace ckpt {
+namespace {
+
+/// What equal storages have in common before a byte is read.
+using Likeness = std::tuple<std::uint64_t, DType, bool, ByteOrder, std::string>;
+
+/// Marks those of alike storages that may be equal: all, but where the file has checksums, those that share one.
+void mark_possible(const std::vector<Storage>& storages, const std::vector<std::uint32_t>& places,
+                   std::vector<bool>& possible) {
+  std::map<std::optional<std::uint32_t>, std::vector<std::uint32_t>> by_checksum;
+  for (const std::uint32_t place : places) by_checksum[storages[place].bytes->recorded_crc32()].push_back(place);
+  const bool unknown = by_checksum.contains(std::nullopt);
+  for (const auto& [checksum, sharing] : by_checksum)
+    for (const std::uint32_t place : sharing) possible[place] = (unknown ? places : sharing).size() > 1;
+}
+
+}  // namespace
+
+std::pair<Checkpoint, DedupeReport> dedupe(Checkpoint checkpoint) {
+  TensorEdit edit(std::move(checkpoint));
+  const std::vector<Storage>& storages = edit.checkpoint().storages;
+  std::map<Likeness, std::vector<std::uint32_t>> alike;
+  for (std::uint32_t i = 0; i < storages.size(); ++i) {
+    const Storage& storage = storages[i];
+    if (storage.bytes != nullptr && storage.nbytes > 0)
+      alike[{storage.nbytes, storage.dtype, storage.typed, storage.byte_order, storage.location}].push_back(i);
+  }
+  std::vector<bool> compared(storages.size());
+  for (const auto& [likeness, places] : alike) mark_possible(storages, places, compared);
+  std::vector<std::uint32_t> first(storages.size());
+  std::map<std::pair<Likeness, std::string>, std::uint32_t> by_content;
+  const std::vector<bool> held = edit.held_otherwise();
+  DedupeReport report;
+  // In the order of the file, which is read forward once.
+  for (std::uint32_t i = 0; i < storages.size(); ++i) {
+    first[i] = i;
+    if (!compared[i]) continue;
+    const Storage& storage = storages[i];
+    Likeness likeness{storage.nbytes, storage.dtype, storage.typed, storage.byte_order, storage.location};
+    const auto [found, fresh] = by_content.try_emplace({std::move(likeness), sha256_of(*storage.bytes)}, i);
+    if (fresh || held[i]) continue;
+    first[i] = found->second;
+    ++report.storages;
+    report.saved += storage.nbytes;
+  }
+  for (std::size_t i = 0; i < edit.views().size(); ++i) {
+    const auto [storage, info] = edit.views()[i];
+    if (first[storage] != storage) edit.set(i, first[storage], info);
+  }
+  return {edit.finish(), report};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,54 @@
+#include "ops/rename_keys.h"
+
+#include "ckpt/error.h"
+#include "model/position_index.h"
+
+namespace ckpt {
+
+void set_key(ValueGraph& values, const MappingEntry& entry, std::string_view name) {
+  const ValueId key = values.make_text(values.kind(entry.key), name);  // a Python 2 str stays one
+  if (entry.effect != 0)
+    values.set_effect_item(entry.effect, entry.index, key);
+  else
+    values.set_item(entry.holder, entry.index, key);
+}
+
+void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
+  if (entry.effect != 0)
+    values.set_effect_item(entry.effect, entry.index + 1, value);
+  else
+    values.set_item(entry.holder, entry.index + 1, value);
+}
+
+RenamedKeys rename_keys(Checkpoint& checkpoint, const StateDict& dict, const RenameKey& rename,
+                        const std::string& advice) {
+  constexpr std::size_t shown_keys = 3;
+  ValueGraph& values = checkpoint.values;
+  RenamedKeys done;
+  const auto pairs = mapping_pairs(values, dict.value);
+  std::vector<std::string> names;  // the new ones
+  names.reserve(pairs.size());
+  PositionIndex places;
+  for (const MappingEntry& entry : pairs) {
+    const std::string key(values.text(entry.key));
+    const auto renamed = rename(key);
+    const std::string& name = names.emplace_back(renamed.value_or(key));
+    const std::uint32_t other = places.add(hash_of(name), static_cast<std::uint32_t>(names.size() - 1),
+                                           [&](std::uint32_t place) { return names[place] == name; });
+    if (const std::string_view other_key = values.text(pairs[other].key); other_key != key)
+      throw Error(ErrorCode::invalid_argument,
+                  "the keys '" + std::string(other_key) + "' and '" + key + "' would both be named '" + name + "'")
+          .in(checkpoint.file)
+          .hint("ckpt inspect " + checkpoint.file + " shows both; " + advice);
+    if (renamed) {
+      set_key(values, entry, *renamed);
+      ++done.changed;
+    } else {
+      ++done.unchanged;
+      if (done.left.size() < shown_keys) done.left.push_back(key);
+    }
+  }
+  return done;
+}
+
+}  // namespace ckpt

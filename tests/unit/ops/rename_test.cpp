@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include "ckpt/assemble.h"
+#include "ckpt/error.h"
+#include "ckpt/ops.h"
+#include "formats/torch_files.h"
+
+namespace ckpt {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Checkpoint state_dict(const Names& keys, const Names& modules = {}) {
+  std::vector<TensorSource> tensors;
+  for (const std::string& key : keys)
+    tensors.push_back({.name = key,
+                       .dtype = DType::float32,
+                       .shape = {1},
+                       .stride = {},
+                       .bytes = memory_source(torch_testing::floats({1}), key)});
+  std::vector<ModuleVersion> versions;
+  for (const std::string& module : modules) versions.push_back({module, static_cast<std::int64_t>(module.size() + 1)});
+  return assemble_state_dict(std::move(tensors), versions);
+}
+
+/// Read back, so that what is written counts.
+Checkpoint renamed(Checkpoint checkpoint, const std::vector<RenameRule>& rules) {
+  return torch_testing::read_bytes(torch_testing::written(rename(std::move(checkpoint), rules).first));
+}
+
+/// "name:version", in order.
+Names modules_of(const Checkpoint& checkpoint) {
+  Names modules;
+  const ValueGraph& values = checkpoint.values;
+  const ValueId metadata = state_dict_metadata(values, checkpoint.root);
+  for (const MappingEntry& entry : mapping_entries(values, metadata))
+    modules.push_back(std::string(values.text(entry.key)) + ":" +
+                      std::to_string(values.integer(mapping_entries(values, entry.value)[0].value)));
+  return modules;
+}
+
+TEST(Rename, ReplacesEveryMatchOfEachRuleInTurn) {
+  const auto checkpoint =
+      renamed(state_dict({"enc.0.w", "enc.1.w", "head.w"}), {{R"(^enc\.(\d+))", R"(blocks.\1.enc)"}, {"w$", "weight"}});
+  EXPECT_EQ(torch_testing::names(checkpoint), (Names{"blocks.0.enc.weight", "blocks.1.enc.weight", "head.weight"}));
+}
+
+TEST(Rename, CountsAndNamesRulesThatMatchNothing) {
+  const auto [checkpoint, report] = rename(state_dict({"a", "b"}), {{"^a$", "x"}, {"nowhere", "y"}});
+  EXPECT_EQ(report.changed, 1U);
+  EXPECT_EQ(report.unchanged, 1U);
+  EXPECT_EQ(report.idle, std::vector<std::size_t>{1});
+}
+
+TEST(Rename, RefusesTwoKeysThatBecomeOne) {
+  const auto error = io_testing::error_of([] { rename(state_dict({"a.w", "b.w"}), {{"^[ab]", "c"}}); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+  EXPECT_NE(std::string(error->what()).find("'a.w' and 'b.w' would both be named 'c.w'"), std::string::npos);
+}
+
+TEST(Rename, SwapsTwoNames) {
+  const auto checkpoint = renamed(state_dict({"a", "b"}), {{"^a$", "tmp"}, {"^b$", "a"}, {"^tmp$", "b"}});
+  EXPECT_EQ(torch_testing::names(checkpoint), (Names{"b", "a"}));
+}
+
+TEST(Rename, RefusesWhatIsNoExpression) {
+  for (const RenameRule& rule : {RenameRule{"(", "x"}, RenameRule{"a", R"(\1)"}}) {
+    const auto error = io_testing::error_of([&] { rename(state_dict({"a"}), {rule}); });
+    ASSERT_TRUE(error) << rule.pattern;
+    EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+  }
+}
+
+TEST(Rename, NamesModulesAsTheirTensors) {
+  const auto checkpoint =
+      renamed(state_dict({"net.0.weight", "net.2.weight"}, {"", "net", "net.0", "net.1", "net.2"}), {{"^net", "body"}});
+  EXPECT_EQ(modules_of(checkpoint), (Names{":1", "body:4", "body.0:6", "body.1:6", "body.2:6"}));
+}
+
+TEST(Rename, GivesAWrappersNameToWhatItWraps) {
+  const auto checkpoint =
+      renamed(state_dict({"module.fc.weight"}, {"", "module", "module.fc"}), {{R"(^module\.)", ""}});
+  EXPECT_EQ(modules_of(checkpoint), (Names{":7", "fc:10"}));
+}
+
+py::Code optimizer() {
+  return py::dict(
+      {{py::str("state"), py::dict({{py::integer(0), py::dict({{py::str("m"), torch_testing::weight()}})}})},
+       {py::str("param_groups"), py::list({})}});
+}
+py::Code model() { return py::dict({{py::str("w"), torch_testing::weight()}}); }
+
+TEST(StripOptimizer, TakesTheKeyThatHoldsTheState) {
+  const auto [checkpoint, report] = strip_optimizer(torch_testing::checkpoint_of(py::dict(
+      {{py::str("model"), model()}, {py::str("optimizer"), optimizer()}, {py::str("epoch"), py::integer(3)}})));
+  EXPECT_EQ(report.removed, (Names{"optimizer"}));
+  EXPECT_EQ(mapping_entries(checkpoint.values, checkpoint.root).size(), 2U);
+  EXPECT_EQ(torch_testing::names(checkpoint), (Names{"model.w"}));
+}
+
+TEST(StripOptimizer, TakesAListOfStates) {
+  const auto [checkpoint, report] = strip_optimizer(torch_testing::checkpoint_of(py::dict(
+      {{py::str("state_dict"), model()}, {py::str("optimizer_states"), py::list({optimizer(), optimizer()})}})));
+  EXPECT_EQ(report.removed.size(), 2U);
+  EXPECT_EQ(mapping_entries(checkpoint.values, checkpoint.root).size(), 1U);
+}
+
+TEST(StripOptimizer, NamesAStateThatStaysAmongOtherThings) {
+  const auto [checkpoint, report] = strip_optimizer(torch_testing::checkpoint_of(py::list({model(), optimizer()})));
+  EXPECT_EQ(report.left, (Names{"1"}));
+  EXPECT_TRUE(report.removed.empty());
+}
+
+TEST(StripOptimizer, RefusesAFileOfNothingElse) {
+  EXPECT_TRUE(io_testing::error_of([] { strip_optimizer(torch_testing::checkpoint_of(optimizer())); }));
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,171 @@
+#include "ckpt/tensor_ops.h"
+
+#include <gtest/gtest.h>
+
+#include "ckpt/assemble.h"
+#include "ckpt/error.h"
+#include "ckpt/tensor_reader.h"
+#include "formats/torch_files.h"
+
+namespace ckpt {
+namespace {
+
+using torch_testing::Bytes;
+using torch_testing::floats;
+
+ByteSourcePtr bytes_of(const std::vector<float>& values) { return memory_source(floats(values), "test"); }
+
+TensorSource view(std::string name, const ByteSourcePtr& bytes, std::vector<std::int64_t> shape,
+                  std::vector<std::int64_t> stride = {}, std::int64_t offset = 0) {
+  return {.name = std::move(name),
+          .dtype = DType::float32,
+          .shape = std::move(shape),
+          .stride = std::move(stride),
+          .bytes = bytes,
+          .offset = offset};
+}
+
+/// What is left after all of it has been written and read again.
+Checkpoint rewritten(const Checkpoint& checkpoint) {
+  return torch_testing::read_bytes(torch_testing::written(checkpoint));
+}
+
+std::vector<float> values_of(const Checkpoint& checkpoint, std::size_t tensor) {
+  const TensorReader reader(checkpoint, tensor_names(checkpoint).at(tensor));
+  Bytes bytes(static_cast<std::size_t>(reader.rows() * reader.row_bytes()));
+  reader.read(0, reader.rows(), bytes);
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+const TensorInfo& info_of(const Checkpoint& checkpoint, std::size_t tensor) {
+  return tensor_names(checkpoint).at(tensor).tensor->info;
+}
+
+using Sizes = std::vector<std::int64_t>;
+
+TEST(MakeContiguous, GathersWhatIsNot) {
+  const auto bytes = bytes_of({0, 1, 2, 3, 4, 5});
+  auto [made, count] = make_contiguous(assemble({view("t", bytes, {3, 2}, {1, 3})}));
+  EXPECT_EQ(count, 1U);
+  const Checkpoint read = rewritten(made);
+  EXPECT_EQ(info_of(read, 0).stride, (Sizes{2, 1}));
+  EXPECT_EQ(values_of(read, 0), (std::vector<float>{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(read.storages.size(), 1U);
+}
+
+TEST(MakeContiguous, LeavesViewsThatAre) {
+  const auto bytes = bytes_of({0, 1, 2, 3, 4, 5});
+  const auto [made, count] = make_contiguous(assemble({view("all", bytes, {6}), view("end", bytes, {2}, {1}, 4)}));
+  EXPECT_EQ(count, 0U);
+  EXPECT_EQ(made.storages.size(), 1U);
+}
+
+TEST(MakeContiguous, KeepsEqualViewsTied) {
+  const auto bytes = bytes_of({0, 1, 2, 3, 4, 5});
+  const auto [made, count] = make_contiguous(
+      assemble({view("a", bytes, {3, 2}, {1, 3}), view("b", bytes, {3, 2}, {1, 3}), view("c", bytes, {6})}));
+  EXPECT_EQ(count, 2U);
+  const Checkpoint read = rewritten(made);
+  EXPECT_EQ(read.storages.size(), 2U);
+  EXPECT_EQ(read.tensors[0].storage, read.tensors[1].storage);
+}
+
+TEST(MakeContiguous, RefusesViewsThatStandForFarMoreThanThereIs) {
+  const auto huge = [] { make_contiguous(assemble({view("t", bytes_of({1}), {1 << 30, 4}, {0, 0})})); };
+  const auto error = io_testing::error_of(huge);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+}
+
+TEST(Compact, CutsAViewOutOfItsStorage) {
+  const auto bytes = bytes_of({0, 1, 2, 3, 4, 5, 6, 7});
+  const auto [made, report] = compact(assemble({view("t", bytes, {2}, {1}, 5)}));
+  EXPECT_EQ(report.saved, 24U);
+  const Checkpoint read = rewritten(made);
+  EXPECT_EQ(read.storages[0].nbytes, 8U);
+  EXPECT_EQ(info_of(read, 0).offset, 0);
+  EXPECT_EQ(values_of(read, 0), (std::vector<float>{5, 6}));
+}
+
+TEST(Compact, LeavesAStorageThatIsAllLookedAt) {
+  const auto bytes = bytes_of({0, 1, 2, 3});
+  const auto [made, report] = compact(assemble({view("a", bytes, {2}), view("b", bytes, {2}, {1}, 2)}));
+  EXPECT_EQ(report.storages, 0U);
+  EXPECT_EQ(made.storages.size(), 1U);
+}
+
+TEST(Compact, KeepsTogetherWhatOverlapsAndPartsTheRest) {
+  const auto bytes = bytes_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const auto [made, report] = compact(
+      assemble({view("a", bytes, {3}, {1}, 0), view("b", bytes, {3}, {1}, 1), view("far", bytes, {2}, {1}, 8)}));
+  EXPECT_EQ(report.saved, 16U);
+  const Checkpoint read = rewritten(made);
+  ASSERT_EQ(read.storages.size(), 2U);
+  EXPECT_EQ(read.tensors[0].storage, read.tensors[1].storage);
+  EXPECT_EQ(values_of(read, 1), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(values_of(read, 2), (std::vector<float>{8, 9}));
+}
+
+TEST(Compact, ClosesUpGapsInTheOrderOfTheStrides) {
+  const auto bytes = bytes_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  // Rows 0 to 2 of columns 0 and 1, transposed.
+  const auto [made, report] = compact(assemble({view("t", bytes, {2, 3}, {1, 4})}));
+  EXPECT_EQ(report.saved, 24U);
+  const Checkpoint read = rewritten(made);
+  EXPECT_EQ(info_of(read, 0).stride, (Sizes{1, 2}));
+  EXPECT_EQ(values_of(read, 0), (std::vector<float>{0, 4, 8, 1, 5, 9}));
+}
+
+TEST(Compact, KeepsAnExpandedViewAsSmallAsItIs) {
+  const auto bytes = bytes_of({0, 1, 2, 3});
+  const auto [made, report] = compact(assemble({view("t", bytes, {5, 2}, {0, 2}, 1)}));
+  EXPECT_EQ(report.saved, 8U);
+  const Checkpoint read = rewritten(made);
+  EXPECT_EQ(info_of(read, 0).stride, (Sizes{0, 1}));
+  EXPECT_EQ(values_of(read, 0), (std::vector<float>{1, 3, 1, 3, 1, 3, 1, 3, 1, 3}));
+}
+
+TEST(Compact, NeedsNoBytesForATensorWithoutElements) {
+  const auto [made, report] = compact(assemble({view("t", bytes_of({0, 1, 2, 3}), {0, 7}, {7, 1}, 2)}));
+  EXPECT_EQ(report.saved, 16U);
+  EXPECT_EQ(rewritten(made).storages[0].nbytes, 0U);
+}
+
+TEST(Compact, LeavesAStorageThatTheObjectHoldsItself) {
+  const py::Code both = py::list({torch_testing::storage(), torch_testing::tensor(torch_testing::storage(), {1}, {1})});
+  const auto [made, report] = compact(torch_testing::checkpoint_of(both));
+  EXPECT_EQ(report.storages, 0U);
+  EXPECT_EQ(rewritten(made).storages[0].nbytes, 16U);
+}
+
+TEST(Dedupe, TiesEqualStorages) {
+  const auto [made, report] = dedupe(
+      assemble({view("a", bytes_of({1, 2}), {2}), view("b", bytes_of({1, 3}), {2}), view("c", bytes_of({1, 2}), {2})}));
+  EXPECT_EQ(report.storages, 1U);
+  EXPECT_EQ(report.saved, 8U);
+  const Checkpoint read = rewritten(made);
+  EXPECT_EQ(read.storages.size(), 2U);
+  EXPECT_EQ(read.tensors[0].storage, read.tensors[2].storage);
+  EXPECT_EQ(values_of(read, 1), (std::vector<float>{1, 3}));
+}
+
+TEST(Dedupe, TellsDevicesAndDtypesApart) {
+  TensorSource there = view("gpu", bytes_of({1, 2}), {2});
+  there.location = "cuda:0";
+  TensorSource whole = view("ints", bytes_of({1, 2}), {2});
+  whole.dtype = DType::int32;
+  const auto [made, report] = dedupe(assemble({view("a", bytes_of({1, 2}), {2}), there, whole}));
+  EXPECT_EQ(report.storages, 0U);
+  EXPECT_EQ(made.storages.size(), 3U);
+}
+
+TEST(Dedupe, KeepsOffsetsWithinTheStorage) {
+  const auto a = bytes_of({1, 2, 3}), b = bytes_of({1, 2, 3});
+  const auto [made, report] = dedupe(assemble({view("a", a, {3}), view("b", b, {1}, {1}, 2)}));
+  EXPECT_EQ(values_of(rewritten(made), 1), (std::vector<float>{3}));
+}
+
+}  // namespace
+}  // namespace ckpt
