@@ -9,7 +9,6 @@
 #include "ckpt/glob.h"
 #include "io/bytes.h"
 #include "ops/dense_tensor.h"
-#include "ops/float_bits.h"
 #include "ops/histogram_counter.h"
 #include "ops/moments.h"
 #include "ops/root.h"
@@ -21,8 +20,6 @@
 
 namespace ckpt {
 namespace {
-
-bool is_floating(DType dtype) { return float_bits(dtype) && !is_complex(dtype); }
 
 /// The least and the greatest of integers that a double cannot hold.
 template <class T>

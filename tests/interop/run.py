@@ -23,6 +23,7 @@ def main():
         return suite.finish()
     torch.set_num_threads(1)
     import arrays
+    import averages
     import checks
     import content
     import dcp
@@ -31,6 +32,7 @@ def main():
     import finite
     import gguf_files
     import hand
+    import joining
     import loading
     import modules
     import mutants
@@ -68,10 +70,12 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *arrays.GROUPS,
+        *averages.GROUPS,
         *safetensors_files.GROUPS,
         *dcp.GROUPS,
         *diffs.GROUPS,
         *gguf_files.GROUPS,
+        *joining.GROUPS,
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
