@@ -15,7 +15,7 @@ from pathlib import Path
 PUBLIC = {
     "io": "byte_sink byte_source error export file_sink folder_sink gzip limits utf8 version",
     "model": "checkpoint device dtype modules state_dict storage tensor value",
-    "ops": "check diff glob ops tensor_ops tensor_reader",
+    "ops": "average check diff extract glob merge ops stats tensor_ops tensor_reader",
 }
 LAYER_OF = {f"ckpt/{name}.h": layer for layer, names in PUBLIC.items() for name in names.split()}
 LIBCKPT = {"io", "model", "ops", "formats"}

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <tuple>
 
+#include "byte_count.h"
 #include "ckpt/device.h"
 #include "ckpt/ops.h"
 #include "console/command.h"
@@ -34,33 +33,13 @@ std::vector<std::string> as_list(const std::optional<std::string>& value) {
   return value ? std::vector<std::string>{*value} : std::vector<std::string>{};
 }
 
-constexpr std::uint64_t default_shard_bytes = 5'000'000'000;  // huggingface_hub's
-
-// "500MB", "5GB", "2GiB", "1000000".
-std::uint64_t number_of_bytes(const std::string& text) {
-  struct Unit {
-    std::string_view name;
-    std::uint64_t bytes;
-  };
-  constexpr Unit units[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20},  {"GiB", 1 << 30},      {"kB", 1'000},
-                            {"KB", 1'000},    {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"", 1}};
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto unit = std::find_if(std::begin(units), std::end(units),
-                                 [&](const Unit& each) { return each.name == std::string_view(text).substr(digits); });
-  std::uint64_t number = 0, bytes = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + digits, number);
-  if (unit == std::end(units) || parsed.ec != std::errc() || __builtin_mul_overflow(number, unit->bytes, &bytes) ||
-      bytes == 0)
-    throw usage_error("--shard-size takes a number of bytes, not '" + text + "'", "--shard-size 5GB, 500MB, 2GiB");
-  return bytes;
-}
-
 std::uint64_t shard_bytes_of(const ConvertOptions& options, const Checkpoint& checkpoint) {
   const bool in_shards = options.format.value_or(checkpoint.format).ends_with("-index");
   if (options.shard_size && !in_shards)
     throw usage_error("--shard-size is of formats in several files",
                       "--format safetensors-index --shard-size " + shell_word(*options.shard_size));
-  return in_shards ? options.shard_size ? number_of_bytes(*options.shard_size) : default_shard_bytes : 0;
+  return in_shards ? options.shard_size ? number_of_bytes("--shard-size", *options.shard_size) : default_shard_bytes
+                   : 0;
 }
 
 // --to is the rule for every device that --map does not name.

@@ -14,6 +14,7 @@ struct InspectOptions {
   std::vector<std::string> files;
   std::vector<std::string> keys;
   bool json = false;
+  bool stats = false;
   ReadOptions reading;
 };
 
@@ -21,8 +22,8 @@ int inspect(const InspectOptions& options, const std::string& file, bool quiet) 
   const ByteSourcePtr source = open_checkpoint(file);
   Checkpoint checkpoint = read(source, options.reading);
   for (std::string& warning : finish_reading(checkpoint)) checkpoint.warnings.push_back(std::move(warning));
-  const Inspection inspection =
-      inspect_checkpoint(checkpoint, file, source->size() + bytes_beside(checkpoint), options.keys);
+  Inspection inspection = inspect_checkpoint(checkpoint, file, source->size() + bytes_beside(checkpoint), options.keys);
+  if (options.stats) add_figures(inspection, options.keys);
   if (options.json) {
     print_inspection_json(inspection);
     return exit_done;
@@ -39,6 +40,7 @@ Runner define(Arguments& arguments) {
   arguments.files(options->files);
   arguments.flag("--json", options->json, "one JSON object a file, on one line");
   arguments.values("--keys", "GLOB", options->keys, "only tensors whose name matches; * crosses dots; may be repeated");
+  arguments.flag("--stats", options->stats, "with the figures of ckpt stats, for which all tensors are read");
   define_reading_options(arguments, options->reading);
   return [options](bool quiet) {
     if (options->files.empty()) throw usage_error("inspect needs a FILE", "ckpt inspect model.pt");

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "ckpt/dtype.h"
 #include "ckpt/glob.h"
@@ -29,7 +30,7 @@ std::vector<TensorRow> all_rows(const Checkpoint& checkpoint, std::vector<std::s
   std::vector<std::optional<std::size_t>> numbers(checkpoint.storages.size());
   std::size_t next = 0;
   for (NamedTensor& named : names) {
-    TensorRow row{std::move(named.name), named.tensor, device_of(checkpoint, *named.tensor), {}, 0};
+    TensorRow row{std::move(named.name), named.tensor, device_of(checkpoint, *named.tensor), {}, 0, {}};
     if (named.tensor->storage) {
       std::optional<std::size_t>& number = numbers[*named.tensor->storage];
       if (!number) number = next++;
@@ -169,6 +170,17 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
   inspection.optimizers = find_optimizer_states(checkpoint);
   inspection.others = other_parts(inspection);
   return inspection;
+}
+
+void add_figures(Inspection& inspection, const std::vector<std::string>& keys) {
+  CheckpointStats found = stats(*inspection.checkpoint, {{}, keys});
+  std::unordered_map<std::string_view, std::optional<Figures>*> by_name;
+  for (TensorStats& tensor : found.tensors) by_name.emplace(tensor.name, &tensor.figures);
+  inspection.with_figures = true;
+  for (TensorRow& row : inspection.rows) {
+    const std::string name = row.tensor->parts.empty() ? row.name : row.name.empty() ? "values" : row.name + ".values";
+    if (const auto at = by_name.find(name); at != by_name.end()) row.figures = std::move(*at->second);
+  }
 }
 
 }  // namespace ckpt::tools

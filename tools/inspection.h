@@ -9,6 +9,7 @@
 #include "ckpt/checkpoint.h"
 #include "ckpt/modules.h"
 #include "ckpt/state_dict.h"
+#include "ckpt/stats.h"
 
 namespace ckpt::tools {
 
@@ -19,6 +20,7 @@ struct TensorRow {
   std::string device;                  ///< empty where the file does not tell
   std::optional<std::size_t> storage;  ///< by first appearance in the list
   std::uint64_t nbytes = 0;            ///< logical: elements by their size, parts together
+  std::optional<Figures> figures;      ///< with --stats; of a sparse tensor, those of its values
 };
 
 struct StateDictSummary {
@@ -40,6 +42,7 @@ struct Inspection {
   std::uint64_t file_bytes = 0;  ///< on disk
   const Checkpoint* checkpoint = nullptr;
   std::vector<TensorRow> rows;
+  bool with_figures = false;
   std::size_t tensors = 0;                                   ///< different ones among the rows
   std::uint64_t parameters = 0, logical_bytes = 0;           ///< of the different ones
   std::uint64_t storage_bytes = 0;                           ///< of all storages
@@ -55,6 +58,9 @@ struct Inspection {
 /// `keys`: globs; only tensors whose name one of them matches are listed and counted.
 Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, std::uint64_t file_bytes,
                               const std::vector<std::string>& keys);
+
+/// Reads all that is listed, for the figures of each row. Throws what stats() throws.
+void add_figures(Inspection& inspection, const std::vector<std::string>& keys);
 
 /// Logical bytes of a tensor, parts together; the largest number where they pass it.
 std::uint64_t logical_bytes(const Tensor& tensor);

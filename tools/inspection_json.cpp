@@ -6,6 +6,7 @@
 #include "console/render.h"
 #include "console/text.h"
 #include "inspection.h"
+#include "stats_report.h"
 
 namespace ckpt::tools {
 namespace {
@@ -29,7 +30,7 @@ void append_list(std::string& out, const std::vector<std::int64_t>& numbers) {
 }
 
 /// Written by hand: of tens of thousands of tensors nlohmann/json would first build a tree, ten times their size.
-std::string tensor_json(const TensorRow& row) {
+std::string tensor_json(const TensorRow& row, bool with_figures) {
   const TensorInfo& info = row.tensor->info;
   const bool strided = info.layout == Layout::strided;
   std::string out = "{\"name\":";
@@ -42,7 +43,9 @@ std::string tensor_json(const TensorRow& row) {
   out.append(",\"offset\":").append(strided ? std::to_string(info.offset) : "null").append(",\"device\":");
   row.device.empty() ? void(out += "null") : append_string(out, row.device);
   out.append(",\"storage\":").append(row.storage ? std::to_string(*row.storage) : "null");
-  return out + ",\"nbytes\":" + std::to_string(row.nbytes) + "}";
+  out += ",\"nbytes\":" + std::to_string(row.nbytes);
+  if (with_figures) out += ",\"stats\":" + figures_json(row.figures, row.tensor->info.dtype);
+  return out + "}";
 }
 
 Json global_json(const GlobalUse& global) {
@@ -67,7 +70,7 @@ void print_inspection_json(const Inspection& inspection) {
   print(",\"tensors\":[");
   for (const TensorRow& row : inspection.rows) {
     if (&row != &inspection.rows.front()) print(",");
-    print(tensor_json(row));
+    print(tensor_json(row, inspection.with_figures));
   }
   print("],");
   Json tail = Json::object();

@@ -5,6 +5,7 @@
 #include "console/render.h"
 #include "console/text.h"
 #include "inspection.h"
+#include "stats_report.h"
 
 namespace ckpt::tools {
 namespace {
@@ -25,12 +26,18 @@ std::string dtype_text(const TensorInfo& info) {
 
 void print_tensors(const Inspection& inspection, const Colours& colours) {
   if (inspection.rows.empty()) return;
-  Table table({"name", "dtype", "shape", "device", "bytes"});
+  std::vector<std::string_view> heading{"name", "dtype", "shape", "device", "bytes"};
+  if (inspection.with_figures) heading.insert(heading.end(), std::begin(figure_columns), std::end(figure_columns));
+  Table table(heading, inspection.with_figures ? Table::Last::left : Table::Last::right);
   for (const TensorRow& row : inspection.rows) {
     const TensorInfo& info = row.tensor->info;
-    table.add({row.name.empty() ? (inspection.rows.size() == 1 ? "(the tensor itself)" : "\"\"") : printable(row.name),
-               dtype_text(info), shape_text(info.shape), row.device.empty() ? "-" : printable(row.device),
-               std::to_string(row.nbytes)});
+    std::vector<std::string> cells{
+        row.name.empty() ? (inspection.rows.size() == 1 ? "(the tensor itself)" : "\"\"") : printable(row.name),
+        dtype_text(info), shape_text(info.shape), row.device.empty() ? "-" : printable(row.device),
+        std::to_string(row.nbytes)};
+    if (inspection.with_figures)
+      for (std::string& cell : figure_cells(row.figures, info.dtype)) cells.push_back(std::move(cell));
+    table.add(std::vector<std::string_view>(cells.begin(), cells.end()));
   }
   print("\n");
   table.print(colours);

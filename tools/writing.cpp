@@ -120,9 +120,9 @@ SaveReport save_as_planned(const Checkpoint& checkpoint, const Job& job) {
 
 }  // namespace
 
-void define_writing_options(Arguments& arguments, WritingOptions& options) {
+void define_writing_options(Arguments& arguments, WritingOptions& options, bool one_input) {
   arguments.files(options.files);
-  arguments.flag("--in-place", options.in_place, "replace the input: one FILE instead of IN OUT");
+  if (one_input) arguments.flag("--in-place", options.in_place, "replace the input: one FILE instead of IN OUT");
   arguments.optional_value("--gzip", "LEVEL", std::to_string(gzip_default_level), options.gzip,
                            "compress; 1 (the default) is fastest, 9 often smaller");
   arguments.flag("--no-gzip", options.no_gzip, "write a bare file, which torch.load opens by its path");
@@ -172,6 +172,29 @@ Job plan(const WritingOptions& options, const std::string& command) {
   job.save.dry_run = options.dry_run;
   job.save.allow_unsafe = options.allow_unsafe;
   return job;
+}
+
+Job plan_many(const WritingOptions& options, const std::string& command, std::vector<std::string>& inputs) {
+  if (options.files.size() < 2)
+    throw usage_error(command + (options.files.empty() ? " needs IN... and OUT" : " has IN but no OUT"),
+                      "ckpt " + command + " first.pt second.pt OUT");
+  WritingOptions last = options;
+  last.files = {options.files[options.files.size() - 2], options.files.back()};
+  inputs.assign(options.files.begin(), options.files.end() - 1);
+  if (std::count(inputs.begin(), inputs.end(), "-") > 1)
+    throw usage_error("standard input is one file", "ckpt " + command + " - other.pt OUT");
+  return plan(last, command);
+}
+
+void with_part_hint(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (Error& error) {
+    const std::string hint = error.hint();
+    if (hint.starts_with("--root "))
+      error.hint("ckpt convert " + shell_word(error.file()) + " PART " + hint + " takes one out first");
+    throw;
+  }
 }
 
 Checkpoint load_input(const Job& job, const ReadOptions& options) {

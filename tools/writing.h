@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ struct WritingOptions {
   bool allow_unsafe = false;
 };
 
-void define_writing_options(Arguments& arguments, WritingOptions& options);
+/// `one_input`: a command that takes one file and could replace it.
+void define_writing_options(Arguments& arguments, WritingOptions& options, bool one_input = true);
 
 /// The options made sense of: from where to where, and how.
 struct Job {
@@ -35,6 +37,13 @@ struct Job {
 /// Throws Error (invalid_argument) where the options contradict each other or a file is missing; the hint shows
 /// `command` with its files.
 Job plan(const WritingOptions& options, const std::string& command);
+
+/// plan() of a command with several inputs, the last of which names the output's format: the files before OUT go to
+/// `inputs`.
+Job plan_many(const WritingOptions& options, const std::string& command, std::vector<std::string>& inputs);
+
+/// Runs `work`, and of a file of several state dicts proposes how one of them is taken out of it first.
+void with_part_hint(const std::function<void()>& work);
 
 /// The number that `text` is, between `least` and `most`. Throws Error (invalid_argument) that names `option`.
 int number_option(const std::string& option, const std::string& text, int least, int most, int example);

@@ -25,6 +25,7 @@ def main():
     import arrays
     import casts
     import chains
+    import averages
     import checks
     import content
     import dcp
@@ -33,6 +34,7 @@ def main():
     import finite
     import gguf_files
     import hand
+    import joining
     import loading
     import modules
     import mutants
@@ -45,6 +47,7 @@ def main():
     import safetensors_files
     import scripts
     import selection
+    import stats
     import trainers
 
     groups = [
@@ -73,10 +76,12 @@ def main():
         *arrays.GROUPS,
         *casts.GROUPS,
         *chains.GROUPS,
+        *averages.GROUPS,
         *safetensors_files.GROUPS,
         *dcp.GROUPS,
         *diffs.GROUPS,
         *gguf_files.GROUPS,
+        *joining.GROUPS,
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
@@ -85,6 +90,7 @@ def main():
         *plain.GROUPS,
         *trainers.GROUPS,
         *recipes.GROUPS,
+        *stats.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,10 +46,13 @@ class Table {
   /// Where the last column stands: numbers go flush right.
   enum class Last { left, right };
 
-  using Cells = std::initializer_list<std::string_view>;
+  using Cells = std::span<const std::string_view>;
 
   explicit Table(Cells heading, Last last = Last::right);
+  explicit Table(std::initializer_list<std::string_view> heading, Last last = Last::right)
+      : Table(Cells(heading.begin(), heading.size()), last) {}
   void add(Cells cells);
+  void add(std::initializer_list<std::string_view> cells) { add(Cells(cells.begin(), cells.size())); }
   /// All of it, a line a row.
   [[nodiscard]] std::string text(const Colours& colours) const;
   /// To standard output.

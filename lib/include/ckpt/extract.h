@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+#include "ckpt/checkpoint.h"
+#include "ckpt/export.h"
+
+namespace ckpt {
+
+/// The tensor of that name (tensor_names()) alone, with no bytes but its own: as the whole object, or `named`, in a
+/// dict under its name, for formats that hold tensors by name. Throws Error (invalid_argument): no tensor has it.
+CKPT_API Checkpoint extract(Checkpoint checkpoint, std::string_view name, bool named = false);
+
+}  // namespace ckpt

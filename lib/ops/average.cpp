@@ -1,0 +1,303 @@
+#include "ckpt/average.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "ckpt/check.h"
+#include "ckpt/error.h"
+#include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
+#include "ops/averaged_source.h"
+#include "ops/cast_elements.h"
+#include "ops/dense_tensor.h"
+#include "ops/gathered_source.h"
+#include "ops/numbers.h"
+#include "ops/tensor_bytes.h"
+#include "ops/tensor_edit.h"
+
+namespace ckpt {
+namespace {
+
+using TensorsByKey = std::map<std::string, const Tensor*, std::less<>>;
+
+TensorsByKey tensors_of(const Checkpoint& checkpoint, ValueId state_dict) {
+  std::unordered_map<ValueId, const Tensor*> tensors;
+  for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
+  TensorsByKey found;
+  for (const MappingEntry& entry : mapping_entries(checkpoint.values, state_dict))
+    if (const auto at = tensors.find(entry.value); at != tensors.end())
+      found.emplace(checkpoint.values.text(entry.key), at->second);
+  return found;
+}
+
+/// One of the last checkpoint's state dicts, and where the others have theirs.
+struct StateDicts {
+  std::vector<StateDict> dicts;  ///< of each checkpoint
+};
+
+std::vector<StateDicts> matched_state_dicts(const std::vector<const Checkpoint*>& checkpoints) {
+  const Checkpoint& last = *checkpoints.back();
+  const std::vector<StateDict> all = find_state_dicts(last);
+  std::vector<StateDicts> matched;
+  if (all.size() < 2) {
+    matched.emplace_back();
+    for (const Checkpoint* each : checkpoints) matched.back().dicts.push_back(find_state_dict(*each, "auto"));
+    return matched;
+  }
+  for (const StateDict& dict : all) {
+    matched.emplace_back();
+    for (const Checkpoint* each : checkpoints) matched.back().dicts.push_back(find_state_dict(*each, dict.path));
+  }
+  return matched;
+}
+
+bool can_average(DType dtype) { return is_cast_target(dtype) || is_complex(dtype); }
+
+/// Where the elements of one tensor lie in each checkpoint, the last one last.
+struct Sources {
+  std::vector<std::uint32_t> storages;
+  std::vector<TensorInfo> infos;
+};
+
+auto geometry(const TensorInfo& info) {
+  return std::tie(info.offset, info.shape, info.stride, info.conjugate, info.negative);
+}
+
+class Averager {
+ public:
+  Averager(std::vector<Checkpoint> checkpoints, const AverageOptions& options)
+      : others_(std::move(checkpoints)), edit_(take_last(others_)) {
+    const std::size_t count = others_.size() + 1;
+    set_steps(options, count);
+  }
+
+  std::pair<Checkpoint, AverageReport> run() {
+    std::vector<const Checkpoint*> all;
+    for (const Checkpoint& other : others_) all.push_back(&other);
+    all.push_back(&edit_.checkpoint());
+    const std::vector<StateDicts> matched = matched_state_dicts(all);
+    for (const StateDicts& dicts : matched) compare(all, dicts);
+    refuse_misfits();
+    for (const StateDicts& dicts : matched) add_views(all, dicts);
+    refuse_misfits();
+    replace_storages(all);
+    return {edit_.finish(), std::move(report_)};
+  }
+
+ private:
+  static Checkpoint take_last(std::vector<Checkpoint>& checkpoints) {
+    if (checkpoints.empty())
+      throw Error(ErrorCode::invalid_argument, "no checkpoint to average").expected("one at least");
+    Checkpoint last = std::move(checkpoints.back());
+    checkpoints.pop_back();
+    return last;
+  }
+
+  void set_steps(const AverageOptions& options, std::size_t count) {
+    if (!options.weights.empty() && options.decay)
+      throw Error(ErrorCode::invalid_argument, "weights and a decay at once").expected("one of them");
+    if (!options.weights.empty() && options.weights.size() != count)
+      throw Error(ErrorCode::invalid_argument, std::to_string(options.weights.size()) + " weights")
+          .expected("one for each of " + std::to_string(count) + " checkpoints");
+    if (options.decay && !(*options.decay >= 0 && *options.decay <= 1))
+      throw Error(ErrorCode::invalid_argument, "a decay of " + std::to_string(*options.decay))
+          .expected("one from 0 to 1");
+    keep_.assign(count, options.decay.value_or(1));
+    take_.assign(count, options.decay ? 1 - *options.decay : 1);
+    if (options.decay) take_.front() = 1;
+    if (!options.weights.empty()) take_ = options.weights;
+    divisor_ = options.decay ? 1 : 0;
+    if (!options.decay)
+      for (const double weight : take_) divisor_ += weight;
+    if (!std::isfinite(divisor_) || divisor_ == 0)
+      throw Error(ErrorCode::invalid_argument, "weights whose sum is " + std::to_string(divisor_))
+          .expected("a sum that they can be shares of");
+  }
+
+  /// Keys and shapes, each checkpoint against the last.
+  void compare(const std::vector<const Checkpoint*>& all, const StateDicts& dicts) {
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+      const CheckReport report = check(*all[i], *all.back(), {dicts.dicts[i].path, dicts.dicts.back().path});
+      for (const DTypeMismatch& dtype : report.dtypes)
+        if (std::find(report_.dtypes.begin(), report_.dtypes.end(), dtype.name) == report_.dtypes.end())
+          report_.dtypes.push_back(dtype.name);
+      if (report.loads()) continue;
+      for (const std::string& line : load_errors(report)) misfits_.push_back(all[i]->file + ": " + line);
+      if (fix_.empty()) fix_ = fix_command(report, all[i]->file);
+    }
+  }
+
+  void add_views(const std::vector<const Checkpoint*>& all, const StateDicts& dicts) {
+    std::vector<TensorsByKey> tensors;
+    for (std::size_t i = 0; i < all.size(); ++i) tensors.push_back(tensors_of(*all[i], dicts.dicts[i].value));
+    const std::string path = dicts.dicts.back().path;
+    // In the order of the state dict.
+    for (const MappingEntry& entry : mapping_entries(all.back()->values, dicts.dicts.back().value)) {
+      const std::string key(all.back()->values.text(entry.key));
+      const auto found = tensors.back().find(key);
+      if (found == tensors.back().end()) continue;
+      const std::string name = part_name(path, key);
+      const std::vector<std::size_t> views = edit_.views_of(*found->second);
+      const bool whole = found->second->parts.empty() && views.size() == 1 && can_average(found->second->info.dtype);
+      if (!whole) {
+        report_.kept.push_back(name);
+      } else if (auto sources = sources_of(all, tensors, key, name)) {
+        add_view(views.front(), std::move(*sources), name);
+      }
+    }
+  }
+
+  std::optional<Sources> sources_of(const std::vector<const Checkpoint*>& all, const std::vector<TensorsByKey>& tensors,
+                                    const std::string& key, const std::string& name) {
+    Sources sources;
+    const bool complex = is_complex(tensors.back().at(key)->info.dtype);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto found = tensors[i].find(key);
+      if (found == tensors[i].end()) {  // a key that PyTorch forgives
+        report_.kept.push_back(name);
+        return std::nullopt;
+      }
+      const Tensor& tensor = *found->second;
+      const bool dense = tensor.parts.empty() && tensor.storage && is_numeric(tensor.info.dtype);
+      if (!dense || is_complex(tensor.info.dtype) != complex || is_quantised(tensor.info.dtype)) {
+        misfits_.push_back(all[i]->file + ": \"" + key + "\" is " + std::string(layout_name(tensor.info.layout)) + " " +
+                           std::string(dtype_name(tensor.info.dtype)) + ", which is not averaged with " +
+                           std::string(dtype_name(tensors.back().at(key)->info.dtype)) + ".");
+        return std::nullopt;
+      }
+      auto placed = dense_tensor(*all[i], name, tensor);
+      if (!placed) {  // meta
+        report_.kept.push_back(name);
+        return std::nullopt;
+      }
+      sources.storages.push_back(*tensor.storage);
+      sources.infos.push_back(std::move(placed->placed));
+    }
+    return sources;
+  }
+
+  void add_view(std::size_t view, Sources sources, const std::string& name) {
+    if (logical_bytes(sources.infos.back()) == 0) return;
+    const auto [known, fresh] = sources_.try_emplace(view, std::move(sources));
+    if (fresh) {
+      ++report_.tensors;
+      return;
+    }
+    // One tensor under two names here, two tensors elsewhere: it cannot hold the averages of both.
+    const Sources& first = known->second;
+    for (std::size_t i = 0; i < first.infos.size(); ++i)
+      if (first.storages[i] != sources.storages[i] || geometry(first.infos[i]) != geometry(sources.infos[i])) {
+        misfits_.push_back(others_[i].file + ": \"" + name + "\" is not tied to another name, as in " +
+                           edit_.checkpoint().file + ".");
+        return;
+      }
+  }
+
+  void refuse_misfits() {
+    if (misfits_.empty()) return;
+    Error error(ErrorCode::unsupported,
+                std::to_string(misfits_.size()) + (misfits_.size() == 1 ? " thing does" : " things do") + " not fit");
+    error.expected("checkpoints of one model").in(edit_.checkpoint().file);
+    for (std::string& line : misfits_) error.detail(std::move(line));
+    const std::string& file = others_.front().file;
+    error.hint(!fix_.empty() ? fix_
+                             : "ckpt check " + shell_word(file) + " --like " + shell_word(edit_.checkpoint().file));
+    throw error;
+  }
+
+  /// Whether all views of a storage lie in the same way in one storage of each checkpoint, of as many elements.
+  bool is_alike(const std::vector<const Checkpoint*>& all, const std::vector<std::size_t>& views) {
+    const Sources& first = sources_.at(views.front());
+    const auto elements = [&](std::size_t i) {
+      return all[i]->storages[first.storages[i]].nbytes / dtype_size(first.infos[i].dtype);
+    };
+    for (const std::size_t view : views) {
+      const Sources& sources = sources_.at(view);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool same = sources.storages[i] == first.storages[i] && sources.infos[i].dtype == first.infos[i].dtype &&
+                          geometry(sources.infos[i]) == geometry(sources.infos.back()) &&
+                          elements(i) == elements(all.size() - 1);
+        if (!same) return false;
+      }
+    }
+    return true;
+  }
+
+  void replace_storages(const std::vector<const Checkpoint*>& all) {
+    std::map<std::uint32_t, std::vector<std::size_t>> by_storage;
+    for (const auto& [view, sources] : sources_) by_storage[sources.storages.back()].push_back(view);
+    for (const auto& [storage, views] : by_storage) {
+      if (!is_alike(all, views)) {
+        for (const std::size_t view : views) replace_alone(all, view);
+        continue;
+      }
+      Sources whole = sources_.at(views.front());
+      const std::uint64_t bytes = all.back()->storages[storage].nbytes / dtype_size(whole.infos.back().dtype);
+      for (TensorInfo& info : whole.infos) {
+        info.shape = {static_cast<std::int64_t>(bytes)};
+        info.stride = {1};
+        info.offset = 0;
+        info.conjugate = info.negative = false;
+      }
+      const std::uint32_t made = edit_.add(averaged(all, whole), storage);
+      for (const std::size_t view : views) edit_.set(view, made, sources_.at(view).infos.back());
+    }
+  }
+
+  /// The tensor by itself; those that are the same tensor in every checkpoint go on sharing.
+  void replace_alone(const std::vector<const Checkpoint*>& all, std::size_t view) {
+    const Sources& sources = sources_.at(view);
+    TensorInfo info = sources.infos.back();
+    info.offset = 0;
+    info.conjugate = info.negative = false;
+    std::int64_t step = 1;
+    for (std::size_t i = info.shape.size(); i-- > 0; step *= info.shape[i]) info.stride[i] = step;
+    Key key;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      key.emplace_back(sources.storages[i], sources.infos[i].offset, sources.infos[i].shape, sources.infos[i].stride);
+    const auto [known, fresh] = alone_.try_emplace(std::move(key), 0);
+    if (fresh) known->second = edit_.add(averaged(all, sources), sources.storages.back());
+    edit_.set(view, known->second, std::move(info));
+  }
+
+  Storage averaged(const std::vector<const Checkpoint*>& all, const Sources& sources) {
+    std::vector<AverageStep> steps;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      steps.push_back({gathered_source(all[i]->storages[sources.storages[i]], sources.infos[i]), sources.infos[i].dtype,
+                       keep_[i], take_[i]});
+    Storage made = all.back()->storages[sources.storages.back()];
+    made.bytes = averaged_source(std::move(steps), divisor_, sources.infos.back().dtype);
+    made.nbytes = made.bytes->size();
+    made.byte_order = ByteOrder::little;
+    return made;
+  }
+
+  using Key =
+      std::vector<std::tuple<std::uint32_t, std::int64_t, std::vector<std::int64_t>, std::vector<std::int64_t>>>;
+
+  std::vector<Checkpoint> others_;
+  TensorEdit edit_;
+  std::vector<double> keep_, take_;
+  double divisor_ = 1;
+  AverageReport report_;
+  std::vector<std::string> misfits_;
+  std::string fix_;
+  std::map<std::size_t, Sources> sources_;  ///< by view of the last checkpoint
+  std::map<Key, std::uint32_t> alone_;      ///< storages that were made
+};
+
+}  // namespace
+
+std::pair<Checkpoint, AverageReport> average(std::vector<Checkpoint> checkpoints, const AverageOptions& options) {
+  // The last one's is done where the result is written.
+  for (std::size_t i = 0; i + 1 < checkpoints.size(); ++i)
+    for (std::string& warning : finish_reading(checkpoints[i]))
+      checkpoints.back().warnings.push_back(checkpoints[i].file + ": " + std::move(warning));
+  return Averager(std::move(checkpoints), options).run();
+}
+
+}  // namespace ckpt

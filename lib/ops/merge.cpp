@@ -1,0 +1,144 @@
+#include "ckpt/merge.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
+#include "model/each_tensor.h"
+#include "model/graph_copy.h"
+#include "model/tensor_calls.h"
+#include "ops/prune.h"
+
+namespace ckpt {
+namespace {
+
+/// Puts state dicts one behind the other into a checkpoint.
+class Merger {
+ public:
+  void add(Checkpoint next) {
+    const std::string file = next.file;
+    for (std::string& warning : finish_reading(next)) next.warnings.push_back(file + ": " + std::move(warning));
+    const std::size_t told = next.warnings.size();
+    next = take_root(std::move(next), "auto");
+    for (std::size_t i = told; i < next.warnings.size(); ++i) next.warnings[i] = file + ": " + next.warnings[i];
+    GraphCopy copy(next.values);
+    const ValueId root = copy.below(next.root, merged_.values, latest_);
+    latest_ = copy.latest();
+    add_storages(next, copy);
+    add_entries(root, file);
+    for (GlobalUse& global : next.globals) add_global(std::move(global));
+    for (auto& [name, text] : next.metadata) add_text(std::move(name), std::move(text), file);
+    std::move(next.warnings.begin(), next.warnings.end(), std::back_inserter(merged_.warnings));
+    merged_.discarded.clear();
+  }
+
+  Checkpoint finish(const Checkpoint& first) {
+    TensorCalls calls(merged_.values);
+    merged_.root = calls.ordered_dict(entries_);
+    if (!modules_.empty()) {
+      const ValueId pair[] = {calls.text("_metadata"), calls.ordered_dict(modules_)};
+      const ValueId state = calls.kept(merged_.values.make_container(ValueKind::dict));
+      merged_.values.add_effect(state, EffectKind::set_items, pair);
+      merged_.values.add_effect(merged_.root, EffectKind::build, std::span(&state, 1));
+    }
+    calls.list_globals(merged_.globals);
+    merged_.file = first.file;
+    merged_.format = first.format;
+    merged_.gzip = first.gzip;
+    merged_.pickled = first.pickled;
+    return prune(std::move(merged_));
+  }
+
+ private:
+  void add_storages(const Checkpoint& next, const GraphCopy& copy) {
+    const auto before = static_cast<std::uint32_t>(merged_.storages.size());
+    for (const Storage& storage : next.storages) {
+      merged_.storages.push_back(storage);
+      merged_.storages.back().key = std::to_string(merged_.storages.size() - 1);
+    }
+    for (const auto& [id, use] : next.storage_uses) {
+      if (copy.moved(id) == no_value) continue;
+      merged_.storage_uses.emplace_back(copy.moved(id), use);
+      StorageUse& moved = merged_.storage_uses.back().second;
+      moved.storage += before;
+      if (!moved.view_key.empty()) moved.view_key += "_" + std::to_string(files_);
+    }
+    std::sort(merged_.storage_uses.begin(), merged_.storage_uses.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Tensor> tensors;
+    for (const Tensor& tensor : next.tensors)
+      if (copy.moved(tensor.value) != no_value) tensors.push_back(tensor);
+    each_tensor(tensors, [&](Tensor& tensor) {
+      tensor.value = tensor.value == no_value ? no_value : copy.moved(tensor.value);
+      if (tensor.device_holder != no_value) tensor.device_holder = copy.moved(tensor.device_holder);
+      if (tensor.storage) *tensor.storage += before;
+    });
+    std::move(tensors.begin(), tensors.end(), std::back_inserter(merged_.tensors));
+    ++files_;
+  }
+
+  void add_entries(ValueId state_dict, const std::string& file) {
+    for (const MappingEntry& entry : mapping_entries(merged_.values, state_dict)) {
+      const std::string key(merged_.values.text(entry.key));
+      const auto [known, fresh] = file_of_.try_emplace(key, file);
+      if (!fresh)
+        throw Error(ErrorCode::invalid_argument, "'" + key + "' is in " + known->second + " and in " + file)
+            .expected("each name in one of them")
+            .hint("ckpt convert " + shell_word(file) +
+                  " OTHER --add-prefix=second. gives one of them other names; "
+                  "ckpt average makes one model of several");
+      entries_.insert(entries_.end(), {entry.key, entry.value});
+    }
+    const ValueId metadata = state_dict_metadata(merged_.values, state_dict);
+    if (metadata == no_value) return;
+    for (const MappingEntry& entry : mapping_entries(merged_.values, metadata)) {
+      if (!merged_.values.is_string(entry.key)) continue;
+      // Modules on the way to what several files have, the empty name first, are in each.
+      if (!module_names_.try_emplace(std::string(merged_.values.text(entry.key)), true).second) continue;
+      modules_.insert(modules_.end(), {entry.key, entry.value});
+    }
+  }
+
+  void add_global(GlobalUse global) {
+    const auto same = [&](const GlobalUse& use) { return use.module == global.module && use.name == global.name; };
+    if (std::none_of(merged_.globals.begin(), merged_.globals.end(), same))
+      merged_.globals.push_back(std::move(global));
+  }
+
+  void add_text(std::string name, std::string text, const std::string& file) {
+    const auto same = [&](const auto& entry) { return entry.first == name; };
+    const auto known = std::find_if(merged_.metadata.begin(), merged_.metadata.end(), same);
+    if (known == merged_.metadata.end())
+      merged_.metadata.emplace_back(std::move(name), std::move(text));
+    else if (known->second != text)
+      merged_.warnings.push_back(file + " says otherwise of '" + name + "' in its metadata than those before it");
+  }
+
+  Checkpoint merged_;
+  Time latest_ = 0;
+  std::size_t files_ = 0;
+  std::vector<ValueId> entries_, modules_;  ///< keys and values in turn
+  std::unordered_map<std::string, std::string> file_of_;
+  std::unordered_map<std::string, bool> module_names_;
+};
+
+}  // namespace
+
+Checkpoint merge(std::vector<Checkpoint> checkpoints) {
+  if (checkpoints.empty()) throw Error(ErrorCode::invalid_argument, "no checkpoint to merge").expected("one at least");
+  Checkpoint first;
+  first.file = checkpoints.front().file;
+  first.format = checkpoints.front().format;
+  first.gzip = checkpoints.front().gzip;
+  first.pickled = checkpoints.front().pickled;
+  Merger merger;
+  for (Checkpoint& checkpoint : checkpoints) merger.add(std::move(checkpoint));
+  return merger.finish(first);
+}
+
+}  // namespace ckpt

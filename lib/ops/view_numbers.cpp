@@ -1,0 +1,73 @@
+#include "ops/view_numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ops/moments.h"
+#include "ops/numbers.h"
+
+namespace ckpt {
+
+bool ViewNumbers::can_count(const TensorInfo& info) {
+  return is_numeric(info.dtype) && (dtype_per_byte(info.dtype) == 1 || is_contiguous(info));
+}
+
+void ViewNumbers::begin(const TensorInfo& info, std::uint64_t done) {
+  dtype_ = info.dtype;
+  negative_ = info.negative;
+  done_ = done;
+  row_elements_ = info.shape.empty() ? 1 : static_cast<std::uint64_t>(info.shape.back());
+  const TensorInfo bytes = packed(info);
+  row_bytes_ = bytes.shape.empty() ? 1 : static_cast<std::uint64_t>(bytes.shape.back());
+}
+
+void ViewNumbers::add(std::span<const std::byte> elements) {
+  const std::size_t block = moments_block * dtype_size(dtype_);
+  while (!elements.empty()) {
+    const std::size_t size = std::min(elements.size(), block - pending_.size());
+    const auto piece = elements.first(size);
+    elements = elements.subspan(size);
+    if (size == block) {
+      convert(piece);
+      continue;
+    }
+    pending_.insert(pending_.end(), piece.begin(), piece.end());
+    if (pending_.size() == block) end();
+  }
+}
+
+void ViewNumbers::end() {
+  if (!pending_.empty()) convert(pending_);
+  pending_.clear();
+}
+
+void ViewNumbers::convert(std::span<const std::byte> elements) {
+  if (dtype_per_byte(dtype_) > 1) return unpack_all(elements);
+  const std::size_t count = elements.size() / dtype_size(dtype_);
+  if (!negative_ && (dtype_ == DType::float32 || dtype_ == DType::float64))
+    return use_({elements.data(), count, dtype_ == DType::float32, elements});
+  std::array<double, 2 * moments_block> numbers;
+  to_numbers(dtype_, elements, is_complex(dtype_), numbers.data());
+  if (is_complex(dtype_))
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = std::hypot(numbers[2 * i], numbers[2 * i + 1]);
+  else if (negative_)
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = -numbers[i];
+  use_({reinterpret_cast<const std::byte*>(numbers.data()), count, false, elements});
+}
+
+/// Each row of the last dimension begins a byte; what is left over of its last byte is no element.
+void ViewNumbers::unpack_all(std::span<const std::byte> bytes) {
+  const std::size_t per_byte = dtype_per_byte(dtype_);
+  std::array<double, 4 * moments_block> numbers;
+  std::size_t count = 0;
+  for (const std::byte byte : bytes) {
+    const std::uint64_t first = done_++ % row_bytes_ * per_byte;
+    for (std::size_t i = 0; i < per_byte && first + i < row_elements_; ++i)
+      numbers[count++] = std::to_integer<unsigned>(unpack(dtype_, byte, i));
+  }
+  for (std::size_t at = 0; at < count; at += moments_block)
+    use_({reinterpret_cast<const std::byte*>(numbers.data() + at), std::min(moments_block, count - at), false, {}});
+}
+
+}  // namespace ckpt

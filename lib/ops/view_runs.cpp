@@ -1,0 +1,69 @@
+#include "ops/view_runs.h"
+
+#include <optional>
+
+#include "ckpt/error.h"
+#include "io/bytes.h"
+
+namespace ckpt {
+namespace {
+
+[[noreturn]] void refuse(const Storage& storage) {
+  throw Error(ErrorCode::corrupt, "a view leaves storage '" + storage.key + "'")
+      .expected("one within its " + std::to_string(storage.nbytes) + " bytes");
+}
+
+}  // namespace
+
+ViewRuns::ViewRuns(const Storage& storage, const TensorInfo& placed) : run_(dtype_size(placed.dtype)) {
+  const std::uint64_t item = run_;
+  if (placed.offset < 0 || placed.stride.size() != placed.shape.size()) refuse(storage);
+  std::optional<std::uint64_t> last = static_cast<std::uint64_t>(placed.offset);
+  for (std::size_t i = 0; i < placed.shape.size(); ++i) {
+    if (placed.shape[i] <= 0 || placed.stride[i] < 0) refuse(storage);
+    const auto size = static_cast<std::uint64_t>(placed.shape[i]),
+               stride = static_cast<std::uint64_t>(placed.stride[i]);
+    const auto reach = checked_mul(size - 1, stride);
+    last = last && reach ? checked_add(*last, *reach) : std::nullopt;
+    if (stride == 0)
+      repeats_ *= size;
+    else if (size > 1 && last)
+      axes_.push_back({size, stride * item, 0});
+  }
+  const auto end = last && *last < storage.nbytes ? checked_mul(*last + 1, item) : std::nullopt;
+  if (!end || *end > storage.nbytes) refuse(storage);
+  begin_ = static_cast<std::uint64_t>(placed.offset) * item;
+  end_ = *end;
+  std::stable_sort(axes_.begin(), axes_.end(), [](const Axis& a, const Axis& b) { return a.step > b.step; });
+  while (!axes_.empty() && axes_.back().step == run_) {
+    run_ *= axes_.back().size;
+    axes_.pop_back();
+  }
+  std::uint64_t reach = run_;
+  for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
+    overlaps_ = overlaps_ || axis->step < reach;
+    reach += (axis->size - 1) * axis->step;
+  }
+  rewind();
+}
+
+void ViewRuns::rewind() {
+  for (Axis& axis : axes_) axis.index = 0;
+  run_begin_ = at_ = begin_;
+  left_ = run_;
+}
+
+void ViewRuns::next_run() {
+  for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
+    run_begin_ += axis->step;
+    if (++axis->index < axis->size) {
+      at_ = run_begin_;
+      left_ = run_;
+      return;
+    }
+    run_begin_ -= axis->step * axis->size;
+    axis->index = 0;
+  }
+}
+
+}  // namespace ckpt

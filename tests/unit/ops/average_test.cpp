@@ -1,0 +1,129 @@
+#include "ckpt/average.h"
+
+#include <gtest/gtest.h>
+
+#include "ckpt/assemble.h"
+#include "ckpt/error.h"
+#include "ckpt/tensor_reader.h"
+
+namespace ckpt {
+namespace {
+
+template <class T>
+TensorSource source(const std::string& name, DType dtype, const std::vector<T>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {.name = name,
+          .dtype = dtype,
+          .shape = {static_cast<std::int64_t>(numbers.size())},
+          .bytes = memory_source({bytes.begin(), bytes.end()}, name)};
+}
+
+Checkpoint of(std::vector<float> numbers) { return assemble_state_dict({source("w", DType::float32, numbers)}); }
+
+template <class T>
+std::vector<T> values(const Checkpoint& checkpoint, const std::string& name) {
+  for (const NamedTensor& named : tensor_names(checkpoint)) {
+    if (named.name != name) continue;
+    const TensorReader reader(checkpoint, named);
+    std::vector<T> out(reader.rows() * reader.row_bytes() / sizeof(T));
+    reader.read(0, reader.rows(), std::as_writable_bytes(std::span(out)));
+    return out;
+  }
+  return {};
+}
+
+using Floats = std::vector<float>;
+
+TEST(Average, IsTheMean) {
+  const auto [result, report] = average({of({1, 2}), of({2, 4}), of({6, 0})});
+  EXPECT_EQ(values<float>(result, "w"), (Floats{3, 2}));
+  EXPECT_EQ(report.tensors, 1U);
+}
+
+TEST(Average, WeighsByTheShareOfTheSum) {
+  EXPECT_EQ(values<float>(average({of({4}), of({8})}, {{1, 3}, {}}).first, "w"), (Floats{7}));
+}
+
+TEST(Average, WithADecayBeginsWithTheFirst) {
+  EXPECT_EQ(values<float>(average({of({8}), of({4}), of({2})}, {{}, 0.5}).first, "w"), (Floats{4}));
+}
+
+TEST(Average, SumsInDoubles) {
+  EXPECT_EQ(values<float>(average({of({1e8F}), of({1}), of({-1e8F}), of({1})}).first, "w"), (Floats{0.5}));
+}
+
+TEST(Average, TakesIntegersFromTheLast) {
+  const auto with = [](float weight, std::int64_t steps) {
+    return assemble_state_dict(
+        {source<float>("w", DType::float32, {weight}), source<std::int64_t>("steps", DType::int64, {steps})});
+  };
+  const auto [result, report] = average({with(1, 10), with(3, 20)});
+  EXPECT_EQ(values<std::int64_t>(result, "steps"), (std::vector<std::int64_t>{20}));
+  EXPECT_EQ(report.kept, (std::vector<std::string>{"steps"}));
+}
+
+TEST(Average, HasTheDtypeOfTheLast) {
+  const Checkpoint doubles = assemble_state_dict({source<double>("w", DType::float64, {2})});
+  const auto [result, report] = average({of({1}), doubles});
+  EXPECT_EQ(values<double>(result, "w"), (std::vector<double>{1.5}));
+  EXPECT_EQ(report.dtypes, (std::vector<std::string>{"w"}));
+}
+
+TEST(Average, KeepsTensorsTied) {
+  const auto tied = [](float number) {
+    TensorSource a = source<float>("a", DType::float32, {number}), b = a;
+    b.name = "b";
+    return assemble_state_dict({a, b});
+  };
+  const Checkpoint result = average({tied(1), tied(3)}).first;
+  EXPECT_EQ(result.storages.size(), 1U);
+  EXPECT_EQ(values<float>(result, "b"), (Floats{2}));
+}
+
+TEST(Average, ReadsWhereverOneBegins) {
+  Floats numbers(20'000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  const Checkpoint result = average({of(numbers), of(numbers)}).first;
+  const Storage& storage = result.storages.at(0);
+  for (const std::size_t at : {40'001U, 3U, 79'996U, 32'766U}) {
+    std::vector<std::byte> some(std::min<std::size_t>(9, storage.nbytes - at));
+    storage.bytes->read_exactly(at, some);
+    EXPECT_EQ(std::memcmp(some.data(), reinterpret_cast<const std::byte*>(numbers.data()) + at, some.size()), 0) << at;
+  }
+}
+
+std::vector<std::string> misfits(std::vector<Checkpoint> checkpoints) {
+  try {
+    average(std::move(checkpoints));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    return error.details();
+  }
+  return {};
+}
+
+TEST(Average, NamesEveryMisfit) {
+  Checkpoint other = assemble_state_dict({source<float>("v", DType::float32, {1})});
+  EXPECT_EQ(misfits({of({1}), of({1, 2})}).size(), 1U);
+  EXPECT_EQ(misfits({of({1}), std::move(other)}).size(), 2U);
+}
+
+TEST(Average, RefusesRealAndComplex) {
+  EXPECT_EQ(misfits({of({1}), assemble_state_dict({{.name = "w",
+                                                    .dtype = DType::complex64,
+                                                    .shape = {1},
+                                                    .bytes = memory_source(std::vector<std::byte>(8), "w")}})})
+                .size(),
+            1U);
+}
+
+TEST(Average, RefusesWeightsThatAreNone) {
+  EXPECT_THROW(average({of({1}), of({2})}, {{1}, {}}), Error);
+  EXPECT_THROW(average({of({1}), of({2})}, {{1, -1}, {}}), Error);
+  EXPECT_THROW(average({of({1}), of({2})}, {{}, 1.5}), Error);
+  EXPECT_THROW(average({of({1}), of({2})}, {{1, 1}, 0.5}), Error);
+  EXPECT_THROW(average({}), Error);
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,93 @@
+#include "ckpt/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "ckpt/assemble.h"
+#include "ckpt/error.h"
+#include "ckpt/extract.h"
+#include "ckpt/state_dict.h"
+
+namespace ckpt {
+namespace {
+
+TensorSource source(const std::string& name, std::size_t elements) {
+  return {.name = name,
+          .dtype = DType::float32,
+          .shape = {static_cast<std::int64_t>(elements)},
+          .bytes = memory_source(std::vector<std::byte>(4 * elements), name)};
+}
+
+std::string names(const Checkpoint& checkpoint) {
+  std::string out;
+  for (const NamedTensor& named : tensor_names(checkpoint)) out += named.name + " ";
+  return out;
+}
+
+TEST(Merge, HasTheEntriesOfAllInOrder) {
+  const Checkpoint merged = merge({assemble({source("b", 1), source("a", 2)}), assemble({source("c", 3)})});
+  EXPECT_EQ(names(merged), "b a c ");
+  EXPECT_EQ(merged.storages.size(), 3U);
+  EXPECT_EQ(merged.storages[2].nbytes, 12U);
+}
+
+TEST(Merge, KeepsWhatTensorsShare) {
+  TensorSource a = source("a", 1), b = a;
+  b.name = "b";
+  EXPECT_EQ(merge({assemble({source("c", 1)}), assemble({a, b})}).storages.size(), 2U);
+}
+
+TEST(Merge, GivesEachStorageAKeyOfItsOwn) {
+  const Checkpoint merged = merge({assemble({source("a", 1)}), assemble({source("b", 1)})});
+  EXPECT_NE(merged.storages[0].key, merged.storages[1].key);
+}
+
+TEST(Merge, JoinsWhatModulesSay) {
+  const Checkpoint merged = merge({assemble_state_dict({source("a.w", 1)}, {{"", 1}, {"a", 1}}),
+                                   assemble_state_dict({source("b.w", 1)}, {{"", 1}, {"b", 2}})});
+  const ValueId metadata = state_dict_metadata(merged.values, merged.root);
+  ASSERT_NE(metadata, no_value);
+  std::string modules;
+  for (const MappingEntry& entry : mapping_entries(merged.values, metadata))
+    modules += "'" + std::string(merged.values.text(entry.key)) + "' ";
+  EXPECT_EQ(modules, "'' 'a' 'b' ");
+}
+
+TEST(Merge, RefusesANameThatTwoHave) {
+  Checkpoint first = assemble({source("a", 1)}), second = first;
+  first.file = "first.pt", second.file = "second.pt";
+  try {
+    merge({first, second});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find("'a' is in first.pt and in second.pt"), std::string::npos);
+  }
+}
+
+TEST(Merge, TellsOfTextsThatDiffer) {
+  Checkpoint first = assemble({source("a", 1)}), second = assemble({source("b", 1)});
+  first.metadata = {{"by", "x"}, {"same", "s"}};
+  second.metadata = {{"by", "y"}, {"same", "s"}, {"new", "n"}};
+  const Checkpoint merged = merge({first, second});
+  EXPECT_EQ(merged.metadata.size(), 3U);
+  EXPECT_EQ(merged.warnings.size(), 1U);
+}
+
+TEST(Merge, OfNothingIsRefused) { EXPECT_THROW(merge({}), Error); }
+
+TEST(Extract, LeavesOneTensorWithItsOwnBytes) {
+  TensorSource part = source("part", 10);
+  part.shape = {2}, part.stride = {1}, part.offset = 3;
+  const Checkpoint alone = extract(assemble({source("other", 1), part}), "part");
+  EXPECT_EQ(names(alone), " ");
+  EXPECT_EQ(alone.storages.at(0).nbytes, 8U);
+}
+
+TEST(Extract, KeepsTheNameWhereAsked) {
+  EXPECT_EQ(names(extract(assemble({source("a.b", 1), source("c", 1)}), "a.b", true)), "a.b ");
+}
+
+TEST(Extract, RefusesANameThatIsNotThere) { EXPECT_THROW(extract(assemble({source("a", 1)}), "b"), Error); }
+
+}  // namespace
+}  // namespace ckpt

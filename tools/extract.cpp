@@ -1,0 +1,110 @@
+#include "ckpt/extract.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "ckpt/assemble.h"
+#include "ckpt/tensor_ops.h"
+#include "console/command.h"
+#include "console/messages.h"
+#include "console/text.h"
+#include "loading.h"
+#include "writing.h"
+
+namespace ckpt::tools {
+namespace {
+
+struct ExtractArguments {
+  WritingOptions writing;
+  std::optional<std::string> out, dtype;
+  ReadOptions reading;
+};
+
+constexpr std::string_view usage = "ckpt extract model.pt fc.weight -o fc.weight.npy";
+
+/// What OUT's suffix says, below .gz; npy where it says nothing.
+std::string format_of(std::string_view out) {
+  if (out.ends_with(".gz")) out.remove_suffix(3);
+  for (const FormatInfo& format : formats())
+    for (const std::string& suffix : format.suffixes)
+      if (format.writes && out.ends_with(suffix)) return format.name;
+  return "npy";
+}
+
+Checkpoint extract_from(Checkpoint checkpoint, const std::string& name, bool named) {
+  std::vector<std::string> names;
+  for (NamedTensor& each : tensor_names(checkpoint)) names.push_back(std::move(each.name));
+  try {
+    return extract(std::move(checkpoint), name, named);
+  } catch (Error& error) {
+    if (error.code() != ErrorCode::invalid_argument || !error.hint().empty()) throw;
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const auto meant = nearest(name, views);
+    const auto below =
+        std::find_if(names.begin(), names.end(), [&](const std::string& each) { return each.ends_with("." + name); });
+    if (below != names.end())
+      error.hint("its name is " + shell_word(*below));
+    else
+      error.hint(meant ? "perhaps " + shell_word(*meant) : "ckpt inspect lists the names");
+    throw;
+  }
+}
+
+void cast_to(Checkpoint& checkpoint, const std::string& name) {
+  const auto dtype = dtype_from_name(name);
+  if (!dtype) throw usage_error("unknown dtype '" + name + "'", "--dtype float32");
+  checkpoint = cast(std::move(checkpoint), *dtype).first;
+}
+
+int run(const ExtractArguments& arguments, bool quiet) {
+  WritingOptions writing = arguments.writing;
+  if (writing.files.size() < 2) throw usage_error("extract needs FILE and NAME", std::string(usage));
+  if (writing.files.size() > 2)
+    throw usage_error("'" + writing.files[2] + "' is one name too many: extract writes one tensor", std::string(usage));
+  if (!arguments.out) throw usage_error("extract needs -o OUT", std::string(usage));
+  const std::string name = std::exchange(writing.files.back(), *arguments.out);
+  Job job = plan(writing, "extract");
+  job.save.format = format_of(job.out);
+  const bool named = job.save.format == "npz" || job.save.format == "safetensors";
+  Checkpoint checkpoint = extract_from(load_input(job, arguments.reading), name, named);
+  if (job.save.format == "npy" || named) checkpoint = arrays_as_tensors(std::move(checkpoint));
+  if (arguments.dtype) cast_to(checkpoint, *arguments.dtype);
+  try {
+    write_output(checkpoint, job, {}, quiet);
+  } catch (Error& error) {
+    // numpy has no such numbers: the way there is a cast, or a format that has them.
+    const bool floating = is_floating(checkpoint.tensors.front().info.dtype);
+    if (error.code() == ErrorCode::unsupported && !error.is_output())
+      error.hint(floating ? "--dtype float32 casts it; -o x.safetensors and -o x.pt hold it as it is"
+                          : "-o x.pt holds it as it is");
+    throw;
+  }
+  return exit_done;
+}
+
+Runner define(Arguments& arguments) {
+  const auto options = std::make_shared<ExtractArguments>();
+  arguments.value("-o", "OUT", options->out,
+                  "the file to write: .npy, .npz, .safetensors, .pt; npy for any other name, and for -");
+  arguments.value("--dtype", "DTYPE", options->dtype,
+                  "cast a floating tensor: float64, float32, float16, bfloat16, ...");
+  define_reading_options(arguments, options->reading);
+  define_writing_options(arguments, options->writing, false);
+  return [options](bool quiet) { return run(*options, quiet); };
+}
+
+}  // namespace
+
+extern const Command extract_command;
+const Command extract_command{
+    "extract",
+    "FILE NAME -o OUT [options]",
+    "one tensor to a file: npy, npz, safetensors, pt",
+    "Writes the tensor of that name, as inspect shows it, and no byte of anything else. OUT's suffix says the\n"
+    "format.\n",
+    "ckpt extract model.pt fc.weight -o fc.weight.npy",
+    "ckpt extract model.pt fc.weight -o - | python3 plot.py",
+    define,
+};
+
+}  // namespace ckpt::tools

@@ -1,0 +1,96 @@
+#include "ckpt/stats.h"
+
+#include <memory>
+
+#include "bars.h"
+#include "ckpt/file_sink.h"
+#include "ckpt/formats.h"
+#include "console/command.h"
+#include "console/messages.h"
+#include "loading.h"
+#include "stats_report.h"
+#include "writing.h"
+
+namespace ckpt::tools {
+namespace {
+
+constexpr int most_bins = 1000;
+constexpr std::size_t default_bins = 20, plotted_bins = 60;
+
+struct StatsArguments {
+  std::vector<std::string> files, keys;
+  std::optional<std::string> root, bins, plot;
+  bool json = false;
+  ReadOptions reading;
+};
+
+void write_plot(const StatsReport& report, const std::string& path) {
+  const std::string svg = stats_svg(report);
+  FileSink sink(path);
+  sink.write(std::as_bytes(std::span(svg)));
+  sink.commit();
+}
+
+int stats_of(const StatsArguments& options, const std::string& file, bool quiet) {
+  StatsOptions how{options.root.value_or(""), options.keys, options.plot ? plotted_bins : default_bins};
+  if (options.bins) how.bins = static_cast<std::size_t>(number_option("--bins", *options.bins, 1, most_bins, 50));
+  StatsReport report{file, {}, false, {}};
+  try {
+    const Checkpoint checkpoint = load_with_warnings(file, options.reading);
+    report.format = checkpoint.format;
+    report.gzip = checkpoint.gzip;
+    report.stats = stats(checkpoint, how);
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::invalid_argument && error.hint().empty())
+      error.hint("ckpt inspect " + shell_word(file) + " lists the state dicts, for --root PATH");
+    error.in(file);
+    throw;
+  }
+  if (options.plot) write_plot(report, *options.plot);
+  if (options.json) {
+    print_stats_json(report);
+    return exit_done;
+  }
+  if (file != options.files.front()) print("\n");
+  constexpr std::size_t most_paragraphs = 8;
+  const std::size_t rows = report.stats.tensors.size();
+  print_stats(report, rows == 1 || (!options.keys.empty() && rows <= most_paragraphs), quiet);
+  if (!quiet && !options.keys.empty() && rows == 0) print_note(file + ": no tensor's name matches --keys");
+  return exit_done;
+}
+
+Runner define(Arguments& arguments) {
+  const auto options = std::make_shared<StatsArguments>();
+  arguments.files(options->files);
+  arguments.values("--keys", "GLOB", options->keys,
+                   "only tensors whose name matches; * crosses dots; may be repeated; of few, large histograms");
+  arguments.value("--root", "PATH", options->root,
+                  "only what lies below PATH, under names relative to it; 'auto' finds the state dict");
+  arguments.value("--bins", "N", options->bins, "of the histograms, 1 to 1000; default 20, of --plot 60");
+  arguments.value("--plot", "FILE.svg", options->plot, "a picture of the histograms, for a browser");
+  arguments.flag("--json", options->json, "one JSON object a file, on one line");
+  define_reading_options(arguments, options->reading);
+  return [options](bool quiet) {
+    if (options->files.empty()) throw usage_error("stats needs a FILE", "ckpt stats model.pt");
+    if (options->plot && options->files.size() > 1)
+      throw usage_error("--plot is a picture of one FILE, and " + std::to_string(options->files.size()) + " were given",
+                        "ckpt stats model.pt --plot model.svg");
+    return for_each_file(options->files, [&](const std::string& file) { return stats_of(*options, file, quiet); });
+  };
+}
+
+}  // namespace
+
+extern const Command stats_command;
+const Command stats_command{
+    "stats",
+    "FILE... [options]",
+    "min, max, mean, std, norm, zeros, NaN and a histogram a tensor",
+    "What the numbers look like: PyTorch's figures of tensor.to(float64), and a histogram. NaN and infinities\n"
+    "are counted and left out of everything else. Of complex numbers: their absolute values.\n",
+    "ckpt stats model.pt --keys '*.weight'",
+    "ckpt stats model.pt --plot model.svg --json",
+    define,
+};
+
+}  // namespace ckpt::tools
