@@ -228,50 +228,62 @@ void SalvageWalk::tell_of_end(const SalvagedMember& member, std::optional<std::u
         end, told ? std::to_string(*told) : "its end");
 }
 
-/// Where the data of a member begins whose header tells it wrong: `size` bytes before what stands behind it, if that is
-/// its descriptor, or if its checksum is theirs.
-std::optional<std::uint64_t> SalvageWalk::realigned(const LocalHeader& header, std::uint64_t size,
-                                                    const End& end) const {
-  const std::uint64_t least = at_ + local_size + header.name.size();
-  const bool is_stored = header.method == method_stored;
-  if ((header.flags & flag_descriptor) != 0) {
-    constexpr std::uint64_t lengths[] = {wide_descriptor, narrow_descriptor};
-    for (const std::uint64_t length : lengths) {
-      if (end.next < length || end.next - length < size || end.next - length - size < least) continue;
-      if (read_descriptor(*source_, end.next - length, size, is_stored, /*followed=*/false))
-        return end.next - length - size;
-    }
-    return std::nullopt;
-  }
-  if (end.next < size || end.next - size < least) return std::nullopt;
+/// Whether bytes at `begin` have a checksum that header or directory record.
+bool SalvageWalk::has_checksum(const LocalHeader& header, std::uint64_t begin, std::uint64_t size) const {
+  const DirectoryEntry* const entry = listed_at(at_);
   SalvagedMember member;
-  member.data_offset = end.next - size;
+  member.data_offset = begin;
   member.compressed_size = size;
-  member.size = header.size.value_or(UINT64_MAX);
-  member.is_stored = is_stored;
+  member.size = header.size.value_or(entry == nullptr ? UINT64_MAX : entry->member.size);
+  member.is_stored = header.method == method_stored;
   const auto bytes = read(member, source_, std::make_shared<FaultList>());
   const std::uint32_t crc = stream_all(*bytes, [](std::span<const std::byte>) {});
-  return crc == header.crc32 ? std::optional(member.data_offset) : std::nullopt;
+  return crc != 0 && ((header.size && crc == header.crc32) || (entry != nullptr && crc == entry->member.crc32));
+}
+
+/// A member of `size` bytes that is not followed by what should follow it, but by something at `next`: where its data
+/// begins and ends by its checksum, its descriptor, or what header and directory both say.
+std::optional<SalvageWalk::End> SalvageWalk::place(LocalHeader& header, std::uint64_t size, std::uint64_t next) const {
+  const std::uint64_t least = at_ + local_size + header.name.size();
+  const auto fits = [&](std::uint64_t begin) { return begin >= least && in_bounds(begin, size, next); };
+  const std::uint64_t told = header.data_offset;
+  if (fits(told) && has_checksum(header, told, size)) return End{told + size, next, std::nullopt};
+  constexpr std::uint64_t lengths[] = {wide_descriptor, narrow_descriptor, 0};
+  for (const std::uint64_t length : lengths) {
+    if (next < length || next - length < size || !fits(next - length - size)) continue;
+    const bool is_there =
+        length == 0 ? has_checksum(header, next - size, size)
+                    : (header.flags & flag_descriptor) != 0 &&
+                          read_descriptor(*source_, next - length, size, header.method == method_stored, false);
+    if (!is_there) continue;
+    header.data_offset = next - length - size;
+    return length == 0 ? End{next, next, std::nullopt} : end_at(header, size);
+  }
+  const DirectoryEntry* const entry = listed_at(at_);
+  if (entry != nullptr && entry->member.compressed_size == size && fits(told) && header.compressed_size == size)
+    return End{told + size, next, std::nullopt};
+  return std::nullopt;
 }
 
 /// Where the member ends: where one of the sizes that are told says, if something ends or begins there; else where the
-/// next record is found. A header that tells its data's begin wrong is put right.
+/// next record is found.
 std::optional<SalvageWalk::End> SalvageWalk::find_end(LocalHeader& header, const std::vector<std::uint64_t>& told) {
   for (const std::uint64_t size : told)
     if (const auto end = end_at(header, size)) return end;
   // The length of its extra field may be what is wrong: its data may begin, and end, before that.
-  std::optional<End> end = search(at_ + local_size + header.name.size(), &header);
+  const std::optional<End> found = search(at_ + local_size + header.name.size(), &header);
+  if (!found) return std::nullopt;
+  if (found->descriptor) return found;
+  const std::uint64_t begin = header.data_offset;
   for (const std::uint64_t size : told) {
-    if (!end || end->descriptor) break;
-    const auto begin = realigned(header, size, *end);
-    if (!begin || *begin == header.data_offset) continue;
-    if (!header.bytes.empty())  // else it has been told
+    const auto end = place(header, size, found->next);
+    if (!end) continue;
+    if (header.data_offset != begin && !header.bytes.empty())  // else it has been told
       fault("the local header of member " + quoted(header.name) + " is damaged", at_, "a sound one");
-    header.data_offset = *begin;
-    return end_at(header, size);
+    return end;
   }
-  if (end) header.data_offset = std::min(header.data_offset, end->data_end);
-  return end;
+  header.data_offset = std::min(header.data_offset, found->data_end);
+  return found;
 }
 
 SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {

@@ -63,8 +63,8 @@ class SalvageWalk {
   [[nodiscard]] std::optional<End> search(std::uint64_t from, const LocalHeader* member) const;
   [[nodiscard]] std::optional<End> match(std::uint64_t at, const LocalHeader* member) const;
   void tell_of_end(const SalvagedMember& member, std::optional<std::uint64_t> told, bool goes_on);
-  [[nodiscard]] std::optional<std::uint64_t> realigned(const LocalHeader& header, std::uint64_t size,
-                                                       const End& end) const;
+  [[nodiscard]] bool has_checksum(const LocalHeader& header, std::uint64_t begin, std::uint64_t size) const;
+  std::optional<End> place(LocalHeader& header, std::uint64_t size, std::uint64_t next) const;
   std::optional<End> find_end(LocalHeader& header, const std::vector<std::uint64_t>& told);
   void count_inflated(const SalvagedMember& member);
   SalvagedMember take(LocalHeader header, const Expected& expected);
