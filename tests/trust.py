@@ -105,8 +105,8 @@ ROWS = [
         "directory, pickle and checksums are read back, with `--verify=full` every byte of any output",
         "a byte altered on its way to the disk is found", "unit,cli,interop"),
     Row("Memory stays constant",
-        "inspect, verify, digest, scan and convert of a checkpoint of 2 GiB in every format, and every edit of `convert`; 64 MiB "
-        "allowed",
+        "inspect, verify, digest, scan and convert of a checkpoint of 2 GiB in every format, and every other operation on one; "
+        "64 MiB allowed",
         "{~memory.mib} MiB at most", "memory"),
     Row("It is fast",
         "beside `cp`, `igzip`, `gzip` and PyTorch on the same files in the same run",

@@ -117,10 +117,9 @@ def to_dtype(state, dtype, keeps):
 
 def dedupe(state):
     first, of = {}, {}
-    held = bare_storages(state.obj)
     for tensor in tensors_in(state.obj):
         storage = tensor.untyped_storage()
-        if not storage.nbytes() or storage._cdata in held:
+        if not storage.nbytes():
             continue
         kind = None if tensor.dtype in UNTYPED else tensor.dtype
         content = bytes(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())

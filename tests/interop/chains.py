@@ -255,8 +255,11 @@ def chain(checks, seed):
     source = checks.path()
     if not saved(r, source):
         return None
+    operations = r.choices(KINDS, k=OPERATIONS)
+    if tensors.bare_storages(State(source).obj):  # which is tied to an equal one, is a matter of the file's order
+        operations = [kind for kind in operations if kind != "dedupe"]
     first, lines, done = source, [], 0
-    for kinds in cut(r, r.choices(KINDS, k=OPERATIONS)):
+    for kinds in cut(r, operations):
         expected = State(source)
         command, out = Command(r, expected, kinds), checks.path()
         code = 0

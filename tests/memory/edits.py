@@ -1,11 +1,11 @@
-"""What `convert` does to a checkpoint of PyTorch's with views, an optimizer's state and a prefix."""
+"""Every operation on a checkpoint of PyTorch's with views, an optimizer's state and a prefix."""
 
+# What one `convert` does.
 EDITS = [
-    *(["--dtype", dtype] for dtype in ("float64", "float16", "float8_e4m3fn")),
+    *(["--dtype", dtype] for dtype in ("float64", "float8_e4m3fn")),
     ["--contiguous"],
     ["--compact"],
     ["--dedupe"],
-    ["--strip-optimizer"],
     ["--weights-only"],
     ["--keep", "model.*", "--drop", "*.tied"],
     ["--to", "cuda:1", "--strip-prefix", "--add-prefix=net.", "--rename", "layer=block"],
@@ -14,9 +14,21 @@ EDITS = [
 ]
 
 
-def try_all(measure, path):
+def commands(path, other):
+    """`other`: as the one, under other names."""
+    out = path.with_name("out.pt")
     for words in EDITS:
-        label = f"edits, {' '.join(words)}"
-        most = measure.run(label, "convert", path, path.with_name("out.pt"), "--dry-run", *words)
+        yield ["convert", path, out, "--dry-run", *words]
+    yield ["average", path, path, out, "--dry-run"]
+    yield ["merge", path, other, out, "--dry-run"]
+    yield ["shard", path, path.with_name("shards"), "--weights-only", "--max-size", "500MB", "--dry-run"]
+    yield ["extract", path, "model.module.layer.turned", "-o", path.with_name("out.npy"), "--dry-run"]
+    yield ["stats", path]
+
+
+def try_all(measure, path, other):
+    for words in commands(path, other):
+        label = " ".join(word.name if hasattr(word, "name") else word for word in words)
+        most = measure.run(label, *words)
         print(f"{label}: {most >> 20} MiB")
         measure.most = max(measure.most, most)

@@ -148,9 +148,12 @@ def main():
         if wanted("edits"):
             path = folder / "views.pt"
             with suite.group("edits"):
+                other = folder / "other.pt"
                 made("views", path, size)
-                edits.try_all(measure, path)
+                made("other views", other, size)
+                edits.try_all(measure, path, other)
             remove(path)
+            remove(other)
         if not options.formats:
             suite.figure("memory.mib", measure.most >> 20)
     finally:
