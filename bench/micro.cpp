@@ -14,6 +14,7 @@
 #include "container/zip_writer.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "ops/cast_elements.h"
 #include "pickle/emitter.h"
 #include "pickle/machine.h"
 #include "pickle/opcodes.h"
@@ -117,6 +118,32 @@ void sha256(benchmark::State& state) {
   count_bytes(state, weights().size());
 }
 BENCHMARK(sha256)->Unit(benchmark::kMillisecond);
+
+/// Throughput counts bytes read. `vectors`: with the instructions that this machine has, or in plain C++.
+void cast_elements(benchmark::State& state, ckpt::DType to) {
+  const bool vectors = state.range(0) != 0;
+  if (vectors && ckpt::avx2_casts() == nullptr) return state.SkipWithError("no AVX2 here");
+  const ckpt::CastKernels& kernels = vectors ? *ckpt::avx2_casts() : ckpt::portable_casts;
+  std::vector<std::byte> out(weight_count * ckpt::dtype_size(to));
+  while (state.KeepRunning()) {
+    ckpt::cast_elements(ckpt::DType::float32, to, weights(), out, kernels);
+    benchmark::DoNotOptimize(out.data());
+    benchmark::ClobberMemory();
+  }
+  count_bytes(state, weights().size());
+}
+BENCHMARK_CAPTURE(cast_elements, float16, ckpt::DType::float16)
+    ->ArgName("vectors")
+    ->DenseRange(0, 1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(cast_elements, bfloat16, ckpt::DType::bfloat16)
+    ->ArgName("vectors")
+    ->DenseRange(0, 1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(cast_elements, float8_e4m3fn, ckpt::DType::float8_e4m3fn)
+    ->ArgName("vectors")
+    ->DenseRange(0, 1)
+    ->Unit(benchmark::kMillisecond);
 
 /// Throughput counts uncompressed bytes. `size` is compressed to uncompressed.
 void gzip_sink(benchmark::State& state) {

@@ -4,6 +4,7 @@
 #include "container/tar_reader.h"
 #include "foreign.h"
 #include "format.h"
+#include "io/gunzip_damaged.h"
 #include "opened.h"
 
 namespace ckpt {
@@ -17,7 +18,7 @@ bool recognises(const Format& format, const ByteSource& source) {
   }
 }
 
-void open_gzip(Opened& opened, std::uint64_t file_bytes) {
+void open_gzip(Opened& opened, std::uint64_t file_bytes, const Faults& faults) {
   while (is_gzip(*opened.bytes)) {
     if (++opened.gzip_layers > limits::gzip_depth)
       throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip")
@@ -26,7 +27,7 @@ void open_gzip(Opened& opened, std::uint64_t file_bytes) {
           .hint("gzip -d takes the outer layers off");
     // One layer cannot grow past the ratio; two could, a million times over.
     const std::uint64_t most = opened.gzip_layers > 1 ? limits::inflated_cap(file_bytes) : UINT64_MAX;
-    opened.bytes = gunzip(opened.bytes, most);
+    opened.bytes = faults == nullptr ? gunzip(opened.bytes, most) : gunzip_damaged(opened.bytes, faults, most);
   }
   for (const Format* format : format_table()) {
     if (!recognises(*format, *opened.bytes)) continue;

@@ -20,33 +20,35 @@ struct Signature {
   std::string_view bytes;
   std::string_view what;
   std::string_view hint;
+  bool packed = false;  ///< it holds other files, or another
 };
 
 // A table: how files begin that people take for checkpoints.
 constexpr Signature signatures[] = {
     {0, "version https://git-lfs"sv, "a Git LFS pointer, not the file itself", "git lfs pull"},
-    {0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "7z x FILE, then give ckpt what was inside"},
-    {0, "Rar!\x1a\x07"sv, "a rar archive", "unrar x FILE, then give ckpt what was inside"},
-    {0, "\x28\xb5\x2f\xfd"sv, "a zstd file", "zstd -d FILE"},
+    {0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "7z x FILE, then give ckpt what was inside", true},
+    {0, "Rar!\x1a\x07"sv, "a rar archive", "unrar x FILE, then give ckpt what was inside", true},
+    {0, "\x28\xb5\x2f\xfd"sv, "a zstd file", "zstd -d FILE", true},
     {0,
      "\xfd"
      "7zXZ\0"sv,
-     "an xz file", "xz -d FILE"},
-    {0, "BZh"sv, "a bzip2 file", "bzip2 -d FILE"},
+     "an xz file", "xz -d FILE", true},
+    {0, "BZh"sv, "a bzip2 file", "bzip2 -d FILE", true},
     {0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file (Keras)", "in Python: h5py.File(path)"},
     {0, "\x1f\x8b"sv, "a gzip file with a broken header (another method than deflate, or reserved flags)",
-     "the file is damaged: fetch or copy it again"},
+     "the file is damaged: fetch or copy it again", true},
     {0, "lmgg"sv, "a ggml file", "whisper.cpp reads those of its own; others were models of llama.cpp before GGUF"},
     {0, "fmgg"sv, "a ggml file (GGMF), from before GGUF", "llama.cpp's convert_llama_ggml_to_gguf.py makes GGUF of it"},
     {0, "tjgg"sv, "a ggml file (GGJT), from before GGUF", "llama.cpp's convert_llama_ggml_to_gguf.py makes GGUF of it"},
     {0, "algg"sv, "a ggml adapter (LoRA), from before GGUF",
      "llama.cpp's convert_lora_to_gguf.py makes GGUF of the original"},
-    {0, "\x04\x22\x4d\x18"sv, "an lz4 file", "lz4 -d FILE"},
-    {0, "\x02\x21\x4c\x18"sv, "an lz4 file", "lz4 -d FILE"},
-    {0, "\x78\x01"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)"},
-    {0, "\x78\x5e"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)"},
-    {0, "\x78\x9c"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)"},
-    {0, "\x78\xda"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)"},
+    {0, "\x5d\0\0"sv, "an lzma file", "xz -d --format=lzma < FILE", true},
+    {0, "\x04\x22\x4d\x18"sv, "an lz4 file", "lz4 -d FILE", true},
+    {0, "\x02\x21\x4c\x18"sv, "an lz4 file", "lz4 -d FILE", true},
+    {0, "\x78\x01"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
+    {0, "\x78\x5e"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
+    {0, "\x78\x9c"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
+    {0, "\x78\xda"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
     {0, "MATLAB 5.0 MAT-file"sv, "a MATLAB file", "in Python: scipy.io.loadmat(path)"},
     {0, "MATLAB 7.3 MAT-file"sv, "a MATLAB file, which is HDF5", "in Python: h5py.File(path)"},
     {4, "PTMF"sv, "a TorchScript model for mobile as a flatbuffer",
@@ -75,7 +77,7 @@ constexpr Signature signatures[] = {
      "an ELF program or library (.so)", "readelf -h FILE"},
     {0, "MZ\x90\0"sv, "a Windows program or library", "the system that it was built for"},
     {0, "\xcf\xfa\xed\xfe"sv, "a macOS program or library", "the system that it was built for"},
-    {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside"},
+    {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside", true},
 };
 
 /// What stands in place of many a download: a page, or a server's complaint. Empty where the bytes are no text.
@@ -94,7 +96,18 @@ std::string_view text_kind(std::string_view head) {
   return "text";
 }
 
+const Signature* signature_of(std::string_view head) {
+  for (const Signature& signature : signatures)
+    if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes)) return &signature;
+  return nullptr;
+}
+
 }  // namespace
+
+std::string_view packed_kind(std::string_view head) {
+  const Signature* const signature = signature_of(head);
+  return signature != nullptr && signature->packed ? signature->what : std::string_view();
+}
 
 Error foreign_file(const ByteSource& source) {
   if (is_zip(source)) return foreign_zip(source);
@@ -115,9 +128,7 @@ Error foreign_file(const ByteSource& source) {
       command.replace(at, 4, shell_word(source.name()));
     return error("this is " + std::string(what), std::move(command));
   };
-  for (const Signature& signature : signatures)
-    if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes))
-      return named(signature.what, signature.hint);
+  if (const Signature* const signature = signature_of(head)) return named(signature->what, signature->hint);
   const std::string_view text = text_kind(head);
   if (text == "a web page") return error("this is a web page", "download the file itself, not the page about it");
   if (!text.empty()) {

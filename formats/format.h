@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ckpt/byte_sink.h"
@@ -63,6 +64,20 @@ bool is_of_the_machine(const Error& error);
 /// The CRC-32 of each storage as it was written, by its key in the file.
 using WriteReceipt = std::map<std::string, std::uint32_t>;
 
+/// Values of a graph of which nothing can be made, and why.
+using Doubts = std::vector<std::pair<ValueId, Error>>;
+
+/// What is left of a damaged file.
+struct Salvage {
+  /// Each storage has the bytes that are left of it, from its first on: fewer than `nbytes`, or null. Whether they are
+  /// what their recorded CRC-32 says has not been looked at.
+  Checkpoint checkpoint;
+  Doubts doubts;
+  /// False: names and values may be wrong, or there was more in the file, of which not even a name is left.
+  bool is_certain = true;
+  bool is_checked = false;  ///< a checksum of its own vouches for the object's pickle
+};
+
 /// A file format: the whole of what the rest of ckpt knows about it. Adding one is a folder and a line in registry.cpp.
 struct Format {
   std::string_view name;
@@ -76,6 +91,10 @@ struct Format {
   bool (*probe)(const ByteSource& source);
   /// Null for a format that is recognised only to be named.
   Checkpoint (*read)(const ByteSourcePtr& source, const ReadContext& context);
+  /// Reads what is left of a damaged file; `context` collects what is wrong with it. Null for a format of which nothing
+  /// is recovered. Throws Error: unsupported, where nothing of it is this format's; where nothing can be made of what
+  /// is, why; limit_exceeded, io.
+  Salvage (*salvage)(const ByteSourcePtr& source, const ReadContext& context) = nullptr;
   /// Null for a format that is only read, or a folder.
   WriteReceipt (*write)(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) = nullptr;
   /// What the format cannot say and write() leaves out, as SaveReport::left_out. Null: it can say everything.
@@ -88,8 +107,8 @@ struct Format {
   WriteReceipt (*write_folder)(const Checkpoint& checkpoint, FolderSink& sink, const WriteOptions& options) = nullptr;
 };
 
-/// What Format::probe says; no, where the content cannot be read as far as that asks for: reading it will say why. Throws
-/// only Error that is of the machine.
+/// What Format::probe says; no, where the content cannot be read as far as that asks for: reading it will say why.
+/// Throws only Error that is of the machine.
 bool recognises(const Format& format, const ByteSource& source);
 
 /// Every format, in the order in which they are asked.

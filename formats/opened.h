@@ -5,6 +5,7 @@
 
 #include "ckpt/byte_source.h"
 #include "format.h"
+#include "io/faults.h"
 
 namespace ckpt {
 
@@ -22,9 +23,9 @@ struct Opened {
 /// Throws Error: io, limit_exceeded.
 Opened open_layers(const ByteSourcePtr& source);
 
-/// Takes gzip off opened.bytes and asks the formats. `file_bytes`: of the file on disk. Throws Error: io,
-/// limit_exceeded.
-void open_gzip(Opened& opened, std::uint64_t file_bytes);
+/// Takes gzip off opened.bytes and asks the formats. `file_bytes`: of the file on disk. `faults`: gzip that is cut or
+/// damaged is to end there (io/gunzip_damaged.h). Throws Error: io, limit_exceeded.
+void open_gzip(Opened& opened, std::uint64_t file_bytes, const Faults& faults = nullptr);
 
 /// Where `opened` is a tar that no format reads: goes on to the one member that a format does, or says why not.
 /// Throws Error: io, limit_exceeded.

@@ -48,7 +48,8 @@ std::vector<FormatInfo> formats() {
                      {format->suffixes.begin(), format->suffixes.end()},
                      std::string(format->loader),
                      format->read != nullptr,
-                     format->write != nullptr || format->write_folder != nullptr});
+                     format->write != nullptr || format->write_folder != nullptr,
+                     format->salvage != nullptr});
   return infos;
 }
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TARGETS = ["program", "roundtrip", "torch_zip", "pickle", "torch_legacy", "plain_pickle", "torch_tar", "torchscript", "numpy", "gguf", "dcp", "safetensors", "gzip", "zip", "png"]  # the slowest first
+TARGETS = ["program", "roundtrip", "recover", "torch_zip", "pickle", "torch_legacy", "plain_pickle", "torch_tar", "torchscript", "numpy", "gguf", "dcp", "safetensors", "scan", "gzip", "zip", "png"]  # the slowest first
 LARGEST = 20_000  # bytes of an input: everything that has a place in a checkpoint, many times
 LIMITS = ["-timeout=10", "-rss_limit_mb=1536", "-malloc_limit_mb=512", f"-max_len={LARGEST}"]
 ENVIRONMENT = {

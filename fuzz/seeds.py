@@ -26,6 +26,7 @@ sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests" /
 
 import dcp_attacks as dcp  # noqa: E402
 import forge  # noqa: E402
+import scan_attacks  # noqa: E402
 
 from torchfile import Call, Global, Pickler, Storage, Tensor, pickled, save_legacy, save_zip, state_dict  # noqa: E402
 
@@ -521,6 +522,13 @@ def distributed():
             yield attack.name, attack.data[".metadata"]
 
 
+def hidden():
+    """What scan must find; of the attacks that repeat a thing by the thousand, none."""
+    for group in scan_attacks.GROUPS:
+        if group is not scan_attacks.bombs:
+            yield from ((attack.name, attack.data) for attack in group() if isinstance(attack.data, bytes))
+
+
 def seeds():
     """Each target and its files, as (name, bytes)."""
     all_pickles, all_zips, all_legacies, all_gzips = list(pickles()), list(zips()), list(legacies()), list(gzips())
@@ -549,9 +557,11 @@ def seeds():
         "safetensors": all_safetensors,
         "dcp": list(distributed()),
         "gguf": all_ggufs,
+        "scan": files[::3] + list(hidden()),
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,
         "png": list(pngs()),
+        "recover": archives + all_legacies + list(packed(all_zips[:4] + all_legacies[:4])),
         "roundtrip": files + all_pickles,
         "program": [(f"{name}.{i % COMMANDS}", bytes([i % COMMANDS]) + data) for i, (name, data) in enumerate(files * 4)],
     }

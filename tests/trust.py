@@ -33,8 +33,12 @@ ROWS = [
         "files that reach for code by every opcode, protocol and container, plain, compressed and before a broken tail; "
         "no name is ever resolved, and what is dangerous is named and not written",
         "{bad.attacks} attack files of ours, {corpus.hostile} of scanners' test suites", "bad,corpus"),
+    Row("`scan` calls nothing safe that reaches code",
+        "every attack of ours that does, by import opcode, protocol, nesting, compression, place in an archive and damage; "
+        "scanners' own test files and their benign controls, none of which is dangerous; real files ([scan.md](scan.md))",
+        "{bad.reach-code} attack files of ours, {corpus.scanned} others", "bad,corpus"),
     Row("Bad input never crashes, hangs, or takes the machine's memory",
-        "each attack through `inspect`, `verify` and `convert` in 1 GiB of address space and 20 s, with the exit status "
+        "each attack through `inspect`, `verify`, `convert` and `scan` in 1 GiB of address space and 20 s, with the exit status "
         "and the message it must get; a lawful file beside each kind",
         "{bad.attacks} files", "bad"),
     Row("A damaged file is refused or read as it was",
@@ -57,6 +61,14 @@ ROWS = [
         "every dtype, layout, protocol and container, trainers' files and whole modules, converted both ways and loaded by "
         "PyTorch 2.11; random object graphs, random selections; `diff` and `check` against PyTorch's own answers",
         "equal to the last bit", "interop"),
+    Row("A cast is PyTorch's",
+        "every float16, bfloat16 and float8, random float32 and float64, and those between two of a smaller dtype, NaNs and "
+        "denormal numbers among them, to each of six dtypes against `Tensor.to()`; vector code against plain code",
+        "{casts.elements} elements, equal to the last bit", "unit,interop"),
+    Row("Edits can be combined",
+        "random checkpoints of PyTorch's, ten random edits of each in one `convert` and in several, against the same done in "
+        "Python: names, order, dtypes, shapes, strides, devices, sharing, bits and all other values",
+        "{chains.checkpoints} checkpoints, {?chains.commands} commands", "interop"),
     Row("Every format is what its own library takes it for",
         "saved by that library and read, verified, digested, compared and converted to torch; written back and loaded by it "
         "([formats](formats/README.md))",
@@ -93,7 +105,8 @@ ROWS = [
         "directory, pickle and checksums are read back, with `--verify=full` every byte of any output",
         "a byte altered on its way to the disk is found", "unit,cli,interop"),
     Row("Memory stays constant",
-        "inspect, verify, digest and convert of a checkpoint of 2 GiB in every format, 64 MiB allowed",
+        "inspect, verify, digest, scan and convert of a checkpoint of 2 GiB in every format, and every edit of `convert`; 64 MiB "
+        "allowed",
         "{~memory.mib} MiB at most", "memory"),
     Row("It is fast",
         "beside `cp`, `igzip`, `gzip` and PyTorch on the same files in the same run",

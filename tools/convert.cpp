@@ -35,18 +35,6 @@ std::vector<std::string> as_list(const std::optional<std::string>& value) {
   return value ? std::vector<std::string>{*value} : std::vector<std::string>{};
 }
 
-std::string writable_format(const std::string& name) {
-  std::string known;
-  std::vector<FormatInfo> all = formats();
-  for (const FormatInfo& format : all) {
-    if (format.writes && format.name == name) return name;
-    if (format.writes) known += (known.empty() ? "" : ", ") + format.name;
-  }
-  const bool read_only = std::any_of(all.begin(), all.end(), [&](const FormatInfo& f) { return f.name == name; });
-  throw usage_error(read_only ? "format '" + name + "' is only read, not written" : "unknown format '" + name + "'",
-                    "--format takes " + known);
-}
-
 std::uint64_t shard_bytes_of(const ConvertOptions& options, const Checkpoint& checkpoint) {
   const bool in_shards = options.format.value_or(checkpoint.format).ends_with("-index");
   if (options.shard_size && !in_shards)

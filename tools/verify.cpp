@@ -28,6 +28,7 @@ struct Result {
   Detection detection;
   std::vector<Finding> findings;
   std::size_t faults = 0;
+  bool is_damaged = false;  ///< it is no fault of the numbers that are in it
 };
 
 // A finding that was an error says of itself which file and member it is about; a line names each once.
@@ -94,7 +95,8 @@ std::uint64_t bytes_on_disk(const std::string& file, const ByteSource& source, c
 
 Result examine(const std::string& file, const VerifyOptions& options, const DigestList* list) {
   const ByteSourcePtr source = open_checkpoint(file);
-  Result result{file, 0, detect(source), verify(source), 0};
+  Result result{file, 0, detect(source), verify(source), 0, false};
+  result.is_damaged = count_faults(result.findings) > 0;
   look_further(source, options, list, result.findings);
   result.bytes = bytes_on_disk(file, *source, result.findings);
   for (Finding& finding : result.findings) {
@@ -140,9 +142,16 @@ std::string result_text(const Result& result, const VerifyOptions& options, bool
          (options.finite ? ", every number finite" : "") + (options.digest ? ", every tensor as listed" : "") + ")\n";
 }
 
+bool recovers(const std::string& name) {
+  const std::vector<FormatInfo> all = formats();
+  return std::any_of(all.begin(), all.end(), [&](const FormatInfo& f) { return f.name == name && f.recovers; });
+}
+
 int verify_file(const VerifyOptions& options, const DigestList* list, const std::string& file, bool quiet) {
   const Result result = examine(file, options, list);
   print(options.json ? result_json(result) : result_text(result, options, quiet));
+  if (result.is_damaged && !options.json && !quiet && recovers(result.detection.format))
+    print_hint("ckpt recover " + shell_word(file) + " OUT saves what is whole");
   return result.faults > 0 ? exit_no : exit_done;
 }
 

@@ -143,6 +143,18 @@ int number_option(const std::string& option, const std::string& text, int least,
                     "for example " + option + "=" + std::to_string(example));
 }
 
+std::string writable_format(const std::string& name) {
+  std::string known;
+  std::vector<FormatInfo> all = formats();
+  for (const FormatInfo& format : all) {
+    if (format.writes && format.name == name) return name;
+    if (format.writes) known += (known.empty() ? "" : ", ") + format.name;
+  }
+  const bool read_only = std::any_of(all.begin(), all.end(), [&](const FormatInfo& f) { return f.name == name; });
+  throw usage_error(read_only ? "format '" + name + "' is only read, not written" : "unknown format '" + name + "'",
+                    "--format takes " + known);
+}
+
 Job plan(const WritingOptions& options, const std::string& command) {
   Job job;
   if (options.gzip && options.no_gzip) {

@@ -48,6 +48,9 @@ void with_part_hint(const std::function<void()>& work);
 /// The number that `text` is, between `least` and `most`. Throws Error (invalid_argument) that names `option`.
 int number_option(const std::string& option, const std::string& text, int least, int most, int example);
 
+/// The name of a format that is written. Throws Error (invalid_argument) for any other.
+std::string writable_format(const std::string& name);
+
 /// Reads the input, and prints what the reader warns of.
 Checkpoint load_input(const Job& job, const ReadOptions& options = {});
 

@@ -83,8 +83,7 @@ End examine(const Candidate& candidate, std::uint64_t file_size) {
   if (end.archive_end > file_size)
     throw Error(ErrorCode::truncated,
                 "an archive comment of " + std::to_string(comment) + " bytes reaches past the end of the file")
-        .at(candidate.position + 20)
-        .hint("the file is cut short; fetch or save it again");
+        .at(candidate.position + 20);
   const auto disk = load_le<std::uint16_t>(record + 4);
   const auto directory_disk = load_le<std::uint16_t>(record + 6);
   refuse_disks(disk == ones16 ? 0 : disk, directory_disk == ones16 ? 0 : directory_disk, on_disk == end.members,
@@ -140,8 +139,7 @@ End find_end(const ByteSource& source, std::uint64_t directory_cap) {
   }
   throw Error(ErrorCode::truncated, "no end of central directory")
       .expected("a zip archive's last 22 bytes")
-      .at(file_size)
-      .hint("the file is cut short or is no zip archive; fetch or save it again");
+      .at(file_size);
 }
 
 }  // namespace ckpt::zip

@@ -10,9 +10,7 @@ std::string quoted(std::string_view name) {
 }
 
 Error corrupt(std::string found, std::uint64_t at) {
-  return Error(ErrorCode::corrupt, std::move(found))
-      .at(at)
-      .hint("the archive was damaged or edited; fetch or save it again");
+  return Error(ErrorCode::corrupt, std::move(found)).at(at);
 }
 
 }  // namespace ckpt::zip

@@ -1,10 +1,13 @@
 #include "container/zip_forward.h"
 
-#include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
+#include <utility>
 
+#include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/zip_directory.h"
 #include "container/zip_format.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
@@ -19,53 +22,88 @@ constexpr std::size_t signature_size = 4;
 /// Records beside the storages (version, byteorder …) are a few dozen bytes.
 constexpr std::size_t most_searched = 4 * limits::kib;
 
-bool is_signature(std::uint32_t value) {
+/// Whether a record, the end of the source, or as much of a record as there is stands here.
+bool is_record(std::span<const std::byte> bytes) {
+  if (bytes.size() < signature_size) return std::string_view("PK").starts_with(as_text(bytes).substr(0, 2));
+  const auto value = load_le<std::uint32_t>(bytes.data());
   return value == local_signature || value == entry_signature || value == end_signature || value == end64_signature;
 }
 
-/// Bytes of the descriptor that `bytes` begin with and that says `size`; 0 where they do not. What follows it tells
-/// the narrow form from the wide one.
-std::size_t descriptor_length(std::span<const std::byte> bytes, std::uint64_t size) {
-  if (bytes.size() < narrow_descriptor || load_le<std::uint32_t>(bytes.data()) != descriptor_signature) return 0;
-  const auto fits = [&](std::size_t length, std::uint64_t compressed, std::uint64_t plain) {
-    return bytes.size() >= length + signature_size && compressed == size && plain == size &&
-           is_signature(load_le<std::uint32_t>(bytes.data() + length));
+/// The descriptor that `bytes` begin with; what follows it tells the narrow form from the wide one, where the sizes do
+/// not.
+std::optional<Descriptor> parse_descriptor(std::span<const std::byte> bytes, std::uint64_t compressed_size,
+                                           bool is_stored, bool followed) {
+  if (bytes.size() < narrow_descriptor || load_le<std::uint32_t>(bytes.data()) != descriptor_signature)
+    return std::nullopt;
+  const auto fits = [&](std::size_t length, std::uint64_t compressed, std::uint64_t size, bool ends) {
+    return bytes.size() >= length && compressed == compressed_size && (!is_stored || size == compressed_size) &&
+           (!ends || is_record(bytes.subspan(length)));
   };
+  const auto crc = load_le<std::uint32_t>(bytes.data() + 4);
   const std::byte* const sizes = bytes.data() + 8;
-  if (fits(narrow_descriptor, load_le<std::uint32_t>(sizes), load_le<std::uint32_t>(sizes + 4)))
-    return narrow_descriptor;
-  if (bytes.size() >= wide_descriptor &&
-      fits(wide_descriptor, load_le<std::uint64_t>(sizes), load_le<std::uint64_t>(sizes + 8)))
-    return wide_descriptor;
-  return 0;
+  const std::uint64_t narrow = load_le<std::uint32_t>(sizes + 4);
+  const std::uint64_t wide = bytes.size() >= wide_descriptor ? load_le<std::uint64_t>(sizes + 8) : 0;
+  const std::uint64_t wide_compressed = load_le<std::uint64_t>(sizes);
+  for (const bool ends : {true, false}) {
+    if (!ends && followed) break;
+    if (fits(narrow_descriptor, load_le<std::uint32_t>(sizes), narrow, ends))
+      return Descriptor{crc, narrow, narrow_descriptor};
+    if (fits(wide_descriptor, wide_compressed, wide, ends)) return Descriptor{crc, wide, wide_descriptor};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<ForwardMember> read_forward_header(const ByteSource& source, std::uint64_t offset) {
-  ForwardMember member;
-  member.header_offset = offset;
-  member.header.resize(local_size);
-  if (source.read_at(offset, member.header) < local_size) return std::nullopt;
-  const std::byte* const from = member.header.data();
-  const auto flags = load_le<std::uint16_t>(from + 6);
-  const bool plain = load_le<std::uint32_t>(from) == local_signature && (flags & ~flags_known) == 0 &&
-                     load_le<std::uint16_t>(from + 8) == method_stored;
-  if (!plain) return std::nullopt;
+std::optional<LocalHeader> read_local_header(const ByteSource& source, std::uint64_t offset, bool signed_only) {
+  LocalHeader header;
+  header.bytes.resize(local_size);
+  if (source.read_at(offset, header.bytes) < local_size) return std::nullopt;
+  const std::byte* const from = header.bytes.data();
+  if (signed_only && load_le<std::uint32_t>(from) != local_signature) return std::nullopt;
+  header.flags = load_le<std::uint16_t>(from + 6);
+  header.method = load_le<std::uint16_t>(from + 8);
+  header.crc32 = load_le<std::uint32_t>(from + 14);
+  std::uint64_t compressed_size = load_le<std::uint32_t>(from + 18), size = load_le<std::uint32_t>(from + 22);
   const std::size_t name_size = load_le<std::uint16_t>(from + 26);
   const std::size_t rest = name_size + load_le<std::uint16_t>(from + 28);
-  const auto size = load_le<std::uint32_t>(from + 22);
-  if ((flags & flag_descriptor) == 0) {
-    if (size == ones32 || size != load_le<std::uint32_t>(from + 18)) return std::nullopt;
-    member.size = size;
-    member.crc32 = load_le<std::uint32_t>(from + 14);
-  }
-  member.header.resize(local_size + rest);
-  const auto behind = std::span(member.header).subspan(local_size);
+  header.bytes.resize(local_size + rest);
+  const auto behind = std::span(header.bytes).subspan(local_size);
   if (source.read_at(offset + local_size, behind) < rest) return std::nullopt;
-  member.name = as_text(behind.first(name_size));
-  member.data_offset = offset + local_size + rest;
-  return member;
+  header.name = as_text(behind.first(name_size));
+  header.data_offset = offset + local_size + rest;
+  if ((header.flags & flag_descriptor) != 0) return header;
+  try {
+    WideFields wide;
+    if (size == ones32) wide.size = &size;
+    if (compressed_size == ones32) wide.compressed_size = &compressed_size;
+    resolve_extra(behind.subspan(name_size), wide, offset + local_size + name_size);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  header.size = size;
+  header.compressed_size = compressed_size;
+  return header;
+}
+
+std::optional<Descriptor> read_descriptor(const ByteSource& source, std::uint64_t offset, std::uint64_t compressed_size,
+                                          bool is_stored, bool followed) {
+  std::array<std::byte, wide_descriptor + signature_size> bytes{};
+  const std::size_t got = source.read_at(offset, bytes);
+  return parse_descriptor(std::span(bytes).first(got), compressed_size, is_stored, followed);
+}
+
+std::optional<ForwardMember> read_forward_header(const ByteSource& source, std::uint64_t offset) {
+  std::optional<LocalHeader> header = read_local_header(source, offset);
+  if (!header || (header->flags & ~flags_known) != 0 || header->method != method_stored ||
+      header->size != header->compressed_size)
+    return std::nullopt;
+  return ForwardMember{.name = std::move(header->name),
+                       .header_offset = offset,
+                       .data_offset = header->data_offset,
+                       .size = header->size,
+                       .crc32 = header->size ? header->crc32 : 0,
+                       .header = std::move(header->bytes)};
 }
 
 std::optional<ForwardEnd> read_forward_end(const ByteSource& source, const ForwardMember& member, std::uint64_t size) {
@@ -75,11 +113,9 @@ std::optional<ForwardEnd> read_forward_end(const ByteSource& source, const Forwa
     if (*member.size != size) return std::nullopt;
     return ForwardEnd{member.crc32, *end};
   }
-  std::array<std::byte, wide_descriptor + signature_size> bytes{};
-  const std::size_t got = source.read_at(*end, bytes);
-  const std::size_t length = descriptor_length(std::span(bytes).first(got), size);
-  if (length == 0) return std::nullopt;
-  return ForwardEnd{load_le<std::uint32_t>(bytes.data() + 4), *end + length};
+  const auto descriptor = read_descriptor(source, *end, size, true);
+  if (!descriptor) return std::nullopt;
+  return ForwardEnd{descriptor->crc32, *end + descriptor->length};
 }
 
 std::optional<std::uint64_t> find_forward_size(const ByteSource& source, const ForwardMember& member) {
@@ -87,9 +123,8 @@ std::optional<std::uint64_t> find_forward_size(const ByteSource& source, const F
   std::vector<std::byte> bytes(most_searched);
   bytes.resize(source.read_at(member.data_offset, bytes));
   for (std::size_t size = 0; size + narrow_descriptor <= bytes.size(); ++size) {
-    const auto here = std::span<const std::byte>(bytes).subspan(size);
-    if (descriptor_length(here, size) == 0) continue;
-    if (crc32(0, std::span(bytes).first(size)) == load_le<std::uint32_t>(here.data() + 4)) return size;
+    const auto descriptor = parse_descriptor(std::span<const std::byte>(bytes).subspan(size), size, true, true);
+    if (descriptor && crc32(0, std::span(bytes).first(size)) == descriptor->crc32) return size;
   }
   return std::nullopt;
 }

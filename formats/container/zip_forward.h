@@ -9,9 +9,37 @@
 #include "ckpt/byte_source.h"
 
 /// A ZIP archive read from its first byte on, one local header after the other: for sources in which the directory, at
-/// the end, cannot be reached without inflating all that comes before it. Each function gives nothing where the archive
-/// is not as plain as it has to be for that; what is right or wrong with it is then ZipReader's to say.
+/// the end, cannot be reached without inflating all that comes before it, or is not there. Each function gives nothing
+/// where the archive is not as plain as it has to be for that; what is right or wrong with it is then ZipReader's to
+/// say.
 namespace ckpt::zip {
+
+/// A local header, whatever it says.
+struct LocalHeader {
+  std::string name;
+  std::uint16_t flags = 0, method = 0;
+  std::uint32_t crc32 = 0;
+  /// None where a data descriptor follows the bytes and tells them.
+  std::optional<std::uint64_t> size, compressed_size;
+  std::uint64_t data_offset = 0;
+  std::vector<std::byte> bytes;  ///< all of it
+};
+
+/// The header at `offset`, ZIP64 resolved; nothing where there is none, or not all of it. `signed_only`: its signature
+/// has to be right. Throws Error: what reading the source throws.
+std::optional<LocalHeader> read_local_header(const ByteSource& source, std::uint64_t offset, bool signed_only = true);
+
+/// What stands in a data descriptor.
+struct Descriptor {
+  std::uint32_t crc32 = 0;
+  std::uint64_t size = 0;
+  std::size_t length = 0;  ///< its own
+};
+
+/// The descriptor at `offset` of a member of `compressed_size` bytes that is stored or not. `followed`: another record,
+/// or the end of the source, has to stand behind it. Throws Error: what reading the source throws.
+std::optional<Descriptor> read_descriptor(const ByteSource& source, std::uint64_t offset, std::uint64_t compressed_size,
+                                          bool is_stored, bool followed = true);
 
 /// A member as its local header tells it.
 struct ForwardMember {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/checkpoint.h"
+#include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "ckpt/value.h"
 
@@ -37,5 +39,17 @@ Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph,
 /// The same, but texts of `far_from` bytes or more stay in the source, and do not count for the cap.
 Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,
                    std::uint64_t far_from = limits::pickle_far_text);
+
+/// A pickle as far as it goes.
+struct Salvage {
+  Program program;              ///< its root is no_value where nothing was made that could be one
+  std::optional<Error> broken;  ///< why it ended early; its byte is Program::end then
+};
+
+/// The same of a pickle that may be cut or damaged: where it breaks, what is being filled gets what it has been given
+/// so far (entries whose values are there, the attributes of an object), and calls that are not complete are left out.
+/// Throws Error: limit_exceeded, io.
+Salvage salvage(const ByteSource& source, std::uint64_t offset, ValueGraph& graph,
+                std::uint64_t cap = limits::pickle_bytes);
 
 }  // namespace ckpt::pickle

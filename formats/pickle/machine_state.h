@@ -55,6 +55,7 @@ class Machine {
   }
 
   Program run();
+  Salvage salvage();
 
  private:
   Program run_to_stop();
@@ -96,6 +97,16 @@ class Machine {
   void put(std::uint64_t index);
   void get(std::uint64_t index);
   void keep_unreached();
+
+  /// How a broken pickle is brought to an end (salvage.cpp).
+  void close();
+  void close_stretch();
+  void fill(const Slot& container, std::vector<Slot> operands);
+  [[nodiscard]] bool is_filling(ValueId container) const;
+  [[nodiscard]] bool is_key(ValueId id) const;
+  void settle_entries(std::vector<Slot>& operands);
+  void settle_bottom();
+  void add(const Slot& target, EffectKind kind, std::uint8_t code, std::span<const ValueId> operands);
 
   const ByteSource& source_;
   ByteSourcePtr shared_source_;  ///< the same, where texts stay in it

@@ -14,6 +14,7 @@ const Format safetensors_format{
     .keeps_metadata = true,
     .probe = probe,
     .read = read,
+    .salvage = salvage,
     .write = write,
     .losses = losses,
 };

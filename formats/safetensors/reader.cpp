@@ -18,8 +18,7 @@ void check_end(const ByteSource& source, std::uint64_t end) {
   if (size < end)
     throw Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(size))
         .expected(std::to_string(end) + " bytes, as its header says")
-        .at(size)
-        .hint("the copy or download stopped early: fetch the file again");
+        .at(size);
   if (size > end)
     throw Error(ErrorCode::corrupt, std::to_string(size - end) + " bytes follow the last tensor")
         .expected("the file's end")
@@ -65,6 +64,41 @@ void add_sources(std::vector<View> views, std::vector<TensorSource>& tensors) {
   }
 }
 
+/// Where the file does not go on, reads of it are short: what is left of a tensor is found when it is read.
+class Endless final : public ByteSource {
+ public:
+  explicit Endless(ByteSourcePtr source) : ByteSource(source->name()), source_(std::move(source)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return source_->size(); }
+  [[nodiscard]] bool size_is_known() const override { return false; }
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    return source_->read_at(offset, out);
+  }
+
+ private:
+  ByteSourcePtr source_;
+};
+
+/// The tensors of the header's entries, in `source`.
+Checkpoint make_checkpoint(Header header, const ByteSourcePtr& source, const ReadContext& context) {
+  std::vector<std::string> warnings;
+  std::vector<View> views = take_views(header.metadata, header.entries, warnings);
+  std::vector<TensorSource> tensors;
+  tensors.reserve(header.entries.size());
+  for (Entry& entry : header.entries) {
+    tensors.push_back(source_of(entry, header, source));
+    if (source->size_is_known()) context.check_bytes(*tensors.back().bytes, tensor_called(tensors.back().name));
+  }
+  header.entries = {};
+  add_sources(std::move(views), tensors);
+  Checkpoint checkpoint = assemble(std::move(tensors));
+  checkpoint.file = source->name();
+  checkpoint.format = safetensors_format.name;
+  checkpoint.metadata = std::move(header.metadata);
+  checkpoint.warnings = std::move(warnings);
+  return checkpoint;
+}
+
 }  // namespace
 
 bool probe(const ByteSource& source) { return begins_with_header(source); }
@@ -82,23 +116,23 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
       std::erase_if(header.entries, [&](const Entry& entry) { return header.data_begin + entry.end > size; });
     }
   }
-  std::vector<std::string> warnings;
-  std::vector<View> views = take_views(header.metadata, header.entries, warnings);
-  std::vector<TensorSource> tensors;
-  tensors.reserve(header.entries.size());
-  for (Entry& entry : header.entries) {
-    tensors.push_back(source_of(entry, header, source));
-    context.check_bytes(*tensors.back().bytes, tensor_called(tensors.back().name));
-  }
-  header.entries = {};
-  add_sources(std::move(views), tensors);
-  Checkpoint checkpoint = assemble(std::move(tensors));
-  checkpoint.file = source->name();
-  checkpoint.format = safetensors_format.name;
-  checkpoint.metadata = std::move(header.metadata);
-  checkpoint.warnings = std::move(warnings);
-  if (!to_the_end) checkpoint.details = std::make_shared<LateEnd>(source, header.data_end);
+  const std::uint64_t end = header.data_end;
+  Checkpoint checkpoint = make_checkpoint(std::move(header), source, context);
+  if (!to_the_end) checkpoint.details = std::make_shared<LateEnd>(source, end);
   return checkpoint;
+}
+
+Salvage salvage(const ByteSourcePtr& source, const ReadContext& context) {
+  if (!begins_with_header(*source)) throw Error(ErrorCode::unsupported, "no header of safetensors").expected("one");
+  Salvage result;
+  Header header = read_header(*source, context);
+  try {
+    check_end(*source, header.data_end);
+  } catch (const Error& error) {
+    context.report(error, "");
+  }
+  result.checkpoint = make_checkpoint(std::move(header), std::make_shared<Endless>(source), context);
+  return result;
 }
 
 }  // namespace ckpt::safetensors

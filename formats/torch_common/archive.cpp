@@ -46,20 +46,23 @@ ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const 
 
 void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order, const ByteSource& source,
                      const ReadContext& context, const std::function<std::string(const Storage&)>& name_of) {
-  const auto count = checkpoint.storages.size();
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_offset;
-  for (std::uint32_t i = 0; i < count; ++i) {
+  std::vector<std::uint64_t> begins(checkpoint.storages.size());
+  for (std::size_t i = 0; i < begins.size(); ++i) {
     Storage& storage = checkpoint.storages[i];
     storage.byte_order = order;
-    std::uint64_t begin = 0;
     if (const std::string name = name_of(storage); !name.empty())
-      storage.bytes = find_storage(zip, name, storage, source, context, begin);
-    by_offset.emplace_back(begin, i);
+      storage.bytes = find_storage(zip, name, storage, source, context, begins[i]);
   }
+  order_storages(checkpoint, begins);
+}
+
+void order_storages(Checkpoint& checkpoint, const std::vector<std::uint64_t>& begins) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_offset;
+  for (std::uint32_t i = 0; i < begins.size(); ++i) by_offset.emplace_back(begins[i], i);
   std::sort(by_offset.begin(), by_offset.end());
-  std::vector<std::uint32_t> place(count);
+  std::vector<std::uint32_t> place(begins.size());
   std::vector<Storage> ordered;
-  ordered.reserve(count);
+  ordered.reserve(begins.size());
   for (const auto& [offset, index] : by_offset) {
     place[index] = static_cast<std::uint32_t>(ordered.size());
     ordered.push_back(std::move(checkpoint.storages[index]));

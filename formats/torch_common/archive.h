@@ -4,6 +4,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "ckpt/checkpoint.h"
 #include "container/zip_reader.h"
@@ -30,6 +32,9 @@ ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const 
 /// the uses accordingly. Throws as find_storage() does.
 void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order, const ByteSource& source,
                      const ReadContext& context, const std::function<std::string(const Storage&)>& name_of);
+
+/// Puts the storages into the order of where they begin in the file, and renumbers their uses.
+void order_storages(Checkpoint& checkpoint, const std::vector<std::uint64_t>& begins);
 
 /// Of the member `byteorder`; little where there is none, as before torch 2.0.
 ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const ByteSource& source);

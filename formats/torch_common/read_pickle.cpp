@@ -37,6 +37,23 @@ std::uint64_t read_object(const ByteSource& source, std::uint64_t offset, std::u
   return program.end;
 }
 
+ObjectEnd salvage_object(const ByteSource& source, std::uint64_t offset, Checkpoint& checkpoint, Doubts& doubts,
+                         const ReadContext& context) {
+  pickle::Salvage salvage = pickle::salvage(source, offset, checkpoint.values, context.pickle_cap);
+  pickle::Program& program = salvage.program;
+  pickle::GlobalUses(checkpoint.globals).add(program.globals);
+  if (program.root == no_value) {
+    name_dangers(*salvage.broken, checkpoint.globals);
+    throw *salvage.broken;
+  }
+  collect_storages(checkpoint, 0, {}, &doubts);
+  open_nested_files(checkpoint, program.texts, context);
+  checkpoint.root = program.root;
+  checkpoint.protocol = program.protocol;
+  checkpoint.discarded = std::move(program.discarded);
+  return {program.end, std::move(salvage.broken)};
+}
+
 void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe) {
   if (allow_unsafe) return;
   std::string names;

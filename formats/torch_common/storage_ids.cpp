@@ -60,6 +60,40 @@ void check_views(const Checkpoint& checkpoint) {
     if (views.contains(storage.key)) broken("the key '" + storage.key + "' for a storage and for a view", "two keys");
 }
 
+/// The storage that the persistent value `id` names; none where it names something else. An id in words becomes the
+/// tuple that it stands for.
+std::optional<StorageId> decode_use(ValueGraph& values, ValueId id) {
+  if (!is_text(values, values.items(id)[0])) return decode_storage_id(values, values.items(id)[0]);
+  const std::string text(values.text(values.items(id)[0]));
+  const auto tuple = parse_text_id(values, text);
+  if (!tuple)
+    throw Error(ErrorCode::corrupt, "persistent id '" + text.substr(0, 80) + "'")
+        .expected("a tuple that names a storage");
+  values.set_item(id, 0, *tuple);
+  auto storage = decode_storage_id(values, *tuple);
+  // Only storages: any other class named in a text would have passed by the policy.
+  if (!storage)
+    throw Error(ErrorCode::unsupported, "persistent id '" + text.substr(0, 80) + "'").expected("a storage's");
+  return storage;
+}
+
+/// ('module', class, file, source), in legacy files.
+bool names_module(const ValueGraph& values, ValueId id) {
+  const auto items = values.items(values.items(id)[0]);
+  return items.size() >= 2 && is_text(values, items[0]) && values.text(items[0]) == "module";
+}
+
+/// That a storage is named a second time as it was the first time.
+void check_same(Storage& known, const StorageId& again) {
+  // Bytes named once as torch.ByteStorage and once as torch.UntypedStorage are the same bytes.
+  known.typed |= again.type.typed;
+  if (known.dtype != again.type.dtype || known.nbytes != again.nbytes)
+    throw Error(ErrorCode::corrupt, "storage '" + known.key + "' is named once as " + std::to_string(known.nbytes) +
+                                        " bytes of " + std::string(dtype_name(known.dtype)) + " and once as " +
+                                        with_bytes(again.elements, again.type))
+        .expected("one size and one dtype a storage");
+}
+
 }  // namespace
 
 std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id) {
@@ -89,7 +123,7 @@ std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id)
   return storage;
 }
 
-void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view folder) {
+void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view folder, Doubts* doubts) {
   ValueGraph& values = checkpoint.values;
   PositionIndex by_key;
   const auto place_of = [&](const std::string& key, std::uint32_t next) {
@@ -103,42 +137,31 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
   checkpoint.storage_uses.reserve(checkpoint.storage_uses.size() + persistent);
   for (ValueId id = first; id < count; ++id) {
     if (values.kind(id) != ValueKind::persistent) continue;
-    if (is_text(values, values.items(id)[0])) {
-      const std::string text(values.text(values.items(id)[0]));
-      const auto tuple = parse_text_id(values, text);
-      if (!tuple)
-        throw Error(ErrorCode::corrupt, "persistent id '" + text.substr(0, 80) + "'")
-            .expected("a tuple that names a storage");
-      values.set_item(id, 0, *tuple);
-      // Only storages: any other class named in a text would have passed by the policy.
-      if (!decode_storage_id(values, *tuple))
-        throw Error(ErrorCode::unsupported, "persistent id '" + text.substr(0, 80) + "'").expected("a storage's");
+    try {
+      auto storage = decode_use(values, id);
+      if (!storage) {
+        if (doubts != nullptr && !names_module(values, id))
+          throw Error(ErrorCode::corrupt, "a persistent id that is neither a storage nor a module's source");
+        continue;
+      }
+      storage->key.insert(0, folder);
+      const auto next = static_cast<std::uint32_t>(checkpoint.storages.size());
+      const std::uint32_t place = place_of(storage->key, next);
+      if (place == next)
+        checkpoint.storages.push_back({.key = storage->key,
+                                       .dtype = storage->type.dtype,
+                                       .typed = storage->type.typed,
+                                       .location = storage->location,
+                                       .nbytes = storage->nbytes,
+                                       .byte_order = ByteOrder::little,
+                                       .bytes = nullptr});
+      else
+        check_same(checkpoint.storages[place], *storage);
+      checkpoint.storage_uses.push_back({id, {place, storage->view_key, storage->view_offset, storage->view_size}});
+    } catch (const Error& error) {
+      if (doubts == nullptr) throw;
+      doubts->emplace_back(id, error);
     }
-    auto storage = decode_storage_id(values, values.items(id)[0]);
-    if (!storage) continue;
-    storage->key.insert(0, folder);
-    const auto next = static_cast<std::uint32_t>(checkpoint.storages.size());
-    const std::uint32_t place = place_of(storage->key, next);
-    if (place == next) {
-      checkpoint.storages.push_back({.key = storage->key,
-                                     .dtype = storage->type.dtype,
-                                     .typed = storage->type.typed,
-                                     .location = storage->location,
-                                     .nbytes = storage->nbytes,
-                                     .byte_order = ByteOrder::little,
-                                     .bytes = nullptr});
-    } else {
-      Storage& known = checkpoint.storages[place];
-      // Bytes named once as torch.ByteStorage and once as torch.UntypedStorage are the same bytes.
-      known.typed |= storage->type.typed;
-      if (known.dtype != storage->type.dtype || known.nbytes != storage->nbytes)
-        throw Error(ErrorCode::corrupt, "storage '" + storage->key + "' is named once as " +
-                                            std::to_string(known.nbytes) + " bytes of " +
-                                            std::string(dtype_name(known.dtype)) + " and once as " +
-                                            with_bytes(storage->elements, storage->type))
-            .expected("one size and one dtype a storage");
-    }
-    checkpoint.storage_uses.push_back({id, {place, storage->view_key, storage->view_offset, storage->view_size}});
   }
   check_views(checkpoint);
 }

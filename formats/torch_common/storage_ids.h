@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "format.h"
 #include "model/storage_types.h"
 
 /// The persistent ids by which torch's pickles name storages:
@@ -32,8 +33,9 @@ std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id)
 
 /// Decodes all persistent values that the graph has from `first` on and adds to checkpoint.storage_uses and
 /// checkpoint.storages (without bytes, in order of appearance). A storage's key there is `folder` and the id's own.
-/// Throws Error (corrupt) where two ids contradict each other.
-void collect_storages(Checkpoint& checkpoint, ValueId first = 0, std::string_view folder = {});
+/// Throws Error (corrupt) where two ids contradict each other, or one is broken; `doubts`, where given, take those.
+void collect_storages(Checkpoint& checkpoint, ValueId first = 0, std::string_view folder = {},
+                      Doubts* doubts = nullptr);
 
 /// Which of the two forms to write.
 enum class IdForm { zip, legacy };

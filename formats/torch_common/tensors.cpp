@@ -52,7 +52,8 @@ void check_geometry(const TensorInfo& info, std::uint64_t elements = std::numeri
 
 class Decoder {
  public:
-  explicit Decoder(Checkpoint& checkpoint) : checkpoint_(checkpoint), values_(checkpoint.values) {}
+  Decoder(Checkpoint& checkpoint, Doubts* doubts)
+      : checkpoint_(checkpoint), values_(checkpoint.values), doubts_(doubts) {}
 
   void run() {
     checkpoint_.tensors.reserve(checkpoint_.storage_uses.size());
@@ -62,7 +63,7 @@ class Decoder {
       const auto items = values_.items(id);
       if (values_.kind(items[0]) != ValueKind::global) continue;
       current_ = id;
-      std::optional<Tensor> tensor = decode(id, items);
+      std::optional<Tensor> tensor = decode_or_doubt(id, items);
       if (!tensor) continue;
       tensor->value = id;
       checkpoint_.tensors.push_back(std::move(*tensor));
@@ -73,6 +74,16 @@ class Decoder {
   [[nodiscard]] ValueId current() const { return current_; }
 
  private:
+  std::optional<Tensor> decode_or_doubt(ValueId id, std::span<const ValueId> items) {
+    if (doubts_ == nullptr) return decode(id, items);
+    try {
+      return decode(id, items);
+    } catch (const Error& error) {
+      doubts_->emplace_back(id, error);
+      return Tensor{};
+    }
+  }
+
   std::optional<Tensor> decode(ValueId id, std::span<const ValueId> items);
   std::optional<Tensor> call(std::string_view module, std::string_view name, std::span<const ValueId> arguments,
                              ValueId holder);
@@ -92,6 +103,7 @@ class Decoder {
 
   Checkpoint& checkpoint_;
   const ValueGraph& values_;
+  Doubts* doubts_;
   ValueId current_ = no_value;
 };
 
@@ -326,8 +338,8 @@ std::optional<Tensor> Decoder::decode(ValueId id, std::span<const ValueId> items
 
 }  // namespace
 
-void decode_tensors(Checkpoint& checkpoint) {
-  Decoder decoder(checkpoint);
+void decode_tensors(Checkpoint& checkpoint, Doubts* doubts) {
+  Decoder decoder(checkpoint, doubts);
   try {
     decoder.run();
   } catch (Error& error) {

@@ -12,6 +12,7 @@ const Format zip_format{
     .has_checksums = true,
     .probe = probe_zip,
     .read = read_zip,
+    .salvage = salvage_zip,
     .write = write_zip,
 };
 

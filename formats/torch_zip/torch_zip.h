@@ -9,6 +9,8 @@ extern const Format zip_format;
 
 bool probe_zip(const ByteSource& source);
 Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context);
+/// Of an archive that is cut or damaged. Throws Error: where its pickle is lost, and with it every name.
+Salvage salvage_zip(const ByteSourcePtr& source, const ReadContext& context);
 WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 
 }  // namespace ckpt::torch

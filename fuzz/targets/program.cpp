@@ -41,6 +41,8 @@ const Words commands[] = {
     {"check", "IN", "--like", "IN"},
     {"strip-prefix", "IN", "OUT", "--allow-unsafe"},
     {"add-prefix", "IN", "OUT", "--gzip=6"},
+    {"scan", "IN"},
+    {"scan", "--json", "IN"},
 };
 
 /// As main() does it, with standard streams going to memory. (No name out of a file can begin a line.)

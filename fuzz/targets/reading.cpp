@@ -3,6 +3,7 @@
 #include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "ckpt/tensor_ops.h"
 #include "io/checksum.h"
 #include "targets/input.h"
 
@@ -43,6 +44,14 @@ void use(const Checkpoint& checkpoint) {
             "nothing to unpack");
     tensor_names(unpacked);
   });
+  error_of([&] {
+    if (logical_bytes(checkpoint) > worth_hashing) return;
+    const std::string before = digest(checkpoint).total;
+    Checkpoint edited = dedupe(compact(make_contiguous(checkpoint).first).first).first;
+    require(digest(edited).total == before, "an edit of how tensors lie has changed what they are");
+    digest(cast(std::move(edited), DType::bfloat16).first);
+  });
+  error_of([&] { strip_optimizer(rename(checkpoint, {{"[aeiou]", "x"}, {"^", "y."}}).first); });
   error_of([&] { strip_prefix(checkpoint); });
   error_of([&] { add_prefix(remap(checkpoint, DeviceMap::all_to("cpu"))); });
 }

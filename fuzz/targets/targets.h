@@ -34,11 +34,15 @@ int fuzz_gguf(const std::uint8_t* data, std::size_t size);
 int fuzz_gzip(const std::uint8_t* data, std::size_t size);
 /// The zip container: directory, members, their bytes.
 int fuzz_zip(const std::uint8_t* data, std::size_t size);
+/// What scan says of any bytes: no less than what reading them finds.
+int fuzz_scan(const std::uint8_t* data, std::size_t size);
 /// Pictures, as they are and with their checksums put right.
 int fuzz_png(const std::uint8_t* data, std::size_t size);
 /// Read, write in each format, read again: the same. Bytes that are no checkpoint are taken for a pickle, and an
 /// archive is made around it.
 int fuzz_roundtrip(const std::uint8_t* data, std::size_t size);
+/// recover(): what is whole is written and reads back, and of a sound file that is all of it.
+int fuzz_recover(const std::uint8_t* data, std::size_t size);
 /// The whole program: the first byte chooses a command, the rest is its file.
 int fuzz_program(const std::uint8_t* data, std::size_t size);
 
@@ -61,6 +65,8 @@ inline constexpr Target targets[] = {
     {"safetensors", fuzz_safetensors},
     {"dcp", fuzz_dcp},
     {"gguf", fuzz_gguf},
+    {"recover", fuzz_recover},
+    {"scan", fuzz_scan},
     {"roundtrip", fuzz_roundtrip},
     {"program", fuzz_program},
 };

@@ -88,8 +88,7 @@ void check_recorded_crc32(const ByteSource& source, std::uint32_t computed) {
   if (!recorded || *recorded == computed) return;
   throw Error(ErrorCode::corrupt, "the bytes have CRC-32 " + hexadecimal(computed))
       .expected(hexadecimal(*recorded) + " as recorded")
-      .in(source.name())
-      .hint("the file is damaged: fetch or copy it again");
+      .in(source.name());
 }
 
 std::uint32_t stream_all(const ByteSource& source, const std::function<void(std::span<const std::byte>)>& consume) {

@@ -7,6 +7,7 @@
 #include "ckpt/limits.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "io/gunzip_damaged.h"
 #include "io/gzip_header.h"
 #include "io/inflating_source.h"
 
@@ -15,17 +16,13 @@ namespace {
 
 class GzipDecoder final : public Decoder {
  public:
-  GzipDecoder(ByteSourcePtr compressed, std::uint64_t most) : Decoder(std::move(compressed)), most_(most) {}
+  GzipDecoder(ByteSourcePtr compressed, std::uint64_t most, Faults faults)
+      : Decoder(std::move(compressed)), most_(most), faults_(std::move(faults)) {}
 
   std::size_t produce(std::span<std::byte> out) override {
     try {
       return next(out);
     } catch (Error& error) {
-      if (error.code() == ErrorCode::truncated) {
-        error.hint("the download or copy stopped early: fetch or copy the file again");
-      } else if (error.code() == ErrorCode::corrupt) {
-        error.hint("the file is damaged: fetch or copy it again");
-      }
       throw error.in(input_.source().name());
     }
   }
@@ -95,21 +92,26 @@ class GzipDecoder final : public Decoder {
     }
     const auto crc = load_le<std::uint32_t>(trailer.data());
     const auto size = load_le<std::uint32_t>(trailer.data() + 4);
-    if (crc != at_.crc) {
-      throw Error(ErrorCode::corrupt, member + ": its bytes have CRC-32 " + hexadecimal(at_.crc))
-          .expected(hexadecimal(crc) + " as recorded")
-          .at(begin);
-    }
-    if (size != static_cast<std::uint32_t>(at_.member_output)) {
-      throw Error(ErrorCode::corrupt, member + ": it inflates to " + std::to_string(at_.member_output) + " bytes")
-          .expected(std::to_string(size) + " (modulo 2^32) as recorded")
-          .at(begin + 4);
-    }
+    if (crc != at_.crc)
+      fail(Error(ErrorCode::corrupt, member + ": its bytes have CRC-32 " + hexadecimal(at_.crc))
+               .expected(hexadecimal(crc) + " as recorded")
+               .at(begin));
+    if (size != static_cast<std::uint32_t>(at_.member_output))
+      fail(Error(ErrorCode::corrupt, member + ": it inflates to " + std::to_string(at_.member_output) + " bytes")
+               .expected(std::to_string(size) + " (modulo 2^32) as recorded")
+               .at(begin + 4));
     input_.consume(gzip_trailer_bytes);
     at_.phase = Phase::header;
   }
 
+  /// A sum that does not match keeps nothing from being read.
+  void fail(Error error) const {
+    if (faults_ == nullptr) throw error;
+    faults_->note(error.in(input_.source().name()));
+  }
+
   std::uint64_t most_;
+  Faults faults_;
 
   template <class Do>
   void in_member(Do what) {
@@ -125,8 +127,11 @@ class GzipDecoder final : public Decoder {
 
 class GzipSource final : public InflatingSource {
  public:
-  GzipSource(ByteSourcePtr compressed, std::uint64_t most)
-      : InflatingSource(compressed->name(), AtEnd::keep), compressed_(std::move(compressed)), most_(most) {}
+  GzipSource(ByteSourcePtr compressed, std::uint64_t most, const Faults& faults = nullptr)
+      : InflatingSource(compressed->name(), AtEnd::keep, faults),
+        compressed_(std::move(compressed)),
+        most_(most),
+        faults_(faults) {}
 
   [[nodiscard]] std::uint64_t size() const override { return measure(); }
   [[nodiscard]] bool size_is_known() const override { return measured().has_value(); }
@@ -135,12 +140,13 @@ class GzipSource final : public InflatingSource {
 
  private:
   [[nodiscard]] std::unique_ptr<Decoder> start() const override {
-    return std::make_unique<GzipDecoder>(compressed_, most_);
+    return std::make_unique<GzipDecoder>(compressed_, most_, faults_);
   }
   void ended(std::uint64_t position) const override { end_ = position; }
 
   ByteSourcePtr compressed_;
   std::uint64_t most_;
+  Faults faults_;
   mutable std::optional<std::uint64_t> end_;  // of what was understood, in the compressed bytes
 };
 
@@ -159,6 +165,10 @@ bool is_gzip(const ByteSource& source) {
 
 ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most) {
   return std::make_shared<GzipSource>(std::move(compressed), most);
+}
+
+ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, Faults faults, std::uint64_t most) {
+  return std::make_shared<GzipSource>(std::move(compressed), most, faults);
 }
 
 std::uint64_t gzip_trailing_bytes(const ByteSource& source) {

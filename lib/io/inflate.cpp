@@ -37,6 +37,7 @@ class RawDecoder final : public Decoder {
   }
 
   void check_end() {
+    if (size_ == unknown_size) return;
     std::byte more{};
     const bool exceeds = inflate({&more, 1}) != 0;
     if (!exceeds && at_.output == size_) return;
@@ -49,10 +50,16 @@ class RawDecoder final : public Decoder {
 
 class RawSource final : public InflatingSource {
  public:
-  RawSource(ByteSourcePtr compressed, std::uint64_t size, std::string name, std::optional<std::uint32_t> crc)
-      : InflatingSource(std::move(name), AtEnd::release), compressed_(std::move(compressed)), size_(size), crc_(crc) {}
+  RawSource(ByteSourcePtr compressed, std::uint64_t size, std::string name, std::optional<std::uint32_t> crc,
+            const Faults& faults)
+      : InflatingSource(std::move(name), AtEnd::release, faults),
+        compressed_(std::move(compressed)),
+        size_(size),
+        crc_(crc),
+        as_claimed_(faults == nullptr && size != unknown_size) {}
 
-  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] std::uint64_t size() const override { return as_claimed_ ? size_ : measure(); }
+  [[nodiscard]] bool size_is_known() const override { return size_ != unknown_size || measured().has_value(); }
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override { return crc_; }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
@@ -71,15 +78,16 @@ class RawSource final : public InflatingSource {
   ByteSourcePtr compressed_;
   std::uint64_t size_;
   std::optional<std::uint32_t> crc_;
+  bool as_claimed_;  ///< it has `size_` bytes, or is an error
 };
 
 }  // namespace
 
 ByteSourcePtr inflate_raw(ByteSourcePtr compressed, std::uint64_t size, std::string name,
-                          std::optional<std::uint32_t> crc) {
+                          std::optional<std::uint32_t> crc, Faults faults) {
   // No stream at all for no bytes at all is no stream of deflate's, but what some writers make and all readers take.
   if (size == 0 && compressed->size() == 0) return slice(std::move(compressed), 0, 0, std::move(name), crc);
-  return std::make_shared<RawSource>(std::move(compressed), size, std::move(name), crc);
+  return std::make_shared<RawSource>(std::move(compressed), size, std::move(name), crc, faults);
 }
 
 }  // namespace ckpt

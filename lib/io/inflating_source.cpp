@@ -51,7 +51,8 @@ struct InflatingSource::Work {
   }
 };
 
-InflatingSource::InflatingSource(std::string name, AtEnd at_end) : ByteSource(std::move(name)), at_end_(at_end) {}
+InflatingSource::InflatingSource(std::string name, AtEnd at_end, Faults faults)
+    : ByteSource(std::move(name)), at_end_(at_end), faults_(std::move(faults)) {}
 InflatingSource::~InflatingSource() = default;
 
 void InflatingSource::ended(std::uint64_t) const {}
@@ -69,7 +70,14 @@ std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const
   // What is checked and copied in one go should still be in the cache when its CRC is taken.
   const std::size_t most = std::min(out.size(), limits::copy_chunk);
   work.broken = true;
-  const std::size_t count = work.decoder->produce(out.first(most));
+  std::size_t count = 0;
+  try {
+    count = work.decoder->produce(out.first(most));
+  } catch (const Error& error) {
+    if (!note(error)) throw;
+    measured_ = work.decoder->output();
+    return 0;
+  }
   work.broken = false;
   if (count == 0) {
     measured_ = work.decoder->output();
@@ -77,6 +85,14 @@ std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const
   }
   work.keep_position();
   return count;
+}
+
+/// Whether damage is to be noted, and the stream to end there.
+bool InflatingSource::note(const Error& error) const {
+  const bool damage = error.code() == ErrorCode::corrupt || error.code() == ErrorCode::truncated;
+  if (faults_ == nullptr || !damage) return false;
+  faults_->note(error);
+  return true;
 }
 
 bool InflatingSource::fill_window(Work& work) const {

@@ -9,6 +9,7 @@
 
 #include "ckpt/byte_source.h"
 #include "io/decoder.h"
+#include "io/faults.h"
 
 namespace ckpt {
 
@@ -31,7 +32,9 @@ class InflatingSource : public ByteSource {
   /// kept): right for the members of an archive, of which there may be tens of thousands.
   enum class AtEnd { keep, release };
 
-  InflatingSource(std::string name, AtEnd at_end);
+  /// `faults`: where given, the stream ends where it cannot be inflated any further, and what is wrong is added there;
+  /// else that is thrown.
+  InflatingSource(std::string name, AtEnd at_end, Faults faults = nullptr);
 
   [[nodiscard]] virtual std::unique_ptr<Decoder> start() const = 0;
   /// Told each time the end is met, with the position in the compressed bytes that the decoder stopped at.
@@ -45,11 +48,13 @@ class InflatingSource : public ByteSource {
 
   void go_to(Work& work, std::uint64_t offset) const;
   std::size_t produce(Work& work, std::span<std::byte> out) const;
+  bool note(const Error& error) const;
   bool fill_window(Work& work) const;
   void look_ahead(Work& work) const;
   Work& work() const;
 
   AtEnd at_end_;
+  Faults faults_;
   mutable std::unique_ptr<Work> work_;
   mutable std::optional<std::uint64_t> measured_;
 };

@@ -23,7 +23,9 @@ const CastKernels& best_casts();
 ///   a float;
 /// - what is too large becomes infinity, or NaN in float8_e4m3fn, which has none;
 /// - a NaN keeps its sign, and the upper bits of its payload where the format has room for one, and becomes quiet.
-///   bfloat16 has c10's 0x7FC0 for every NaN (PyTorch's vector code, on contiguous tensors, gives 0xFFFF).
+///   bfloat16 has c10's 0x7FC0 for every NaN.
+/// PyTorch's vector code, which contiguous tensors meet, differs from its scalar code in two kinds of NaN: as bfloat16
+/// it is 0xFFFF; as float32, of float16, 0x7FFFFFFF in the last elements, which fill no vector. Here it is the scalar.
 /// `from` = `to` changes no bit.
 void cast_elements(DType from, DType to, std::span<const std::byte> in, std::span<std::byte> out,
                    const CastKernels& kernels = best_casts());

@@ -74,7 +74,7 @@ class CastSource final : public ByteSource {
 }  // namespace
 
 ByteSourcePtr cast_source(Storage storage, DType from, DType to) {
-  auto watched = std::make_shared<const WatchedSource>(storage.bytes);
+  auto watched = watch(storage.bytes);
   return std::make_shared<CastSource>(std::move(storage), std::move(watched), from, to);
 }
 

@@ -124,7 +124,7 @@ class Compactor {
     }
     const Storage& storage = edit_.checkpoint().storages[place];
     Storage made = storage;
-    made.bytes = gathered_source(storage, order);
+    made.bytes = gathered_source(edit_.material(place), order);
     made.nbytes = made.bytes->size();
     made.byte_order = ByteOrder::little;
     const std::uint64_t nbytes = made.nbytes;
@@ -145,10 +145,15 @@ class Compactor {
       end = std::max(end, extent.end);
     }
     const std::uint64_t begin = run[0].begin / item * item;  // a whole number of every view's elements
-    const Storage& storage = edit_.checkpoint().storages[place];
-    Storage made = storage;
+    TensorInfo part;
+    part.dtype = DType::uint8;
+    part.shape = {static_cast<std::int64_t>(end - begin)};
+    part.stride = {1};
+    part.offset = static_cast<std::int64_t>(begin);
+    Storage made = edit_.checkpoint().storages[place];
     made.nbytes = end - begin;
-    made.bytes = slice(storage.bytes, begin, made.nbytes, storage.bytes->name());
+    made.bytes = gathered_source(edit_.material(place), part);
+    made.byte_order = ByteOrder::little;
     const std::uint32_t added = edit_.add(std::move(made), place);
     for (const Extent& extent : run) {
       TensorInfo moved = info(extent);

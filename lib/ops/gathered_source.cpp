@@ -80,7 +80,7 @@ class GatheredSource final : public ByteSource {
 }  // namespace
 
 ByteSourcePtr gathered_source(Storage storage, const TensorInfo& info) {
-  auto watched = std::make_shared<const WatchedSource>(storage.bytes);
+  auto watched = watch(storage.bytes);
   return std::make_shared<GatheredSource>(std::move(storage), std::move(watched), info);
 }
 

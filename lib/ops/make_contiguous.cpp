@@ -35,7 +35,7 @@ std::pair<Checkpoint, std::size_t> make_contiguous(Checkpoint checkpoint) {
       TensorInfo plain = info;
       plain.conjugate = plain.negative = false;
       Storage gathered = storage;
-      gathered.bytes = gathered_source(storage, plain);
+      gathered.bytes = gathered_source(edit.material(place), plain);
       gathered.nbytes = gathered.bytes->size();
       gathered.byte_order = ByteOrder::little;
       found->second = edit.add(std::move(gathered), place);

@@ -8,6 +8,7 @@
 #include "io/swapped_source.h"
 #include "model/each_tensor.h"
 #include "ops/prune.h"
+#include "ops/watched_source.h"
 #include "ops/whole_module.h"
 
 namespace ckpt {
@@ -93,6 +94,14 @@ std::vector<bool> TensorEdit::held_otherwise() const {
   return held;
 }
 
+Storage TensorEdit::material(std::uint32_t storage) {
+  Storage material = checkpoint_.storages[storage];
+  ByteSourcePtr& bytes = watched_[storage];
+  if (bytes == nullptr) bytes = watch(material.bytes);
+  material.bytes = bytes;
+  return material;
+}
+
 std::uint32_t TensorEdit::add(Storage storage, std::uint32_t origin) {
   // The storages of a file have one byte order.
   if (checkpoint_.storages[origin].byte_order == ByteOrder::big && storage.byte_order == ByteOrder::little) {
@@ -118,7 +127,7 @@ ValueId TensorEdit::edited(ValueId tuple, const std::vector<ValueId>& items) {
   return copy;
 }
 
-/// Only what has changed: requires_grad, hooks, a quantiser and what else the call is given stay.
+/// Only what has changed: hooks, a quantiser and what else the call is given stay.
 void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId storage) {
   ValueGraph& values = checkpoint_.values;
   const bool subclass = place.form == TensorPlace::Form::subclass;
@@ -130,6 +139,9 @@ void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId
   items[1] = values.make_integer(view.info.offset);
   items[2] = calls_.integers(view.info.shape);
   items[3] = calls_.integers(view.info.stride);
+  // PyTorch cannot load what it saves of a tensor that requires grad and has no typed storage: _rebuild_tensor_v3 sets
+  // the storage of a leaf that does already. (A Parameter asks for grad itself.)
+  constexpr std::size_t requires_grad_at = 4;
   // _rebuild_tensor_v3 has the dtype between the hooks and the metadata, and what it looks at does not.
   constexpr std::ptrdiff_t dtype_at = 6;
   const std::string_view name = values.name(function);
@@ -140,9 +152,11 @@ void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId
       function = calls_.global("torch._utils", "_rebuild_tensor_v2");
     } else {
       items[dtype_at] = calls_.dtype(view.info.dtype);
+      items[requires_grad_at] = values.make_boolean(false);
     }
   } else if (name == "_rebuild_tensor_v2" && !typed) {
     items.insert(items.begin() + dtype_at, calls_.dtype(view.info.dtype));
+    items[requires_grad_at] = values.make_boolean(false);
     function = calls_.global("torch._utils", "_rebuild_tensor_v3");
   }
   const ValueId arguments = edited(tuple, items);

@@ -40,6 +40,9 @@ class TensorEdit {
   /// Storages that other values than these views hold as well, so that their bytes have to stay as they are.
   [[nodiscard]] std::vector<bool> held_otherwise() const;
 
+  /// A storage to make others of. What is made of one shares the comparison with its recorded CRC-32, for which all of
+  /// it is read, once (watch()).
+  Storage material(std::uint32_t storage);
   /// A storage that is to be read where `origin` is. Its key may be that of `origin`: another is found where both stay.
   std::uint32_t add(Storage storage, std::uint32_t origin);
   void set(std::size_t view, std::uint32_t storage, TensorInfo info);
@@ -66,9 +69,10 @@ class TensorEdit {
   Checkpoint checkpoint_;
   TensorCalls calls_;
   std::vector<View> views_;
-  std::vector<Place> places_;                       ///< of the views
-  std::unordered_map<ValueId, std::size_t> known_;  ///< the view of each tensor, by value; no_view
-  std::vector<std::uint32_t> origins_;              ///< of each storage: itself, or what it was made of
+  std::vector<Place> places_;                                 ///< of the views
+  std::unordered_map<ValueId, std::size_t> known_;            ///< the view of each tensor, by value; no_view
+  std::unordered_map<std::uint32_t, ByteSourcePtr> watched_;  ///< of storages that others are made of
+  std::vector<std::uint32_t> origins_;                        ///< of each storage: itself, or what it was made of
 };
 
 }  // namespace ckpt

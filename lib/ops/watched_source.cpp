@@ -26,6 +26,11 @@ void WatchedSource::finish() const {
     read_exactly(seen_, std::span(chunk).first(std::min<std::uint64_t>(chunk.size(), size() - seen_)));
 }
 
+std::shared_ptr<const WatchedSource> watch(ByteSourcePtr source) {
+  if (auto watched = std::dynamic_pointer_cast<const WatchedSource>(source)) return watched;
+  return std::make_shared<const WatchedSource>(std::move(source));
+}
+
 std::vector<Storage> watched_storages(const Checkpoint& checkpoint) {
   std::vector<Storage> storages = checkpoint.storages;
   for (Storage& storage : storages)

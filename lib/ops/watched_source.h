@@ -27,6 +27,10 @@ class WatchedSource final : public ByteSource {
   mutable std::uint32_t crc_ = 0;
 };
 
+/// `source` under a watch; itself where it is under one already, so that what is made of parts of it shares that one:
+/// whichever part is finished first reads the rest, and the others have nothing left to read.
+std::shared_ptr<const WatchedSource> watch(ByteSourcePtr source);
+
 /// The checkpoint's storages, watched. Whether they record a CRC-32 is not asked before they have been read: a stream
 /// may tell it behind their bytes. finish_watching() compares what is left.
 std::vector<Storage> watched_storages(const Checkpoint& checkpoint);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Bad input: every attack of this folder, and what `inspect`, `verify` and `convert` make of it; small good files, cut
-at every byte and with every bit flipped; a test for each cap.
+"""Bad input: every attack of this folder, and what `inspect`, `verify`, `convert` and `scan` make of it; small good
+files, cut at every byte and with every bit flipped; a test for each cap.
 
     tests/bad/run.py --ckpt BIN --build FOLDER [--memory BYTES] [WORD…]
+
+`recover` runs on each as well: whatever it makes of one, what it writes is sound and calls for nothing dangerous.
 
 Each command runs in 1 GiB of address space (--memory 0: as much as it likes, for sanitizers) and 20 s, which guards
 against a hang and measures nothing. It must end by itself with the status listed, say what is listed, leave no output
@@ -30,12 +32,15 @@ import legacy_attacks  # noqa: E402
 import numpy_attacks  # noqa: E402
 import pickle_attacks  # noqa: E402
 import safetensors_attacks  # noqa: E402
+import sarif  # noqa: E402
+import scan_attacks  # noqa: E402
 import script_attacks  # noqa: E402
 import plain_attacks  # noqa: E402
 import sweep_files  # noqa: E402
 import tar_attacks  # noqa: E402
 import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
+from attack import Outcome  # noqa: E402
 
 SUBJECTS = (
     import_attacks,
@@ -52,8 +57,11 @@ SUBJECTS = (
     tar_attacks,
     dcp_attacks,
     container_attacks,
+    scan_attacks,
 )
 TIMEOUT = 20
+UNSAFE = 4
+NOTHING, MISSING = Outcome(0), Path("/nonexistent")
 SWEPT = re.compile(r": (\d+) cuts, (\d+) flips: (\d+) refused, (\d+) same, (\d+) uncovered, (\d+) failures")
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]")
 
@@ -73,7 +81,7 @@ def wrong(done, outcome, out):
         return f"says: {outcome.lacks}"
     if "bug in ckpt" in said:
         return "takes it for a bug of its own"
-    if outcome.exit >= 3 and "\nhint: " not in done.err:
+    if outcome.exit >= 3 and "scan" not in done.args and "\nhint: " not in done.err:
         return "gives no hint"
     steering = STEERS.search(said)
     if steering:
@@ -81,6 +89,30 @@ def wrong(done, outcome, out):
     if outcome.exit and out.exists():
         return "leaves an output"
     return None
+
+
+def wrong_recovery(ckpt, done, attack, out):
+    """What of a recovery is not so; None where all is."""
+    if done.code not in (0, 1, 3, 4):
+        return f"exit {done.code}"
+    if attack.outcomes.get("convert", NOTHING).exit == UNSAFE and done.code < 3:
+        return "writes what convert refuses as unsafe"
+    problem = wrong(done, Outcome(done.code), out if done.code >= 3 else MISSING)
+    if problem or done.code >= 3:
+        return problem
+    if not out.exists():
+        return "leaves no output"
+    read = ckpt("verify", out)
+    if read.code or "(dangerous)" in read.text:
+        return f"writes what verify does not like: {read}"
+    return None
+def scanned(attack):
+    """The statuses of `scan` that will do. What another command calls dangerous, is that; the rest is judged or not."""
+    if "scan" in attack.outcomes:
+        return (attack.outcomes["scan"].exit,)
+    said = [(o.exit, o.text) for o in attack.outcomes.values()]
+    dangerous = any(exit_ == 4 or "(dangerous)" in text for exit_, text in said)
+    return (1,) if dangerous else (0, 1, 3)
 
 
 def remove(path):
@@ -103,11 +135,20 @@ def attack_one(suite, ckpt, folder, attack):
         problem = wrong(done, outcome, out)
         suite.check(f"{attack.name}, {command}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
+    if not isinstance(attack.data, dict):
+        done = ckpt("recover", path.name, out.name, cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
+        problem = wrong_recovery(ckpt, done, attack, out)
+        suite.check(f"{attack.name}, recover", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
+        remove(out)
+    if "scan" not in attack.outcomes:
+        done = ckpt("scan", path.name, cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
+        good = done.code in scanned(attack) and not STEERS.search(done.text + done.err)
+        suite.check(f"{attack.name}, scan", good, lambda: f"expected {scanned(attack)}\n{str(done)[:3000]}")
     remove(path)
 
 
 def attack_all(suite, ckpt, words):
-    total = 0
+    total = reach_code = 0
     for subject in SUBJECTS:
         name = subject.__name__.removesuffix("_attacks")
         files = 0
@@ -118,11 +159,13 @@ def attack_all(suite, ckpt, words):
             # A few at a time, so that no more files than that are held.
             while batch := list(itertools.islice(attacks, 32)):
                 files += len(batch)
+                reach_code += sum(scanned(attack) == (1,) for attack in batch)
                 list(pool.map(lambda attack: attack_one(suite, ckpt, folder, attack), batch))
             suite.check("nothing is left behind", not list(folder.iterdir()), lambda: sorted(folder.iterdir()))
             total += files
             print(f"{name}: {files} files", flush=True)
     suite.figure("bad.attacks", total)
+    suite.figure("bad.reach-code", reach_code)
 
 
 def sweep_one(suite, program, memory, path):
@@ -181,6 +224,9 @@ def main():
     options = harness.parse(p)
     suite = harness.Suite()
     attack_all(suite, harness.Ckpt(options.ckpt, options.memory), options.words)
+    if not options.words:
+        with harness.temporary_folder() as folder, suite.group("SARIF"):
+            sarif.check(suite, harness.Ckpt(options.ckpt, options.memory), folder)
     if options.build and not options.words:
         check_caps(suite, options.build.resolve())
         sweep_all(suite, options.build.resolve(), options.memory)

@@ -12,6 +12,7 @@ except ImportError:
     torch = None
 
 UNREADABLE, UNSAFE = 3, 4
+RECOVERED = ("zip", "legacy", "gzip:zip", "gzip:legacy", "safetensors")  # kinds of files
 
 
 class Outcome:
@@ -115,10 +116,21 @@ class FileTest:
                 self.convert("convert", allow, self.row.format, None, report, digest)
             for other in self.row.like.to if self.row.tensors or not self.row.like.weights else ():
                 self.convert(f"convert to {other}", ["--format", other, *allow], other, None, report, digest)
+            if self.row.kind in RECOVERED:
+                self.recover(allow, digest)
             self.weights_only(allow)
             self.edited(allow, digest)
             self.one_tensor(allow, digest["tensors"])
         self.outcome.equal = self.good
+
+    def recover(self, allow, digest):
+        """Nothing of a sound file is lost."""
+        out = self.folder / "recovered.pt"
+        done = self.ckpt("recover", self.row.path, out, *allow)
+        if self.check("recover", done.code == 0, done):
+            again = self.ckpt("digest", "--json", out)
+            self.check("recovered tensors are the same", again.code == 0 and again.json == digest, again)
+        out.unlink(missing_ok=True)
 
     def unpacked(self, report, digest):
         """An archive is read as the checkpoint in it is, by ckpt and by PyTorch where there is one."""
@@ -265,6 +277,10 @@ class HostileTest:
         self.suite.check(f"{row.name}: inspect ends well", seen.code in (0, 2, 3) and not seen.timed_out, seen)
         done = self.ckpt("convert", row.path, out, timeout=20)
         self.suite.check(f"{row.name}: convert ends well", done.code in (0, 2, 3, 4) and not done.timed_out, done)
+        saved = self.folder.parent / f"{self.folder.name}.recovered"
+        kept = self.ckpt("recover", row.path, saved, timeout=20)
+        self.suite.check(f"{row.name}: recover ends well", kept.code in (0, 1, 3, 4) and not kept.timed_out, kept)
+        self.suite.check(f"{row.name}: recover writes nothing of it", not saved.exists(), kept)
         left = [p.name for p in self.folder.iterdir()]
         self.suite.check(
             f"{row.name}: output all or nothing", left == (["out.pt"] if done.code == 0 else []), f"{left}\n{done}"

@@ -24,6 +24,8 @@ def main():
     torch.set_num_threads(1)
     import arrays
     import averages
+    import casts
+    import chains
     import checks
     import content
     import dcp
@@ -39,6 +41,8 @@ def main():
     import pickles
     import plain
     import prefixes
+    import recipes
+    import recover
     import roundtrip
     import safetensors_files
     import scripts
@@ -71,6 +75,8 @@ def main():
         hand.discarded_calls,
         *arrays.GROUPS,
         *averages.GROUPS,
+        *casts.GROUPS,
+        *chains.GROUPS,
         *safetensors_files.GROUPS,
         *dcp.GROUPS,
         *diffs.GROUPS,
@@ -79,10 +85,12 @@ def main():
         *loading.GROUPS,
         *modules.GROUPS,
         *pickles.GROUPS,
+        *recover.GROUPS,
         *scripts.GROUPS,
         *plain.GROUPS,
         *trainers.GROUPS,
         *stats.GROUPS,
+        *recipes.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")

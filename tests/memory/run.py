@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory stays constant: every operation on a checkpoint of 2 GiB, in every format, takes 64 MiB at most.
+"""Memory stays constant: every operation on a checkpoint of 2 GiB, and every format, takes 64 MiB at most.
 
 The files are sparse, or made by ckpt, and lie on disk, one at a time. `--gib` makes smaller ones.
 """
@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import edits  # noqa: E402
 import harness  # noqa: E402
 
 MOST = 64 << 20
@@ -59,6 +60,8 @@ WRITTEN = {
     "dcp": ["--format", "dcp"],
     "npz": ["--format", "npz"],
 }
+# Formats of which a file that is cut is recovered.
+RECOVERED = ("torch", "torch, gzip", "torch-legacy", "safetensors")
 
 
 class Measure:
@@ -66,12 +69,13 @@ class Measure:
         self.suite, self.folder, self.most = suite, folder, 0
         self.measure, self.ckpt = build / "bin/ckpt_measure", build / "bin/ckpt"
 
-    def run(self, name, *words):
-        """One command, which must succeed within the mark; returns its memory in bytes."""
+    def run(self, name, *words, status=0):
+        """One command, which must end so within the mark; returns its memory in bytes."""
         command = [self.measure, self.folder / "stdout", self.ckpt, *words]
         done = subprocess.run([str(w) for w in command], capture_output=True, text=True, env=harness.environment())
         report = json.loads(done.stdout.strip().split("\n")[-1]) if done.stdout.strip() else {}
-        if not self.suite.check(f"{name}: {words[0]} succeeds", report.get("status") == 0, f"{done.stdout}{done.stderr}"):
+        ended = report.get("status") == status
+        if not self.suite.check(f"{name}: {words[0]} ends with {status}", ended, f"{done.stdout}{done.stderr}"):
             return 0
         self.suite.check(f"{name}: {words[0]} within {MOST >> 20} MiB", report["peak"] <= MOST, f"{report['peak'] >> 20} MiB")
         return report["peak"]
@@ -81,8 +85,13 @@ class Measure:
             self.run(name, "inspect", path),
             self.run(name, "verify", path),
             self.run(name, "digest", path),
+            self.run(name, "scan", path),
             self.run(name, "convert", path, self.folder / "out.safetensors", "--dry-run", "--weights-only"),
         )
+        if name in RECOVERED:
+            with path.open("r+b") as file:
+                file.truncate(path.stat().st_size * 3 // 4)
+            most = max(most, self.run(name, "recover", path, self.folder / "out", "--dry-run", status=1))
         print(f"{name}: {most >> 20} MiB at most")
         self.most = max(self.most, most)
 
@@ -100,7 +109,7 @@ def main():
     p = harness.parser(__doc__.split("\n")[0])
     p.add_argument("--build", type=Path, required=True, help="the build folder, for its program that measures")
     p.add_argument("--gib", type=float, default=2, help="of each checkpoint (2)")
-    p.add_argument("formats", nargs="*", help="formats to try (all)")
+    p.add_argument("formats", nargs="*", help="formats to try (all), or edits")
     options = harness.parse(p)
     suite = harness.Suite()
     size = int(options.gib * (1 << 30)) // (TENSORS * 4096) * TENSORS * 4096
@@ -135,6 +144,12 @@ def main():
             with suite.group(name):
                 made(name, path, size)
                 measure.operations(name, path)
+            remove(path)
+        if wanted("edits"):
+            path = folder / "views.pt"
+            with suite.group("edits"):
+                made("views", path, size)
+                edits.try_all(measure, path)
             remove(path)
         if not options.formats:
             suite.figure("memory.mib", measure.most >> 20)

@@ -35,9 +35,11 @@ std::string hint_for(const Error& error) {
   const std::string file = error.file().empty() ? "FILE" : shell_word(error.file().substr(0, error.file().find(": ")));
   switch (error.code()) {
     case ErrorCode::truncated:
-      return "the copy or download of it stopped early: fetch it again";
+      return "the copy or download of it stopped early: fetch it again, or save what is whole: ckpt recover " + file +
+             " OUT";
     case ErrorCode::corrupt:
-      return "ckpt verify " + file + " lists all that is wrong with it; an earlier copy may be whole";
+      return "ckpt verify " + file + " lists all that is wrong with it, ckpt recover " + file +
+             " OUT saves what is whole";
     case ErrorCode::unsupported:
       return "ckpt formats lists what ckpt reads and writes";
     case ErrorCode::limit_exceeded:

@@ -26,6 +26,7 @@ struct FormatInfo {
   std::string loader;  ///< what opens it in Python: "torch.load"
   bool reads = false;
   bool writes = false;
+  bool recovers = false;  ///< what is whole of a damaged file is saved: ckpt/recover.h
 };
 
 /// The registry, in the order formats are asked.

@@ -101,6 +101,26 @@ inline constexpr std::uint64_t dcp_steps = mib;
 inline constexpr std::uint64_t dcp_steps_an_item = 64;
 constexpr std::uint64_t dcp_step_cap(std::uint64_t items) { return dcp_steps + dcp_steps_an_item * items; }
 
+/// Of one file that is scanned: members, texts and files in files that are looked at.
+inline constexpr std::uint64_t scan_parts = mib;
+/// Values that the scan of one pickle keeps at a time: on its stack, in its memo, texts; bytes of the texts.
+inline constexpr std::uint64_t scan_values = 16 * mib;
+inline constexpr std::uint64_t scan_text_bytes = 64 * mib;
+/// Bytes of a text that may be the name of something.
+inline constexpr std::uint64_t scan_name_bytes = kib;
+/// Instructions after which bytes that need be no pickle, and that named nothing so far, are taken for none.
+inline constexpr std::uint64_t scan_patience = 64 * kib;
+/// … and bytes.
+inline constexpr std::uint64_t scan_patience_bytes = mib;
+/// Names that are listed of one file: those past it still count.
+inline constexpr std::size_t scan_findings = 4 * kib;
+/// Bytes of pickles that are followed in one file, for each of its own, and what is free.
+inline constexpr std::uint64_t scan_floor = 64 * mib;
+constexpr std::uint64_t scan_cap(std::uint64_t file_bytes) {
+  if (file_bytes > (UINT64_MAX - scan_floor) / pickle_ratio) return UINT64_MAX;
+  return scan_floor + pickle_ratio * file_bytes;
+}
+
 /// Bytes of a list of digests (what `ckpt digest` prints).
 inline constexpr std::uint64_t digest_list_bytes = 64 * mib;
 

@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "ckpt/tensor_reader.h"
 #include "formats/torch_files.h"
+#include "io/checksum.h"
 
 namespace ckpt {
 namespace {
@@ -24,6 +25,9 @@ TensorSource view(std::string name, const ByteSourcePtr& bytes, std::vector<std:
           .bytes = bytes,
           .offset = offset};
 }
+
+/// Bytes whose recorded CRC-32 is another.
+ByteSourcePtr damaged(const ByteSourcePtr& bytes) { return slice(bytes, 0, bytes->size(), "damaged", 0xBAD); }
 
 /// What is left after all of it has been written and read again.
 Checkpoint rewritten(const Checkpoint& checkpoint) {
@@ -138,6 +142,54 @@ TEST(Compact, LeavesAStorageThatTheObjectHoldsItself) {
   const auto [made, report] = compact(torch_testing::checkpoint_of(both));
   EXPECT_EQ(report.storages, 0U);
   EXPECT_EQ(rewritten(made).storages[0].nbytes, 16U);
+}
+
+TEST(TensorOps, SeeDamageOfWhatIsMadeOfAStorage) {
+  const auto bytes = damaged(bytes_of({0, 1, 2, 3, 4, 5, 6, 7}));
+  const Checkpoint cut = compact(assemble({view("t", bytes, {2}, {1}, 5)})).first;
+  const Checkpoint closed = compact(assemble({view("t", bytes, {2}, {3}, 1)})).first;
+  const Checkpoint gathered = make_contiguous(assemble({view("t", bytes, {2, 4}, {1, 2})})).first;
+  const Checkpoint half = cast(assemble({view("t", bytes, {8})}), DType::float16).first;
+  for (const Checkpoint* made : {&cut, &closed, &gathered, &half}) EXPECT_THROW(rewritten(*made), Error);
+}
+
+/// Counts what is read of it.
+class Counted final : public ByteSource {
+ public:
+  explicit Counted(ByteSourcePtr source) : ByteSource("counted"), source_(std::move(source)) {}
+  [[nodiscard]] std::uint64_t size() const override { return source_->size(); }
+  [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override {
+    return crc32(0, read_all(*source_, size()));
+  }
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::size_t count = source_->read_at(offset, out);
+    read += count;
+    return count;
+  }
+  mutable std::uint64_t read = 0;
+
+ private:
+  ByteSourcePtr source_;
+};
+
+/// A storage is read for its views, and once more for its checksum; not once for each of many views.
+TEST(TensorOps, ReadAStorageOfManyViewsTwiceAtMost) {
+  constexpr std::int64_t views = 16, side = 16;
+  const auto bytes = bytes_of(std::vector<float>(2 * views * side * side));
+  const auto count = [&](std::int64_t apart, std::pair<Checkpoint, std::size_t> (*edit)(Checkpoint)) {
+    const auto counted = std::make_shared<Counted>(bytes);
+    std::vector<TensorSource> tensors;
+    for (std::int64_t i = 0; i < views; ++i)
+      tensors.push_back(view(std::to_string(i), counted, {side, side}, {1, side}, i * apart * side * side));
+    rewritten(edit(assemble(std::move(tensors))).first);
+    return counted->read;
+  };
+  EXPECT_LE(count(1, make_contiguous), 2 * bytes->size());
+  const auto compacted = [](Checkpoint checkpoint) {
+    auto [made, report] = compact(std::move(checkpoint));
+    return std::pair(std::move(made), report.storages);
+  };
+  EXPECT_LE(count(2, compacted), 2 * bytes->size());
 }
 
 TEST(Dedupe, TiesEqualStorages) {

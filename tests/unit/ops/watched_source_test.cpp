@@ -51,6 +51,12 @@ TEST(WatchedSource, FinishReadsWhatIsLeft) {
   EXPECT_THROW(bad->finish(), Error);
 }
 
+TEST(WatchedSource, IsWatchedOnce) {
+  const auto once = watched(right);
+  EXPECT_EQ(watch(once), once);
+  EXPECT_NE(watch(memory_source({}, "bare")), nullptr);
+}
+
 TEST(WatchedSource, OnlyStoragesWithAChecksumAreReadToTheirEnd) {
   Checkpoint checkpoint;
   checkpoint.storages.resize(2);

@@ -1,0 +1,243 @@
+#include "pickle/trace.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "io/bytes.h"
+#include "pickle/opcodes.h"
+#include "pickle/tracer.h"
+
+namespace ckpt::pickle {
+
+std::string opcodes_of(const TracedName& name) {
+  std::string list;
+  for (const std::uint8_t code : name.by) list.append(list.empty() ? "" : ", ").append(opcode_table[code].name);
+  return list;
+}
+
+bool is_called(const TracedName& name) {
+  return std::any_of(name.by.begin(), name.by.end(), [](std::uint8_t code) {
+    return code == REDUCE || code == INST || code == OBJ || code == NEWOBJ || code == NEWOBJ_EX;
+  });
+}
+
+void Tracer::fail(std::string what, ErrorCode code) { throw Error(code, std::move(what)); }
+
+void Tracer::count_to(std::size_t count) const {
+  if (count >= options_.values)
+    fail("the pickle keeps more than " + std::to_string(options_.values) + " values", ErrorCode::limit_exceeded);
+}
+
+void Tracer::push(Cell cell) {
+  count_to(stack_.size());
+  stack_.push_back(packed(cell));
+}
+
+std::span<const std::uint32_t> Tracer::take_from(std::size_t floor) {
+  operands_.assign(stack_.begin() + static_cast<std::ptrdiff_t>(floor), stack_.end());
+  stack_.resize(floor);
+  return operands_;
+}
+
+std::span<const std::uint32_t> Tracer::pop(std::size_t count) {
+  const std::size_t floor = marks_.empty() ? 0 : marks_.back();
+  if (stack_.size() - floor < count) fail("the pickle's stack is empty");
+  return take_from(stack_.size() - count);
+}
+
+std::span<const std::uint32_t> Tracer::pop_to_mark() {
+  if (marks_.empty()) fail("there is no mark on the pickle's stack");
+  const std::size_t floor = marks_.back();
+  marks_.pop_back();
+  return take_from(floor);
+}
+
+Tracer::Cell Tracer::top() const {
+  const std::size_t floor = marks_.empty() ? 0 : marks_.back();
+  if (stack_.size() <= floor) fail("the pickle's stack is empty");
+  return unpacked(stack_.back());
+}
+
+void Tracer::put(std::uint64_t index) {
+  if (!memo_.put(index, packed(top())))
+    fail("the pickle's memo grows past " + std::to_string(options_.values) + " entries", ErrorCode::limit_exceeded);
+}
+
+void Tracer::get(std::uint64_t index) {
+  const std::uint32_t bits = memo_.get(index);
+  if (bits == no_value && !options_.continued)
+    fail("memo entry " + std::to_string(index) + " is fetched before it is stored");
+  const Cell cell = bits == no_value ? Cell{Kind::result, none} : unpacked(bits);
+  if (cell.kind == Kind::name) ++trace_.names[cell.index].pushed;
+  push(cell);
+}
+
+void Tracer::step_memo(const Op& op) {
+  if (op.code == MEMOIZE) return put(memo_.size());
+  if (op.code == BINPUT || op.code == LONG_BINPUT) return put(static_cast<std::uint64_t>(op.integer));
+  if (op.code == BINGET || op.code == LONG_BINGET) return get(static_cast<std::uint64_t>(op.integer));
+  std::uint64_t index = 0;
+  const char* const end = op.text.data() + op.text.size();
+  const auto [stop, error] = std::from_chars(op.text.data(), end, index);
+  if (error == std::errc{} && stop == end) return op.code == PUT ? put(index) : get(index);
+  // Python's int() knows more spellings than one, and Python 2 took the text itself for the key: what is fetched by
+  // such a key may be anything.
+  static_cast<void>(op.code == PUT ? top() : Cell{});
+  if (op.code == GET) push({Kind::result, none});
+}
+
+void Tracer::step_effect(const Op& op) {
+  switch (op.code) {
+    case APPEND:
+      pop(1);
+      break;
+    case SETITEM:
+      pop(2);
+      break;
+    case BUILD:
+      pop(1);
+      break;
+    default:
+      pop_to_mark();
+  }
+  const Cell target = top();
+  if (op.code != BUILD || (target.kind != Kind::name && (target.kind != Kind::result || target.index == none))) return;
+  reach(target.index, BUILD);
+  if (target.kind == Kind::name) ++trace_.names[target.index].pushed;  // a use that is no call
+}
+
+void Tracer::step_container(const Op& op) {
+  switch (op.code) {
+    case TUPLE1:
+    case TUPLE2:
+    case TUPLE3:
+      return push(tuple_of(pop(op.code - TUPLE1 + 1U)));
+    case TUPLE:
+      return push(tuple_of(pop_to_mark()));
+    case LIST:
+    case DICT:
+    case FROZENSET:
+      pop_to_mark();
+      return push({});
+    default:
+      return push({});
+  }
+}
+
+/// False after STOP.
+bool Tracer::step(const Op& op) {
+  switch (op.code) {
+    case PROTO:
+      if (op.integer > 5) fail("pickle protocol " + std::to_string(op.integer), ErrorCode::unsupported);
+      return true;
+    case FRAME:
+      frame_end_ = checked_add(scanner_.offset(), static_cast<std::uint64_t>(op.integer)).value_or(UINT64_MAX);
+      return true;
+    case STOP:
+      pop(1);
+      return false;
+    case MARK:
+      count_to(marks_.size());
+      marks_.push_back(stack_.size());
+      return true;
+    case POP:
+      // As CPython does: on an empty stretch POP takes the mark itself.
+      if (!marks_.empty() && marks_.back() == stack_.size())
+        marks_.pop_back();
+      else
+        pop(1);
+      return true;
+    case POP_MARK:
+      pop_to_mark();
+      return true;
+    case DUP: {
+      const Cell cell = top();
+      if (cell.kind == Kind::name) ++trace_.names[cell.index].pushed;
+      push(cell);
+      return true;
+    }
+    case NEXT_BUFFER:
+      push({});
+      return true;
+    case READONLY_BUFFER:
+      top();
+      return true;
+    case APPEND:
+    case APPENDS:
+    case SETITEM:
+    case SETITEMS:
+    case ADDITEMS:
+    case BUILD:
+      step_effect(op);
+      return true;
+    case PUT:
+    case BINPUT:
+    case LONG_BINPUT:
+    case MEMOIZE:
+    case GET:
+    case BINGET:
+    case LONG_BINGET:
+      step_memo(op);
+      return true;
+    case EMPTY_LIST:
+    case EMPTY_DICT:
+    case EMPTY_SET:
+    case EMPTY_TUPLE:
+    case TUPLE1:
+    case TUPLE2:
+    case TUPLE3:
+    case TUPLE:
+    case LIST:
+    case DICT:
+    case FROZENSET:
+      step_container(op);
+      return true;
+    case GLOBAL:
+    case STACK_GLOBAL:
+    case EXT1:
+    case EXT2:
+    case EXT4:
+    case PERSID:
+    case BINPERSID:
+      step_name(op);
+      return true;
+    case INST:
+    case OBJ:
+    case REDUCE:
+    case NEWOBJ:
+    case NEWOBJ_EX:
+      step_call(op);
+      return true;
+    default:
+      step_literal(op);
+      return true;
+  }
+}
+
+Trace Tracer::run() {
+  trace_.end = scanner_.offset();
+  try {
+    for (bool more = true; more;) {
+      const Op op = scanner_.next();
+      trace_.announced = trace_.announced || (trace_.instructions == 0 && op.code == PROTO);
+      if (++trace_.instructions > options_.patience && trace_.names.empty())
+        fail("no name and no end in " + std::to_string(options_.patience) + " instructions");
+      trace_.end = op.offset;
+      more = step(op);
+    }
+    trace_.end = scanner_.offset();
+    std::byte last{};
+    if (frame_end_ > trace_.end && source_->read_at(frame_end_ - 1, {&last, 1}) == 0)
+      fail("a FRAME reaches past the end of the bytes", ErrorCode::truncated);
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+    trace_.broken = error.at(trace_.end);  // which a text that is cut has said more exactly
+  }
+  return std::move(trace_);
+}
+
+Trace trace(const ByteSourcePtr& source, std::uint64_t offset, const TraceOptions& options) {
+  return Tracer(source, offset, options).run();
+}
+
+}  // namespace ckpt::pickle

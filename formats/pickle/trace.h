@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+
+/// What the instructions of a pickle name and call, followed without making a value. machine.h builds the object graph,
+/// and refuses what no graph can say; this follows a program as far as any of Python's unpicklers would run it, keeps
+/// what came before a break, and holds no more than stack, memo and names.
+namespace ckpt::pickle {
+
+/// What stands for a part of a name that is no text of the pickle's.
+inline constexpr std::string_view computed_name = "(computed)";
+
+/// A name that is imported, once for each.
+struct TracedName {
+  std::string module, name;
+  Verdict verdict = Verdict::unknown;
+  std::uint64_t offset = 0;      ///< of the instruction that imports it first
+  std::vector<std::uint8_t> by;  ///< the opcodes that import it, call it or give what it makes a state; each once
+  std::uint64_t pushed = 0;      ///< how often it comes onto the stack, or is changed there
+  std::uint64_t called_with_bytes = 0;  ///< how often REDUCE takes it from there, with one argument, which is bytes
+};
+
+/// "STACK_GLOBAL, REDUCE"
+std::string opcodes_of(const TracedName& name);
+/// Whether any of them is a call.
+bool is_called(const TracedName& name);
+
+/// Bytes or a text, as an argument of a call of a dangerous name.
+struct TracedBytes {
+  std::size_t name = 0;  ///< index into Trace::names
+  ByteSourcePtr bytes;
+  bool in_place = false;  ///< they stand in the source as they are,
+  std::uint64_t at = 0;   ///< from this byte on
+};
+
+struct Trace {
+  std::vector<TracedName> names;
+  std::vector<TracedBytes> given;
+  std::uint64_t instructions = 0;
+  std::uint64_t end = 0;        ///< after STOP, or where it broke off
+  bool announced = false;       ///< it begins with PROTO
+  std::optional<Error> broken;  ///< why there was no STOP
+};
+
+struct TraceOptions {
+  std::uint64_t cap = limits::pickle_bytes;  ///< bytes that it may span; texts that are not looked at do not count
+  /// The bytes need be no pickle: a name that no module's file could have then ends it.
+  bool doubtful = false;
+  /// Instructions after which bytes that named nothing so far are taken for none.
+  std::uint64_t patience = UINT64_MAX;
+  /// Pickles came before it, whose memo a program that reads on may still have.
+  bool continued = false;
+  std::uint64_t values = limits::scan_values;
+  std::uint64_t text_bytes = limits::scan_text_bytes;
+};
+
+/// Throws Error: io, out_of_memory; everything else breaks the trace.
+Trace trace(const ByteSourcePtr& source, std::uint64_t offset, const TraceOptions& options = {});
+
+}  // namespace ckpt::pickle

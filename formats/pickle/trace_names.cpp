@@ -1,0 +1,259 @@
+#include <algorithm>
+
+#include "io/bytes.h"
+#include "io/latin1_source.h"
+#include "pickle/literals.h"
+#include "pickle/opcodes.h"
+#include "pickle/policy.h"
+#include "pickle/tracer.h"
+
+namespace ckpt::pickle {
+namespace {
+
+/// Whether Python's int() or float() might take the line: more spellings than CPython writes, and no prose.
+bool is_like_a_number(std::string_view line) {
+  constexpr std::string_view signs = "+-._ \t\r\v\f";
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto fits = [&](char c) {
+    const char lower = static_cast<char>(c | 0x20);
+    return is_digit(c) || (lower >= 'a' && lower <= 'z') || signs.find(c) != std::string_view::npos;
+  };
+  if (!std::all_of(line.begin(), line.end(), fits)) return false;
+  if (std::any_of(line.begin(), line.end(), is_digit)) return true;
+  std::string word;
+  for (const char c : line)
+    if (signs.find(c) == std::string_view::npos) word.push_back(static_cast<char>(c | 0x20));
+  return word == "nan" || word == "inf" || word == "infinity";
+}
+
+/// What a file of a module may be called: more than an identifier, as compilers know who call theirs
+/// "81d243bd2c585b0f4821__mypyc", and less than prose.
+bool is_a_name(std::string_view dotted) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-' || c == '/';
+  };
+  return !dotted.empty() && std::all_of(dotted.begin(), dotted.end(), fits);
+}
+
+}  // namespace
+
+std::string_view Tracer::pooled(const Text& text) const {
+  return std::string_view(pool_).substr(text.pooled_at, text.size);
+}
+
+void Tracer::add_text(Text text, std::string_view content) {
+  count_to(texts_.size());
+  if (content.size() > options_.text_bytes - std::min<std::uint64_t>(options_.text_bytes, pool_.size()))
+    fail("the pickle's names and lines come to more than " + std::to_string(options_.text_bytes) + " bytes",
+         ErrorCode::limit_exceeded);
+  if (text.pooled) {
+    text.pooled_at = pool_.size();
+    text.size = content.size();
+    pool_.append(content);
+  }
+  texts_.push_back(text);
+  push({Kind::text, static_cast<std::uint32_t>(texts_.size() - 1)});
+}
+
+void Tracer::push_text(const Op& op, Form form) {
+  if (form == Form::str && !op.is_far && !is_utf8(op.text)) fail("a string of the pickle is not UTF-8");
+  Text text{.at = op.text_at, .size = op.text_size, .pooled = !op.is_far, .form = form};
+  text.in_place = form == Form::bytes;
+  add_text(text, op.text);
+}
+
+void Tracer::push_line(const Op& op) {
+  std::optional<std::string> content;
+  if (op.code == UNICODE) {
+    content = unescape_unicode(op.text);
+  } else {
+    std::string_view line = op.text;
+    while (!line.empty() && static_cast<unsigned char>(line.back()) <= ' ') line.remove_suffix(1);
+    const bool quoted =
+        line.size() >= 2 && line.front() == line.back() && (line.front() == '\'' || line.front() == '"');
+    if (quoted) content = unescape_string(line.substr(1, line.size() - 2));
+  }
+  if (!content) fail("a text of the pickle is no literal");
+  add_text({.at = op.offset, .pooled = true, .form = op.code == UNICODE ? Form::str : Form::bytes}, *content);
+}
+
+void Tracer::step_literal(const Op& op) {
+  switch (op.code) {
+    case BINUNICODE:
+    case SHORT_BINUNICODE:
+    case BINUNICODE8:
+      return push_text(op, Form::str);
+    case BINSTRING:
+    case SHORT_BINSTRING:
+    case BINBYTES:
+    case SHORT_BINBYTES:
+    case BINBYTES8:
+    case BYTEARRAY8:
+      return push_text(op, Form::bytes);
+    case STRING:
+    case UNICODE:
+      return push_line(op);
+    case INT:
+    case LONG:
+    case FLOAT:
+      if (!is_like_a_number(op.text)) fail("'" + std::string(op.text.substr(0, 40)) + "' is no number");
+      return push({});
+    default:
+      return push({});
+  }
+}
+
+Tracer::Cell Tracer::tuple_of(std::span<const std::uint32_t> items) {
+  if (items.empty() || unpacked(items[0]).kind != Kind::text) return {};
+  count_to(tuples_.size());
+  Tuple tuple{.size = static_cast<std::uint32_t>(items.size()), .first = unpacked(items[0]), .second = {}};
+  if (items.size() > 1) tuple.second = unpacked(items[1]);
+  tuples_.push_back(tuple);
+  return {Kind::tuple, static_cast<std::uint32_t>(tuples_.size() - 1)};
+}
+
+void Tracer::reach(std::uint32_t name, std::uint8_t code) {
+  std::vector<std::uint8_t>& by = trace_.names[name].by;
+  if (std::find(by.begin(), by.end(), code) == by.end()) by.push_back(code);
+}
+
+void Tracer::import(const Op& op, std::string_view module, std::string_view name) {
+  const bool spelt = op.code == GLOBAL || op.code == INST || op.code == STACK_GLOBAL;
+  if (options_.doubtful && spelt && !(is_a_name(module) && is_a_name(name)))
+    fail("it imports what no module is called, and so is no pickle");
+  const auto [found, fresh] =
+      names_.try_emplace({std::string(module), std::string(name)}, static_cast<std::uint32_t>(trace_.names.size()));
+  if (fresh) {
+    if (trace_.names.size() >= limits::scan_parts)
+      fail("the pickle imports more than " + std::to_string(limits::scan_parts) + " names", ErrorCode::limit_exceeded);
+    trace_.names.push_back(
+        {.module = found->first.first, .name = found->first.second, .verdict = {}, .offset = op.offset, .by = {}});
+    trace_.names.back().verdict = judge_global(module, name);
+  }
+  reach(found->second, op.code);
+  ++trace_.names[found->second].pushed;
+  push({Kind::name, found->second});
+}
+
+std::optional<std::string_view> Tracer::word(Cell cell) const {
+  if (cell.kind == Kind::result) return std::nullopt;
+  if (cell.kind != Kind::text) fail("STACK_GLOBAL is given something else than texts");
+  const Text& text = texts_[cell.index];
+  if (!text.pooled) return std::nullopt;
+  return pooled(text);
+}
+
+void Tracer::import_from_stack(const Op& op) {
+  const auto operands = pop(2);
+  const Cell first = unpacked(operands[0]), second = unpacked(operands[1]);
+  const auto module = word(first), name = word(second);
+  if (module && name) return import(op, *module, *name);
+  const bool doubtful = std::exchange(options_.doubtful, false);  // of the spelling
+  import(op, module.value_or(computed_name), name.value_or(computed_name));
+  options_.doubtful = doubtful;
+  trace_.names[unpacked(stack_.back()).index].verdict = Verdict::dangerous;
+}
+
+void Tracer::step_name(const Op& op) {
+  switch (op.code) {
+    case GLOBAL:
+      return import(op, op.text, op.text2);
+    case STACK_GLOBAL:
+      return import_from_stack(op);
+    case BINPERSID:
+      pop(1);
+      return push({Kind::result, none});
+    case PERSID:
+      return push({Kind::result, none});
+    default:
+      break;
+  }
+  if (op.integer <= 0) fail("extension code " + std::to_string(op.integer));
+  import(op, extension_module, std::to_string(op.integer));
+  trace_.names[unpacked(stack_.back()).index].verdict = Verdict::dangerous;
+}
+
+/// _codecs.encode(text, 'latin1'): how protocols before 3 hold bytes.
+bool Tracer::encodes(std::uint32_t name, const Tuple& arguments) {
+  const TracedName& called = trace_.names[name];
+  if (called.module != "_codecs" || called.name != "encode" || arguments.size != 2) return false;
+  if (texts_[arguments.first.index].form != Form::str || arguments.second.kind != Kind::text) return false;
+  const Text& codec = texts_[arguments.second.index];
+  return codec.pooled && (pooled(codec) == "latin1" || pooled(codec) == "latin-1");
+}
+
+ByteSourcePtr Tracer::bytes_of(const Text& text) const {
+  const std::string& name = source_->name();
+  ByteSourcePtr bytes;
+  if (text.pooled) {
+    const auto content = as_bytes(pooled(text));
+    bytes = memory_source({content.begin(), content.end()}, name);
+  } else {
+    bytes = slice(source_, text.at, text.size, name);
+  }
+  return text.form == Form::encoded ? latin1_source(bytes) : bytes;
+}
+
+bool Tracer::give(std::uint32_t name, std::uint32_t text) {
+  if (trace_.names[name].verdict != Verdict::dangerous) return true;
+  const auto [found, fresh] = given_.try_emplace({name, texts_[text].at, texts_[text].form}, false);
+  if (!fresh) return found->second;
+  if (given_.size() > limits::scan_parts)
+    fail("the pickle gives more than " + std::to_string(limits::scan_parts) + " texts to calls",
+         ErrorCode::limit_exceeded);
+  const ByteSourcePtr bytes = bytes_of(texts_[text]);
+  if (bytes == nullptr) return false;
+  trace_.given.push_back({name, bytes, texts_[text].in_place, texts_[text].at});
+  return found->second = true;
+}
+
+void Tracer::call(const Op& op, Cell callable, std::span<const std::uint32_t> arguments) {
+  if (callable.kind == Kind::result) return push(callable);
+  if (callable.kind != Kind::name)
+    fail(std::string(opcode_table[op.code].name) + " calls a value that cannot be called");
+  reach(callable.index, op.code);
+  // REDUCE and NEWOBJ are given a tuple, INST and OBJ the arguments themselves.
+  const bool listed = op.code == INST || op.code == OBJ;
+  const Cell one = arguments.empty() ? Cell{} : unpacked(arguments[0]);
+  if (listed) {
+    for (const std::uint32_t argument : arguments)
+      if (const Cell cell = unpacked(argument); cell.kind == Kind::text) give(callable.index, cell.index);
+  } else if (one.kind == Kind::tuple) {
+    const Tuple& tuple = tuples_[one.index];
+    if (op.code == REDUCE && encodes(callable.index, tuple)) {
+      Text text = texts_[tuple.first.index];
+      text.form = Form::encoded;
+      texts_.push_back(text);
+      count_to(texts_.size());
+      return push({Kind::text, static_cast<std::uint32_t>(texts_.size() - 1)});
+    }
+    const bool given = give(callable.index, tuple.first.index);
+    if (given && op.code == REDUCE && tuple.size == 1 && texts_[tuple.first.index].form != Form::str)
+      ++trace_.names[callable.index].called_with_bytes;
+    if (tuple.second.kind == Kind::text) give(callable.index, tuple.second.index);
+  }
+  push({Kind::result, callable.index});
+}
+
+void Tracer::step_call(const Op& op) {
+  if (op.code == INST) {
+    const std::vector<std::uint32_t> arguments = [&] {
+      const auto taken = pop_to_mark();
+      return std::vector<std::uint32_t>(taken.begin(), taken.end());
+    }();
+    import(op, op.text, op.text2);
+    const Cell type = unpacked(stack_.back());
+    stack_.pop_back();
+    return call(op, type, arguments);
+  }
+  if (op.code == OBJ) {
+    const auto operands = pop_to_mark();
+    if (operands.empty()) fail("OBJ is given no class");
+    return call(op, unpacked(operands[0]), operands.subspan(1));
+  }
+  const auto operands = pop(op.code == NEWOBJ_EX ? 3 : 2);
+  call(op, unpacked(operands[0]), operands.subspan(1));
+}
+
+}  // namespace ckpt::pickle

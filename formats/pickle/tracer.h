@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "pickle/memo.h"
+#include "pickle/scanner.h"
+#include "pickle/trace.h"
+
+/// The machine behind trace(): stack, memo and control in trace.cpp, texts, names and calls in trace_names.cpp.
+namespace ckpt::pickle {
+
+class Tracer {
+ public:
+  Tracer(ByteSourcePtr source, std::uint64_t offset, const TraceOptions& options)
+      : source_(std::move(source)),
+        scanner_(*source_, offset, options.cap, limits::scan_name_bytes + 1),
+        options_(options),
+        memo_(options.values) {}
+
+  Trace run();
+
+ private:
+  /// All that is kept of a value: what it is to a call, and which one.
+  enum class Kind : std::uint8_t {
+    plain,   ///< neither a name nor callable: a number, a container
+    result,  ///< what a call makes, or a container's id stands for; index: the name that was called, or none
+    name,
+    text,
+    tuple,  ///< of which the first item is a text
+  };
+  struct Cell {
+    Kind kind = Kind::plain;
+    std::uint32_t index = 0;
+  };
+  static constexpr std::uint32_t none = (1U << 29) - 1;
+  static std::uint32_t packed(Cell cell) { return cell.index << 3 | static_cast<std::uint32_t>(cell.kind); }
+  static Cell unpacked(std::uint32_t bits) { return {static_cast<Kind>(bits & 7U), bits >> 3}; }
+
+  enum class Form : std::uint8_t { bytes, str, encoded };  ///< encoded: a str of which Latin-1 makes bytes
+  struct Text {
+    std::uint64_t at = 0, size = 0;
+    std::uint64_t pooled_at = 0;
+    bool pooled = false;
+    bool in_place = false;  ///< its bytes stand in the source at `at` as they are
+    Form form = Form::bytes;
+  };
+  struct Tuple {
+    std::uint32_t size = 0;
+    Cell first, second;
+  };
+
+  [[noreturn]] static void fail(std::string what, ErrorCode code = ErrorCode::corrupt);
+  void count_to(std::size_t count) const;
+  bool step(const Op& op);
+  void step_effect(const Op& op);
+  void step_memo(const Op& op);
+  void step_container(const Op& op);
+  void step_literal(const Op& op);
+  void step_name(const Op& op);
+  void step_call(const Op& op);
+
+  void push(Cell cell);
+  std::span<const std::uint32_t> pop(std::size_t count);
+  std::span<const std::uint32_t> pop_to_mark();
+  std::span<const std::uint32_t> take_from(std::size_t floor);
+  Cell top() const;
+  void put(std::uint64_t index);
+  void get(std::uint64_t index);
+
+  void push_text(const Op& op, Form form);
+  void push_line(const Op& op);
+  void add_text(Text text, std::string_view pooled);
+  Cell tuple_of(std::span<const std::uint32_t> items);
+  void import(const Op& op, std::string_view module, std::string_view name);
+  void import_from_stack(const Op& op);
+  /// None for what is computed. Throws for what is no text.
+  std::optional<std::string_view> word(Cell cell) const;
+  std::string_view pooled(const Text& text) const;
+  void reach(std::uint32_t name, std::uint8_t code);
+  void call(const Op& op, Cell callable, std::span<const std::uint32_t> arguments);
+  bool encodes(std::uint32_t name, const Tuple& arguments);
+  /// False where no bytes can be had of it.
+  bool give(std::uint32_t name, std::uint32_t text);
+  ByteSourcePtr bytes_of(const Text& text) const;
+
+  ByteSourcePtr source_;
+  Scanner scanner_;
+  TraceOptions options_;
+  Trace trace_;
+  std::vector<std::uint32_t> stack_, operands_;
+  std::vector<std::size_t> marks_;
+  Memo memo_;
+  std::vector<Text> texts_;
+  std::string pool_;
+  std::vector<Tuple> tuples_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> names_;
+  std::map<std::tuple<std::uint32_t, std::uint64_t, Form>, bool> given_;  ///< by name and text; what give() says
+  std::uint64_t frame_end_ = 0;
+};
+
+}  // namespace ckpt::pickle

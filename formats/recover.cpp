@@ -1,0 +1,250 @@
+#include "ckpt/recover.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "container/zip_reader.h"
+#include "foreign.h"
+#include "format.h"
+#include "io/checksum.h"
+#include "opened.h"
+#include "ops/drop_values.h"
+
+namespace ckpt {
+namespace {
+
+/// What is left of a storage.
+struct Remains {
+  Survival survival = Survival::whole;
+  bool is_checked = false;
+  std::uint64_t present = 0;
+};
+
+/// Reads all of it.
+Remains look_at(const Storage& storage) {
+  Remains remains;
+  std::uint32_t crc = 0;
+  std::vector<std::byte> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(storage.nbytes, limits::copy_chunk)));
+  while (storage.bytes != nullptr && remains.present < storage.nbytes) {
+    const std::uint64_t left = storage.nbytes - remains.present;
+    const std::size_t got = storage.bytes->read_at(
+        remains.present, std::span(chunk).first(static_cast<std::size_t>(std::min<std::uint64_t>(left, chunk.size()))));
+    if (got == 0) break;
+    crc = crc32(crc, std::span(chunk).first(got));
+    remains.present += got;
+  }
+  if (remains.present < storage.nbytes) {
+    remains.survival = remains.present == 0 ? Survival::lost : Survival::partial;
+  } else if (storage.nbytes > 0) {
+    const auto recorded = storage.bytes->recorded_crc32();
+    remains.is_checked = recorded == crc;
+    if (recorded && recorded != crc) remains.survival = Survival::damaged;
+  }
+  return remains;
+}
+
+/// Adds up what the tensor, and the parts that it has, lie in.
+void add_remains(const Tensor& tensor, const std::vector<Storage>& storages, const std::vector<Remains>& remains,
+                 RecoveredTensor& sum) {
+  std::vector<const Tensor*> open{&tensor};
+  while (!open.empty()) {
+    const Tensor& next = *open.back();
+    open.pop_back();
+    for (const Tensor::Part& part : next.parts) open.push_back(&part.tensor);
+    if (!next.storage) continue;
+    const Remains& left = remains[*next.storage];
+    sum.survival = std::max(sum.survival, left.survival);
+    sum.is_checked = sum.is_checked && (left.is_checked || storages[*next.storage].nbytes == 0);
+    sum.nbytes += storages[*next.storage].nbytes;
+    sum.present += left.present;
+  }
+}
+
+class Recoverer {
+ public:
+  explicit Recoverer(const ByteSourcePtr& source)
+      : source_(source), context_(ReadContext::of(*source)), faults_(std::make_shared<FaultList>()) {
+    context_.findings = &result_.findings;
+  }
+
+  Recovery run() {
+    open();
+    Salvage salvage = salvage_file();
+    result_.checkpoint = std::move(salvage.checkpoint);
+    result_.is_certain = salvage.is_certain;
+    Checkpoint& checkpoint = result_.checkpoint;
+    checkpoint.file = source_->name();
+    checkpoint.gzip = opened_.gzip_layers > 0;
+    checkpoint.source = opened_.bytes;
+    for (const GlobalUse& global : checkpoint.globals)
+      if (global.verdict == Verdict::dangerous)
+        context_.remark("the pickle calls for " + global.module + "." + global.name + " (dangerous), at byte " +
+                        std::to_string(global.offset));
+    std::vector<Remains> remains;
+    for (Storage& storage : checkpoint.storages) {
+      if (storage.nbytes == 0) storage.bytes = memory_source({}, storage.key);  // wherever it was, it is whole
+      remains.push_back(look_at(storage));
+    }
+    std::vector<ValueId> named = survey(salvage.doubts, remains);
+    take_out(salvage.doubts, remains, named);
+    for (const RecoveredTensor& tensor : result_.tensors)
+      if (tensor.survival == Survival::whole && !tensor.is_checked && tensor.nbytes > 0) ++result_.unchecked;
+    const auto is_wrong = [](const Error& error) { return error.code() == ErrorCode::corrupt; };
+    const auto& faults = faults_->faults();
+    // Inflated bytes are wrong from the damage on, and where that is, only a checksum of their own tells.
+    const bool is_checked = salvage.is_checked && result_.unchecked == 0;
+    if (!is_checked && std::any_of(faults.begin(), faults.end(), is_wrong)) result_.is_certain = false;
+    return std::move(result_);
+  }
+
+ private:
+  void open() {
+    opened_.bytes = source_;
+    open_gzip(opened_, source_->size(), faults_);
+    static_cast<void>(opened_.bytes->size());  // what is wrong with gzip is known once all of it has been inflated
+    for (const Error& fault : faults_->faults()) context_.report(fault, "");
+  }
+
+  Salvage salvage_file() {
+    if (opened_.format != nullptr && opened_.format->salvage != nullptr)
+      return opened_.format->salvage(opened_.bytes, context_);
+    if (opened_.format != nullptr && reads()) refuse();
+    // Its first bytes may be what is damaged.
+    const std::size_t known = result_.findings.size();
+    std::optional<Error> cause;
+    for (const Format* format : format_table()) {
+      if (format->salvage == nullptr) continue;
+      try {
+        Salvage salvage = format->salvage(opened_.bytes, context_);
+        if (!salvage.checkpoint.tensors.empty()) return salvage;
+      } catch (const Error& error) {
+        if (is_of_the_machine(error)) throw;
+        if (!cause && error.code() != ErrorCode::unsupported) cause = error;
+      }
+      result_.findings.resize(known);
+    }
+    if (opened_.format != nullptr) refuse();
+    if (cause && !is_zip(*opened_.bytes)) throw *cause;  // else it is a sound archive of something else
+    throw foreign_file(*opened_.bytes);
+  }
+
+  /// Whether it is a sound file of the format that recognises it, as far as that can tell.
+  [[nodiscard]] bool reads() const {
+    try {
+      static_cast<void>(opened_.format->read(opened_.bytes, ReadContext::of(*source_)));
+      return true;
+    } catch (const Error& error) {
+      if (is_of_the_machine(error)) throw;
+      return false;
+    }
+  }
+
+  [[noreturn]] void refuse() const {
+    throw Error(ErrorCode::unsupported, "nothing is recovered of " + std::string(opened_.format->name) + " files")
+        .expected("a file of " + recovered_formats())
+        .hint("ckpt verify " + shell_word(source_->name()) + " lists what is wrong with it");
+  }
+
+  static std::string recovered_formats() {
+    std::string names;
+    for (const Format* format : format_table())
+      if (format->salvage != nullptr) names += (names.empty() ? "" : ", ") + std::string(format->name);
+    return names;
+  }
+
+  /// What is left of each named tensor. Returns their values.
+  std::vector<ValueId> survey(const Doubts& doubts, const std::vector<Remains>& remains) {
+    std::vector<ValueId> values;
+    std::unordered_map<ValueId, const Error*> doubtful;
+    for (const auto& [value, error] : doubts) doubtful.emplace(value, &error);
+    for (const NamedTensor& named : tensor_names(result_.checkpoint)) {
+      RecoveredTensor& tensor = result_.tensors.emplace_back();
+      tensor.name = named.name;
+      tensor.info = named.tensor->info;
+      tensor.is_checked = true;
+      add_remains(*named.tensor, result_.checkpoint.storages, remains, tensor);
+      values.push_back(named.tensor->value);
+      if (const auto found = doubtful.find(named.tensor->value); found != doubtful.end()) {
+        tensor.survival = Survival::lost;
+        tensor.why = found->second->what();
+      }
+      tensor.is_checked = tensor.is_checked && tensor.survival == Survival::whole && tensor.nbytes > 0;
+    }
+    return values;
+  }
+
+  /// `named`: the values of result_.tensors.
+  void take_out(const Doubts& doubts, const std::vector<Remains>& remains, const std::vector<ValueId>& named) {
+    Checkpoint& checkpoint = result_.checkpoint;
+    std::vector<bool> gone(checkpoint.values.size());
+    for (const Tensor& tensor : checkpoint.tensors) {
+      RecoveredTensor sum;
+      add_remains(tensor, checkpoint.storages, remains, sum);
+      gone[tensor.value] = sum.survival != Survival::whole;
+    }
+    for (const auto& [id, use] : checkpoint.storage_uses)
+      if (remains[use.storage].survival != Survival::whole) gone[id] = true;
+    for (const auto& [id, error] : doubts) gone[id] = true;
+    const bool is_root_gone = gone[checkpoint.root];
+    // A pickle that breaks off leaves values behind that were never put anywhere.
+    const bool is_cut = !result_.is_certain || std::find(gone.begin(), gone.end(), true) != gone.end();
+    if (is_cut && !is_root_gone) {
+      Dropped dropped = drop_values(std::move(checkpoint), std::move(gone));
+      checkpoint = std::move(dropped.checkpoint);
+      for (std::size_t i = 0; i < named.size(); ++i) {
+        RecoveredTensor& tensor = result_.tensors[i];
+        tensor.is_replaced = dropped.replaced[named[i]];
+        if (!dropped.gone[named[i]] || tensor.survival != Survival::whole) continue;
+        tensor.survival = Survival::lost;
+        tensor.why = "what it is built of is lost";
+      }
+    }
+    const auto is_saved = [](const RecoveredTensor& tensor) {
+      return tensor.survival == Survival::whole && tensor.nbytes > 0;
+    };
+    const bool is_any = std::any_of(result_.tensors.begin(), result_.tensors.end(), is_saved);
+    if (is_root_gone || (!is_any && !result_.is_complete())) checkpoint.root = no_value;
+  }
+
+  ByteSourcePtr source_;
+  ReadContext context_;
+  Faults faults_;  ///< of gzip
+  Opened opened_;
+  Recovery result_;
+};
+
+}  // namespace
+
+std::string_view survival_name(Survival survival) {
+  switch (survival) {
+    case Survival::whole:
+      return "whole";
+    case Survival::damaged:
+      return "damaged";
+    case Survival::partial:
+      return "partial";
+    case Survival::lost:
+      return "lost";
+  }
+  return "";
+}
+
+bool Recovery::is_complete() const {
+  return is_certain && std::all_of(tensors.begin(), tensors.end(),
+                                   [](const RecoveredTensor& tensor) { return tensor.survival == Survival::whole; });
+}
+
+Recovery recover(const ByteSourcePtr& source) {
+  try {
+    return Recoverer(source).run();
+  } catch (Error& error) {
+    throw error.in(source->name());
+  }
+}
+
+}  // namespace ckpt

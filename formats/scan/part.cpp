@@ -1,0 +1,59 @@
+#include "scan/part.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace ckpt::scanning {
+namespace {
+
+constexpr std::array<std::string_view, 6> pickle_suffixes{".pkl", ".pickle", ".metadata", ".pt", ".pth", ".bin"};
+/// Where torch keeps the bytes of tensors.
+constexpr std::array<std::string_view, 4> storage_folders{"data", "constants", "tensors", "storages"};
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Part inside(const Part& outer, ByteSourcePtr bytes, Role role, const std::string& name) {
+  Part part;
+  part.bytes = std::move(bytes);
+  part.role = role;
+  part.where = outer.where.empty() || name.empty() ? outer.where + name : outer.where + ": " + name;
+  part.depth = outer.depth + 1;
+  part.gzip_layers = outer.gzip_layers;
+  part.loader = outer.loader;
+  return part;
+}
+
+}  // namespace
+
+Part part_in_place(const Part& outer, ByteSourcePtr bytes, std::uint64_t offset, Role role, const std::string& name) {
+  Part part = inside(outer, std::move(bytes), role, name);
+  part.stream = outer.stream;
+  part.base = outer.base + offset;
+  return part;
+}
+
+Part part_apart(const Part& outer, ByteSourcePtr bytes, Role role, const std::string& name) {
+  Part part = inside(outer, std::move(bytes), role, name);
+  part.stream = part.where;
+  return part;
+}
+
+Role role_of_member(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const auto ends = [&](std::string_view suffix) { return lower.ends_with(suffix); };
+  if (std::any_of(pickle_suffixes.begin(), pickle_suffixes.end(), ends)) return Role::pickle;
+  const std::size_t slash = lower.rfind('/');
+  if (slash == std::string::npos || !is_number(std::string_view(lower).substr(slash + 1))) return Role::member;
+  const std::string_view path = std::string_view(lower).substr(0, slash);
+  const std::string_view folder = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  return std::find(storage_folders.begin(), storage_folders.end(), folder) != storage_folders.end() ? Role::storage
+                                                                                                    : Role::member;
+}
+
+}  // namespace ckpt::scanning

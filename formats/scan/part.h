@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/error.h"
+
+namespace ckpt::scanning {
+
+/// What is expected of a part of the file, and so what it means that it is none.
+enum class Role : std::uint8_t {
+  file,     ///< what the user named, or what gzip held
+  pickle,   ///< a member that is named as one, an array of objects, bytes for a function that loads them
+  member,   ///< any other member: it may be a pickle in disguise, and most are none
+  storage,  ///< a member where torch keeps numbers, and what follows a pickle or an array
+};
+
+/// Bytes of the file that may be a pickle or an archive.
+struct Part {
+  ByteSourcePtr bytes;
+  Role role = Role::file;
+  std::string where;       ///< ScanFinding::where
+  std::string stream;      ///< ScanFinding::stream
+  std::uint64_t base = 0;  ///< of its first byte there
+  int depth = 0;           ///< how many parts it lies in
+  int gzip_layers = 0;
+  bool may_be_archive = true;
+  std::size_t loader = SIZE_MAX;  ///< the use of torch.storage._load_from_bytes that it lies in, by the walk's number
+};
+
+/// The part of that name in `outer`, whose bytes stand in it as they are from `offset` on.
+Part part_in_place(const Part& outer, ByteSourcePtr bytes, std::uint64_t offset, Role role, const std::string& name);
+/// The same for bytes that are inflated or decoded.
+Part part_apart(const Part& outer, ByteSourcePtr bytes, Role role, const std::string& name);
+
+/// What is done with each part of another, and with what is wrong with that.
+using Visit = std::function<void(const Part&)>;
+using Note = std::function<void(Error&)>;
+
+/// What a member's name says of it, in any case.
+Role role_of_member(std::string_view name);
+
+}  // namespace ckpt::scanning

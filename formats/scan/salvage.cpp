@@ -1,0 +1,42 @@
+#include "scan/salvage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckpt/error.h"
+#include "format.h"
+
+namespace ckpt::scanning {
+namespace {
+
+class Salvage final : public ByteSource {
+ public:
+  explicit Salvage(ByteSourcePtr inflated) : ByteSource(inflated->name()), inflated_(std::move(inflated)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return inflated_->size(); }
+  [[nodiscard]] bool size_is_known() const override { return inflated_->size_is_known(); }
+
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (out.size() > 1 && offset + 1 < fails_)
+      out = out.first(std::min<std::uint64_t>(out.size(), fails_ - 1 - offset));
+    for (;;) {
+      try {
+        return inflated_->read_at(offset, out);
+      } catch (const Error& error) {
+        if (is_of_the_machine(error) || out.size() <= 1) throw;
+        fails_ = std::min(fails_, offset + out.size());
+        out = out.first(out.size() / 2);
+      }
+    }
+  }
+
+ private:
+  ByteSourcePtr inflated_;
+  mutable std::uint64_t fails_ = UINT64_MAX;  ///< a read that ends here is known to fail
+};
+
+}  // namespace
+
+ByteSourcePtr salvage(ByteSourcePtr inflated) { return std::make_shared<Salvage>(std::move(inflated)); }
+
+}  // namespace ckpt::scanning

@@ -1,0 +1,265 @@
+#include "scan/walk.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ckpt/gzip.h"
+#include "container/tar_header.h"
+#include "container/zip_end.h"
+#include "container/zip_reader.h"
+#include "foreign.h"
+#include "io/bytes.h"
+#include "io/gzip_header.h"
+#include "pickle/opcodes.h"
+#include "scan/archives.h"
+#include "scan/salvage.h"
+
+namespace ckpt::scanning {
+namespace {
+
+constexpr std::string_view numpy_magic = "\x93NUMPY";
+
+/// Whether an archive that begins with something else ends in this file, and says so of itself.
+bool ends_as_zip(const ByteSource& source) {
+  try {
+    zip::find_end(source);
+    return true;
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    return false;
+  }
+}
+
+bool past_a_cap(const pickle::Trace& trace) {
+  return trace.broken && trace.broken->code() == ErrorCode::limit_exceeded;
+}
+
+}  // namespace
+
+Walk::Walk(const ByteSourcePtr& source, ScanResult& result)
+    : source_(source), result_(result), innermost_(source), context_(ReadContext::of(*source)) {}
+
+void Walk::run() {
+  Part file;
+  file.bytes = source_;
+  visit(file);
+  while (!open_.empty()) {
+    const Open next = std::move(open_.front());
+    open_.pop_front();
+    try {
+      (this->*next.as)(next.part);
+    } catch (const Error& error) {
+      if (is_of_the_machine(error)) throw;
+      note(error, next.part);
+    }
+  }
+  for (Loader& loader : loaders_)
+    if (loader.doubt) add(std::move(loader.finding));
+  result_.known = known_.size();
+}
+
+void Walk::visit(const Part& part) {
+  if (++parts_ > limits::scan_parts) {
+    if (parts_ == limits::scan_parts + 1)
+      note(Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::scan_parts) + " parts"), part);
+    return;
+  }
+  try {
+    look_at(part);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    note(error, part);
+  }
+}
+
+void Walk::look_at(const Part& part) {
+  tar::Block block;
+  const auto head = std::span<const std::byte>(block).first(part.bytes->read_at(0, block));
+  if (head.empty()) return;
+  const std::size_t before = result_.pickles;
+  const bool is_archive = part.may_be_archive && open_archive(part, head);
+  if (as_text(head).starts_with(numpy_magic)) return open_array(part);
+  if (part.role == Role::file) {
+    innermost_ = part.bytes;
+    ask_formats(part);
+  }
+  // To a pickle, that is a persistent id, and no program that reads pickles alone has a use for one.
+  if (!as_text(head).starts_with("PK\3\4")) follow_pickles(part, is_archive);
+  if (!is_archive && result_.pickles == before) refuse_packed(part, as_text(head));
+}
+
+/// Refuses what may hide anything, and is not opened.
+void Walk::refuse_packed(const Part& part, std::string_view head) {
+  const std::string_view packed = packed_kind(head);
+  // A zlib stream begins with two bytes that much else begins with.
+  const bool by_chance = part.role == Role::storage || (part.role == Role::member && head[0] == 'x');
+  if (packed.empty() || by_chance) return;
+  result_.recognised = true;
+  throw Error(ErrorCode::unsupported, "this is " + std::string(packed) + ", and was not looked into");
+}
+
+/// Whether it is an archive or compressed; notes that it is to be opened.
+bool Walk::open_archive(const Part& part, std::span<const std::byte> head) {
+  const std::size_t before = open_.size();
+  if (has_gzip_magic(head) && is_gzip(*part.bytes)) open_.push_back({part, &Walk::open_gzip});
+  const bool begins_as_zip = as_text(head).starts_with("PK") && is_zip(*part.bytes);
+  if (begins_as_zip || (part.depth == 0 && ends_as_zip(*part.bytes))) open_.push_back({part, &Walk::open_zip});
+  tar::Block block;
+  std::copy(head.begin(), head.end(), block.begin());
+  if (head.size() == block.size() && !tar::is_zero(block) && tar::parse_header(block))
+    open_.push_back({part, &Walk::open_tar});
+  if (open_.size() == before) return false;
+  if (part.depth < limits::nesting) return true;
+  open_.resize(before);
+  throw Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
+}
+
+void Walk::open_gzip(const Part& part) {
+  doubt(part);  // torch.load opens no such file, and what runs before it finds out has not been looked at
+  if (part.gzip_layers >= limits::gzip_depth) {
+    result_.recognised = true;
+    throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip");
+  }
+  const std::uint64_t most = part.gzip_layers > 0 ? context_.inflated_cap : UINT64_MAX;
+  Part inside = part_apart(part, salvage(gunzip(part.bytes, most)), part.role, "gzip");
+  ++inside.gzip_layers;
+  visit(inside);
+  static_cast<void>(inside.bytes->size());  // reads to the end, which may be missing
+}
+
+void Walk::open_zip(const Part& part) {
+  each_zip_part(
+      part, context_, [&](const Part& inside) { visit(inside); },
+      [&](const Error& error) {
+        result_.recognised = true;
+        note(error, part);
+      });
+}
+
+void Walk::open_tar(const Part& part) {
+  doubt(part);
+  each_tar_part(
+      part, [&](const Part& inside) { visit(inside); },
+      [&](const Error& error) {
+        result_.recognised = true;
+        note(error, part);
+      });
+  read_records(part);
+}
+
+/// PyTorch 0.1 kept pickles among the numbers: where they begin, only its reader can tell. Where that refuses, whatever
+/// announces itself as one is followed.
+void Walk::read_records(const Part& tar) {
+  const Format& format = *find_format("torch-tar");
+  if (!recognises(format, *tar.bytes)) return;
+  result_.recognised = true;
+  try {
+    for (const GlobalUse& use : format.read(tar.bytes, context_).globals) add_use(tar, use);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    note(error, tar);
+    search_pickles(tar);
+  }
+}
+
+void Walk::search_pickles(const Part& part) {
+  std::array<std::byte, 64 * limits::kib> window;
+  std::uint64_t next = 0;  // behind what was followed
+  for (std::uint64_t at = 0;;) {
+    const std::size_t got = part.bytes->read_at(at, window);
+    for (std::size_t i = 0; i + 1 < got; ++i) {
+      const bool announced = window[i] == std::byte{pickle::PROTO} && window[i + 1] <= std::byte{5};
+      if (!announced || at + i < next) continue;
+      const pickle::Trace trace = follow_pickle(part, at + i, true, false);
+      followed_ += trace.end - (at + i);
+      if (trace.names.empty()) continue;
+      add(part, trace);
+      next = trace.end;
+    }
+    if (got < window.size()) return;
+    at += got - 1;
+  }
+}
+
+/// "\x93NUMPY", a version, a length, a line of Python that says what follows: of objects, it is a pickle.
+void Walk::open_array(const Part& part) {
+  result_.recognised = true;
+  std::array<std::byte, 12> fixed{};
+  part.bytes->read_exactly(0, fixed);
+  const bool is_first = fixed[6] == std::byte{1};
+  const std::uint64_t begin = is_first ? 10 : 12;
+  const std::uint64_t length = is_first ? load_le<std::uint16_t>(&fixed[8]) : load_le<std::uint32_t>(&fixed[8]);
+  if (length > limits::numpy_header_bytes)
+    throw Error(ErrorCode::limit_exceeded, "an array's header of " + std::to_string(length) + " bytes")
+        .expected("at most " + std::to_string(limits::numpy_header_bytes));
+  std::vector<std::byte> line(static_cast<std::size_t>(length));
+  part.bytes->read_exactly(begin, line);
+  const bool has_objects =  // "|O", and numpy knows the name as well
+      as_text(line).find('O') != std::string_view::npos || as_text(line).find("object") != std::string_view::npos;
+  const std::uint64_t data = begin + length;
+  const std::uint64_t size = part.bytes->size_is_known() ? part.bytes->size() : UINT64_MAX;
+  if (data >= size) return;
+  Part elements = part_in_place(part, slice(part.bytes, data, size - data, part.bytes->name()), data,
+                                has_objects ? Role::pickle : Role::storage, has_objects ? "objects of an array" : "");
+  elements.may_be_archive = false;
+  visit(elements);
+}
+
+/// A format that holds no pickle is safe as far as its own readers go, and is recognised.
+void Walk::ask_formats(const Part& part) {
+  for (const Format* format : format_table())
+    if (!format->pickled && recognises(*format, *part.bytes)) result_.recognised = true;
+}
+
+/// The pickle at `at`. Where none is expected, a mebibyte must show that there is one.
+pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at, bool announced, bool expected) {
+  const std::uint64_t cap = limits::scan_cap(source_->size());
+  pickle::TraceOptions options;
+  options.cap = std::min(limits::pickle_bytes, cap - std::min(cap, followed_));
+  options.doubtful = !expected || !announced;
+  options.continued = at != 0;
+  if (part.role == Role::storage) {
+    options.patience = limits::scan_patience;
+    pickle::TraceOptions short_options = options;
+    short_options.cap = std::min(options.cap, limits::scan_patience_bytes);
+    pickle::Trace trace = pickle::trace(part.bytes, at, short_options);
+    if (trace.names.empty() || !past_a_cap(trace)) return trace;
+  }
+  return pickle::trace(part.bytes, at, options);
+}
+
+void Walk::follow_pickles(const Part& part, bool is_archive) {
+  std::array<std::byte, 1> next{};
+  for (std::uint64_t at = 0; part.bytes->read_at(at, next) != 0;) {
+    const auto code = std::to_integer<std::uint8_t>(next[0]);
+    if (pickle::opcode_table[code].name.empty()) return;
+    const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
+    const pickle::Trace trace = follow_pickle(part, at, code == pickle::PROTO, expected);
+    followed_ += trace.end - at;
+    if (!is_pickle(part, trace, expected && at == 0)) return;
+    ++result_.pickles;
+    result_.recognised = true;
+    add(part, trace);
+    if (trace.broken) return note(*trace.broken, part, trace.end);
+    at = trace.end;
+    if (part.may_be_archive && open_behind(part, at)) return;
+  }
+}
+
+/// Readers of archives find one behind anything.
+bool Walk::open_behind(const Part& part, std::uint64_t at) {
+  if (!part.bytes->size_is_known() || at >= part.bytes->size()) return false;
+  const ByteSourcePtr rest = slice(part.bytes, at, part.bytes->size() - at, part.bytes->name());
+  if (!is_zip(*rest)) return false;
+  open_.push_back({part_in_place(part, rest, at, part.role, "archive at byte " + std::to_string(at)), &Walk::open_zip});
+  return true;
+}
+
+bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool expected) {
+  constexpr std::uint64_t least_instructions = 32;  // of a program that breaks off, and is no accident
+  if (part.role == Role::storage) return trace.announced ? !trace.names.empty() || !trace.broken : !trace.broken;
+  if (!trace.names.empty() || !trace.broken || past_a_cap(trace)) return true;
+  return expected && (trace.announced || trace.instructions >= least_instructions);
+}
+
+}  // namespace ckpt::scanning

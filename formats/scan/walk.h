@@ -1,0 +1,76 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ckpt/scan.h"
+#include "format.h"
+#include "pickle/trace.h"
+#include "scan/part.h"
+
+namespace ckpt::scanning {
+
+/// Goes through the parts of one file: what is in each (walk.cpp), and what its pickles name (findings.cpp).
+class Walk {
+ public:
+  Walk(const ByteSourcePtr& source, ScanResult& result);
+  void run();
+  /// The file without the gzip around it.
+  [[nodiscard]] const ByteSource& innermost() const { return *innermost_; }
+
+ private:
+  /// What is still to be opened: parts that are archives, or texts that calls are given.
+  struct Open {
+    Part part;
+    void (Walk::*as)(const Part& part);
+  };
+  /// A use of torch.storage._load_from_bytes, which is harmless where each of the files that it is given is.
+  struct Loader {
+    ScanFinding finding;
+    bool doubt = false;
+  };
+
+  void visit(const Part& part);
+  void look_at(const Part& part);
+  bool open_archive(const Part& part, std::span<const std::byte> head);
+  void open_array(const Part& part);
+  void refuse_packed(const Part& part, std::string_view head);
+  void follow_pickles(const Part& part, bool is_archive);
+  pickle::Trace follow_pickle(const Part& part, std::uint64_t at, bool announced, bool expected);
+  static bool is_pickle(const Part& part, const pickle::Trace& trace, bool expected);
+  void open_gzip(const Part& part);
+  void open_zip(const Part& part);
+  void open_tar(const Part& part);
+  void open_text(const Part& part);
+  bool open_behind(const Part& part, std::uint64_t at);
+  void read_records(const Part& tar);
+  void search_pickles(const Part& part);
+  void ask_formats(const Part& part);
+
+  /// `at`: where in the part's bytes; an error of what is compressed knows only where it lies in that.
+  void note(const Error& error, const Part& part);
+  void note(const Error& error, const Part& part, std::optional<std::uint64_t> at);
+  void add(const Part& part, const pickle::Trace& trace);
+  void add(ScanFinding finding);
+  void add_use(const Part& part, const GlobalUse& use);
+  void open_texts(const Part& part, const pickle::Trace& trace, const std::vector<std::size_t>& loaders);
+  void doubt(const Part& part);
+  void raise(ScanVerdict verdict) { result_.verdict = std::max(result_.verdict, verdict); }
+
+  ByteSourcePtr source_;
+  ScanResult& result_;
+  ByteSourcePtr innermost_;
+  ReadContext context_;
+  std::deque<Open> open_;
+  std::vector<Loader> loaders_;
+  std::set<std::pair<std::string, std::string>> known_;
+  std::uint64_t parts_ = 0;
+  std::uint64_t followed_ = 0;  ///< bytes of pickles
+};
+
+}  // namespace ckpt::scanning

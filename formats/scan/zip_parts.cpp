@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "container/zip_directory.h"
+#include "container/zip_format.h"
+#include "container/zip_reader.h"
+#include "io/bytes.h"
+#include "io/inflate.h"
+#include "scan/archives.h"
+#include "scan/salvage.h"
+
+namespace ckpt::scanning {
+namespace {
+
+/// The longest data descriptor: what may stand between two members, and is none.
+constexpr std::uint64_t descriptor_maximum = 24;
+
+std::string member_name(std::string_view name) { return "member " + zip::quoted(name); }
+
+/// Adds where `signature` stands in [from, to). Throws Error: what reading throws, with what came before it in `found`.
+void find_signatures(std::string_view signature, const ByteSource& source, std::uint64_t from, std::uint64_t to,
+                     std::vector<std::uint64_t>& found) {
+  std::vector<std::byte> piece(limits::copy_chunk);
+  for (std::uint64_t at = from; at < to && found.size() < limits::scan_parts;) {
+    const std::size_t got = source.read_at(at, std::span(piece).first(std::min<std::uint64_t>(piece.size(), to - at)));
+    const std::string_view text = as_text(std::span(piece).first(got));
+    for (std::size_t i = text.find(signature); i != std::string_view::npos; i = text.find(signature, i + 1))
+      found.push_back(at + i);
+    if (got < signature.size()) break;
+    at += got - (signature.size() - 1);
+  }
+}
+
+/// What the directory says of a header, where it can be read.
+struct Listed {
+  std::string name;
+  std::uint16_t method = 0;
+};
+
+std::map<std::uint64_t, Listed> read_listed(const ByteSource& source) {
+  std::map<std::uint64_t, Listed> listed;
+  try {
+    for (zip::DirectoryEntry& entry : zip::read_directory(source, zip::find_end(source, limits::zip_small_member)))
+      listed[entry.member.header_offset] = {std::move(entry.member.name), entry.member.method};
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+  }
+  return listed;
+}
+
+/// A member that begins at a header, wherever it ends before `to`: as it stands, and inflated where anybody says so.
+void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Listed* listed, const Visit& visit) {
+  std::array<std::byte, zip::local_size> fixed{};
+  if (zip.bytes->read_at(header, fixed) != fixed.size()) return;
+  std::vector<std::byte> title(load_le<std::uint16_t>(fixed.data() + 26));
+  title.resize(zip.bytes->read_at(header + fixed.size(), title));
+  const std::string_view name = as_text(title);
+  const std::uint64_t data = header + fixed.size() + title.size() + load_le<std::uint16_t>(fixed.data() + 28);
+  if (data >= to) return;
+  std::string where = member_name(name);
+  Role role = role_of_member(name);
+  if (listed != nullptr && listed->name != name) {
+    where += " (" + zip::quoted(listed->name) + " in the directory)";
+    if (role_of_member(listed->name) == Role::pickle) role = Role::pickle;
+  }
+  const auto look = [&](Part part) {
+    part.may_be_archive = false;
+    visit(part);
+  };
+  const ByteSourcePtr rest = slice(zip.bytes, data, to - data, zip.bytes->name() + ": " + where);
+  look(part_in_place(zip, rest, data, role, where));
+  const bool stored = load_le<std::uint16_t>(fixed.data() + 8) == zip::method_stored &&
+                      (listed == nullptr || listed->method == zip::method_stored);
+  if (!stored) look(part_apart(zip, salvage(inflate_raw(rest, unknown_size, rest->name(), std::nullopt)), role, where));
+}
+
+/// Members that the directory does not know, between those that it does.
+void visit_gap(const Part& zip, std::uint64_t from, std::uint64_t to, const Visit& visit) {
+  if (to <= from || to - from <= descriptor_maximum) return;
+  std::vector<std::uint64_t> headers;
+  find_signatures("PK\3\4", *zip.bytes, from, to, headers);
+  for (const std::uint64_t header : headers) visit_at(zip, header, to, nullptr, visit);
+}
+
+void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit) {
+  const zip::End end = zip::find_end(*zip.bytes);
+  std::uint64_t behind = 0;
+  for (const ZipMember& member : reader.members()) {
+    visit_gap(zip, behind, member.header_offset, visit);
+    const Role role = role_of_member(member.name);
+    if (member.method == zip::method_stored)
+      visit(part_in_place(zip, reader.read(member), member.data_offset, role, member_name(member.name)));
+    else
+      visit(part_apart(zip, salvage(reader.read(member)), role, member_name(member.name)));
+    behind = member.data_offset + member.compressed_size;
+  }
+  visit_gap(zip, behind, end.directory_offset, visit);
+  const std::uint64_t rest = zip.bytes->size() - end.archive_end;
+  if (rest == 0) return;
+  Part trailing = part_in_place(zip, slice(zip.bytes, end.archive_end, rest, zip.bytes->name()), end.archive_end,
+                                Role::member, "what follows the archive");
+  trailing.may_be_archive = false;
+  visit(trailing);
+}
+
+std::optional<ZipReader> open_zip(const ByteSourcePtr& bytes, const ReadContext& context, std::optional<Error>* why) {
+  try {
+    // Every member is looked at, so that names which are equal but for case do no harm.
+    return ZipReader::open(bytes, context, nullptr, NameCase::exact);
+  } catch (Error& error) {
+    if (is_of_the_machine(error)) throw;
+    if (why != nullptr) *why = std::move(error);
+    return std::nullopt;
+  }
+}
+
+/// The bytes of the directory that ends where the source does; none where there is none.
+std::optional<std::uint64_t> directory_bytes(const ByteSource& source) {
+  try {
+    return zip::find_end(source).directory_size;
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    return std::nullopt;
+  }
+}
+
+/// Archives one after the other, without a byte between them, as the files of a distributed checkpoint are; none where
+/// the file is anything else.
+std::vector<Part> split_sequence(const Part& zip, const ReadContext& context) {
+  std::vector<Part> archives;
+  if (!zip.bytes->size_is_known()) return archives;
+  const std::uint64_t size = zip.bytes->size();
+  std::vector<std::uint64_t> ends;
+  find_signatures("PK\5\6", *zip.bytes, 0, size, ends);
+  std::uint64_t begin = 0, read = 0;
+  for (const std::uint64_t end : ends) {
+    if (end < begin || size - end < zip::end_size) continue;
+    const std::uint64_t length = end + zip::end_size - begin;
+    const ByteSourcePtr bytes = slice(zip.bytes, begin, length, zip.bytes->name());
+    const auto directory = directory_bytes(*bytes);
+    // Ends that share a directory would have it read again and again.
+    if (!directory || (read += *directory) > size || !open_zip(bytes, context, nullptr)) continue;
+    archives.push_back(part_in_place(zip, bytes, begin, zip.role, "archive at byte " + std::to_string(begin)));
+    begin += length;
+  }
+  if (begin != size) archives.clear();
+  return archives;
+}
+
+void visit_all_headers(const Part& zip, Error& refusal, const Visit& visit, const Note& note) {
+  const std::uint64_t size = zip.bytes->size_is_known() ? zip.bytes->size() : UINT64_MAX;
+  std::vector<std::uint64_t> headers;
+  try {
+    find_signatures("PK\3\4", *zip.bytes, 0, size, headers);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+  }
+  // What only ends as an archive does, may do so by accident.
+  if (headers.empty() && !is_zip(*zip.bytes)) return;
+  note(refusal);
+  const std::map<std::uint64_t, Listed> listed = read_listed(*zip.bytes);
+  for (const std::uint64_t header : headers) {
+    const auto known = listed.find(header);
+    visit_at(zip, header, size, known == listed.end() ? nullptr : &known->second, visit);
+  }
+}
+
+}  // namespace
+
+void each_zip_part(const Part& zip, const ReadContext& context, const Visit& visit, const Note& note) {
+  std::optional<Error> refusal;
+  if (const auto reader = open_zip(zip.bytes, context, &refusal)) return visit_members(zip, *reader, visit);
+  const std::vector<Part> archives = split_sequence(zip, context);
+  for (const Part& archive : archives)
+    if (const auto reader = open_zip(archive.bytes, context, nullptr)) visit_members(archive, *reader, visit);
+  if (archives.empty()) visit_all_headers(zip, *refusal, visit, note);
+}
+
+}  // namespace ckpt::scanning

@@ -1,0 +1,111 @@
+#include "torch_legacy/chain.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "io/bytes.h"
+#include "torch_legacy/parts.h"
+
+namespace ckpt::torch {
+namespace {
+
+/// Counts that have to be right for a place to be believed.
+constexpr std::size_t enough_counts = 4;
+/// Places that are followed at a time where sizes are not known; a wrong one rarely outlives the next count.
+constexpr std::size_t most_ways = 64;
+/// … and in all.
+constexpr std::size_t most_places = 1 << 20;
+
+std::optional<std::uint64_t> count_at(const ByteSource& source, std::uint64_t at) {
+  std::array<std::byte, count_bytes> bytes;
+  if (source.read_at(at, bytes) < bytes.size()) return std::nullopt;
+  return load_le<std::uint64_t>(bytes.data());
+}
+
+std::uint64_t elements(const Link& link) { return link.nbytes / link.element; }
+
+/// Where the next link begins; none past 2^64.
+std::optional<std::uint64_t> behind(std::uint64_t at, std::uint64_t nbytes) {
+  const auto begin = checked_add(at, count_bytes);
+  return begin ? checked_add(*begin, nbytes) : std::nullopt;
+}
+
+void follow_known(const ByteSource& source, std::uint64_t at, std::vector<Link>& links) {
+  std::optional<std::uint64_t> end = at;
+  for (const Link& link : links) end = end ? behind(*end, link.nbytes) : std::nullopt;
+  const bool fills_file = end == source.size();
+  std::uint64_t next = at;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto count = count_at(source, next);
+    if (!count) return;
+    const auto after = behind(next, links[i].nbytes);
+    links[i].is_counted = *count == elements(links[i]);
+    const bool goes_on = after && i + 1 < links.size() && count_at(source, *after) == elements(links[i + 1]);
+    if (!links[i].is_counted && !fills_file && !goes_on) return;
+    links[i].begin = next;
+    if (!after) return;
+    next = *after;
+  }
+}
+
+/// Every way through the counts: of a link that is not known, an element may have any size.
+void follow_unknown(const ByteSource& source, std::uint64_t at, std::vector<Link>& links) {
+  struct Origin {
+    std::uint64_t from = 0;
+    bool is_only = true;
+  };
+  std::vector<std::map<std::uint64_t, Origin>> ways{{{at, {}}}};  // for each link, where it may begin
+  std::size_t places = 0;
+  for (const Link& link : links) {
+    std::map<std::uint64_t, Origin> next;
+    for (const auto& [from, origin] : ways.back()) {
+      const auto count = count_at(source, from);
+      if (!count || (link.is_known && *count != elements(link))) continue;
+      constexpr std::uint64_t sizes[] = {1, 2, 4, 8, 16};
+      for (const std::uint64_t size : sizes) {
+        if (link.is_known && size != sizes[0]) break;
+        const auto nbytes = link.is_known ? std::optional(link.nbytes) : checked_mul(*count, size);
+        const auto to = nbytes ? behind(from, *nbytes) : std::nullopt;
+        if (!to || *to > source.size()) break;
+        const auto [place, fresh] = next.try_emplace(*to, Origin{from});
+        if (!fresh && place->second.from != from) place->second.is_only = false;
+      }
+    }
+    places += next.size();
+    if (next.empty() || next.size() > most_ways || places > most_places) return;
+    ways.push_back(std::move(next));
+  }
+  std::uint64_t place = source.size();
+  for (std::size_t i = links.size(); i-- > 0;) {
+    const auto found = ways[i + 1].find(place);
+    if (found == ways[i + 1].end() || !found->second.is_only) {
+      for (Link& link : links) link.begin.reset();
+      return;
+    }
+    place = found->second.from;
+    links[i].begin = place;
+  }
+}
+
+}  // namespace
+
+bool begins_chain(const ByteSource& source, std::uint64_t at, const std::vector<Link>& links) {
+  std::uint64_t next = at;
+  for (std::size_t i = 0; i < std::min(links.size(), enough_counts); ++i) {
+    const auto count = count_at(source, next);
+    if (!count) return i > 1;
+    if (*count != elements(links[i])) return false;
+    const auto after = behind(next, links[i].nbytes);
+    if (!after) return false;
+    next = *after;
+  }
+  return links.size() >= enough_counts || next == source.size();
+}
+
+void follow_chain(const ByteSource& source, std::uint64_t at, std::vector<Link>& links) {
+  const bool all_known = std::all_of(links.begin(), links.end(), [](const Link& link) { return link.is_known; });
+  all_known ? follow_known(source, at, links) : follow_unknown(source, at, links);
+}
+
+}  // namespace ckpt::torch

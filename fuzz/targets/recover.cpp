@@ -1,0 +1,51 @@
+#include "ckpt/recover.h"
+
+#include <algorithm>
+
+#include "ckpt/formats.h"
+#include "targets/input.h"
+#include "targets/targets.h"
+
+namespace ckpt::fuzz {
+namespace {
+
+/// What is whole is written, and reads back.
+void check_written(const Recovery& found) {
+  for (const Storage& storage : found.checkpoint.storages)
+    require(storage.nbytes == 0 || (storage.bytes && storage.bytes->size() >= storage.nbytes),
+            "a storage that is not whole is left");
+  MemorySink sink;
+  WriteOptions options;
+  options.format = "torch";
+  options.allow_unsafe = true;
+  if (error_of([&] { write(found.checkpoint, sink, options); })) return;
+  Checkpoint after;
+  const auto error = error_of([&] { after = read(memory_source(sink.bytes(), "written")); });
+  if (error && error->code() == ErrorCode::limit_exceeded) return;  // the cap goes by the size of the file
+  require(!error, std::string("what was written does not read: ") + (error ? error->what() : ""));
+  const auto whole = std::count_if(found.tensors.begin(), found.tensors.end(),
+                                   [](const auto& tensor) { return tensor.survival == Survival::whole; });
+  require(tensor_names(after).size() == static_cast<std::size_t>(whole), "other tensors are written than are whole");
+}
+
+}  // namespace
+
+int fuzz_recover(const std::uint8_t* data, std::size_t size) {
+  const ByteSourcePtr source = source_of(data, size);
+  Recovery found;
+  const auto error = error_of([&] { found = recover(source); });
+  if (!error && found.has_checkpoint()) check_written(found);
+  std::string format;
+  if (error_of([&] { format = detect(source).format; }) || (format != "torch" && format != "torch-legacy")) return 0;
+  bool is_sound = false;
+  error_of([&] {
+    const auto findings = verify(source);
+    is_sound = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.fault; });
+  });
+  if (!is_sound) return 0;
+  require(!error, std::string("a sound file is not recovered: ") + (error ? error->what() : ""));
+  require(found.is_complete() && found.has_checkpoint(), "not all of a sound file is recovered");
+  return 0;
+}
+
+}  // namespace ckpt::fuzz

@@ -1,0 +1,64 @@
+#include "ops/drop_values.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckpt/state_dict.h"
+#include "ops/mapping_edit.h"
+#include "ops/prune.h"
+
+namespace ckpt {
+namespace {
+
+/// A call without one of its arguments, however deep in tuples, would be another, and mostly one that fails. Operands
+/// are older than the values that hold them.
+void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
+  std::vector<bool> lacks(gone.size());  // tuples
+  for (ValueId id = 0; id < gone.size(); ++id) {
+    const bool is_call = values.kind(id) == ValueKind::object && !is_mapping(values, id);
+    if (!is_call && values.kind(id) != ValueKind::tuple) continue;
+    for (const ValueId item : values.items(id)) {
+      if (!gone[item] && !lacks[item]) continue;
+      if (is_call) gone[id] = true;
+      lacks[id] = true;
+    }
+  }
+}
+
+void remove_entries(ValueGraph& values, const std::vector<bool>& gone) {
+  for (ValueId id = 0; id < values.size(); ++id) {
+    if (gone[id] || (values.kind(id) != ValueKind::dict && values.kind(id) != ValueKind::object)) continue;
+    std::vector<MappingEntry> pairs = keyed_pairs(values, id);
+    std::erase_if(pairs, [&](const MappingEntry& pair) { return !gone[pair.value]; });
+    if (!pairs.empty()) remove_pairs(values, id, pairs);
+  }
+}
+
+}  // namespace
+
+Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
+  ValueGraph& values = checkpoint.values;
+  const auto count = static_cast<ValueId>(values.size());
+  gone.resize(count);
+  spread_to_calls(values, gone);
+  remove_entries(values, gone);
+  std::vector<bool> replaced(count);
+  const ValueId none = values.make_none();
+  const auto is_gone = [&](ValueId id) {
+    if (id >= count || !gone[id]) return false;
+    replaced[id] = true;
+    return true;
+  };
+  for (ValueId id = 0; id < count; ++id) {
+    if (gone[id]) continue;
+    for (std::size_t i = 0; i < values.items(id).size(); ++i)
+      if (is_gone(values.items(id)[i])) values.set_item(id, i, none);
+    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
+      for (std::size_t i = 0; i < values.effect(handle).count; ++i)
+        if (is_gone(values.items(values.effect(handle))[i])) values.set_effect_item(handle, i, none);
+  }
+  std::erase_if(checkpoint.discarded, [&](ValueId id) { return gone[id]; });
+  return {prune(std::move(checkpoint)), std::move(gone), std::move(replaced)};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "ckpt/checkpoint.h"
+
+namespace ckpt {
+
+/// A checkpoint without some of its values.
+struct Dropped {
+  Checkpoint checkpoint;
+  std::vector<bool> gone;      ///< by value of what was given: dropped, or held by nothing else than such
+  std::vector<bool> replaced;  ///< … and that None stands in its place somewhere
+};
+
+/// Takes the values that `gone` names (by their ids) out of a checkpoint: entries of mappings go; a call that is given
+/// one of them is not made and goes too; in lists, tuples and the attributes of objects None takes the place. What then
+/// is held by nothing is pruned. The root must not be among them.
+Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone);
+
+}  // namespace ckpt

@@ -1,0 +1,125 @@
+"""convert --dtype against torch.Tensor.to(), to the last bit: every small float, and floats of every kind.
+
+PyTorch has two ways to cast on a CPU, vector code for what is contiguous and scalar code for the rest. They agree in all
+but some NaNs: as bfloat16 0xFFFF of the one, c10's 0x7FC0 of the other; as float32, of float16, 0x7FFFFFFF in the last few
+elements, which fill no vector. ckpt writes what the scalar code gives.
+"""
+
+import saving
+import torch
+from saving import ZIP, Failed
+from torch import nn
+
+TARGETS = [getattr(torch, n) for n in "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2".split()]
+FLOATS, DOUBLES = 10_000_000, 1_000_000
+INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def bits(tensor):
+    return tensor.view(INTEGERS[tensor.element_size()])
+
+
+def every_small_float():
+    for dtype in (torch.float16, torch.bfloat16):
+        yield torch.arange(-(2**15), 2**15).to(torch.int16).view(dtype)
+    for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu"):
+        yield torch.arange(256).to(torch.uint8).view(getattr(torch, f"float8_{name}"))
+
+
+def boundaries():
+    """Floats that end in each 12 bits that matter to some target: its own values, halfway between two, and beside them."""
+    upper = torch.arange(2**20, dtype=torch.int64) << 12
+    return torch.cat([upper + low for low in (0, 1, 0x7FF, 0x800, 0x801, 0xFFF)])
+
+
+def floats():
+    """Any bits; of every 16 one NaN or infinity and one denormal; and the boundaries."""
+    torch.manual_seed(11)
+    some = torch.randint(0, 2**32, (FLOATS - 6 * 2**20,))
+    some[::16] |= 0x7F800000
+    some[1::16] &= ~0x7F800000
+    every = torch.cat([some, boundaries()])
+    return torch.where(every >= 2**31, every - 2**32, every).to(torch.int32).view(torch.float32)
+
+
+def doubles():
+    """Any bits; half of them with exponents that smaller floats have; halfway between two floats; NaNs; denormals."""
+    torch.manual_seed(12)
+    some = torch.randint(-(2**63), 2**63 - 1, (DOUBLES,))
+    exponents = torch.randint(1023 - 155, 1023 + 130, (DOUBLES // 2,)) << 52
+    some[::2] = (some[::2] & ~(0x7FF << 52)) | exponents
+    some[::8] = (some[::8] & ~(2**29 - 1)) | 2**28  # a tie of float32
+    some[2::8] = (some[2::8] & ~(2**42 - 1)) | 2**41  # … and of float16
+    some[1::16] |= 0x7FF << 52
+    some[3::16] &= ~(0x7FF << 52)
+    return some.view(torch.float64)
+
+
+def scalar_cast(tensor, dtype):
+    """By PyTorch's scalar code, which takes what is not contiguous."""
+    spread = torch.empty(2 * tensor.numel(), dtype=tensor.dtype)[::2]
+    made = torch.empty(2 * tensor.numel(), dtype=dtype)[::2]
+    return made.copy_(spread.copy_(tensor)).clone(memory_format=torch.contiguous_format)
+
+
+def compare(checks, name, source, expected, got):
+    wrong = (bits(expected) != bits(got)).nonzero().flatten()
+    return checks.suite.check(
+        name,
+        not len(wrong),
+        lambda: "\n".join(
+            [f"{len(wrong)} of {expected.numel()} differ"]
+            + [f"{word(source, i)} became {word(got, i)}, not {word(expected, i)}" for i in wrong[:5]]
+        ),
+    )
+
+
+def word(tensor, i):
+    size = tensor.element_size()
+    return f"{bits(tensor)[i].item() & (1 << 8 * size) - 1:#0{2 * size + 2}x}"
+
+
+def casts(checks, source):
+    """The tensor in a file, cast to every target."""
+    path = checks.path()
+    ZIP.save({"x": source}, path)
+    for dtype in TARGETS:
+        label = f"{source.dtype} to {dtype}"
+        out = checks.written(label, path, "--dtype", str(dtype).removeprefix("torch."))
+        if out is None:
+            continue
+        got = saving.load(out, weights_only=True)["x"]
+        if not checks.suite.equal(f"{label}: dtype", got.dtype, dtype):
+            continue
+        expected = scalar_cast(source, dtype) if dtype != source.dtype else source
+        compare(checks, label, source, expected, got)
+        vectors = source.to(dtype)
+        if dtype == torch.bfloat16 and source.dtype != dtype:
+            vectors[source.to(torch.float32).isnan()] = torch.tensor(0x7FC0, dtype=torch.int16).view(dtype)
+        compare(checks, f"{label}: by PyTorch's vector code", source, vectors, got)
+        out.unlink()
+
+
+def every_dtype(checks):
+    elements = 0
+    for source in (*every_small_float(), floats(), doubles()):
+        casts(checks, source)
+        elements += source.numel() * sum(dtype != source.dtype for dtype in TARGETS)
+    checks.suite.figure("casts.elements", elements)
+
+
+def what_requires_grad(checks):
+    """A Parameter does in every dtype; of a plain tensor PyTorch cannot load what it saves as float8."""
+    path = checks.path()
+    ZIP.save({"plain": torch.ones(2, requires_grad=True), "parameter": nn.Parameter(torch.ones(2))}, path)
+    for dtype in TARGETS:
+        label = f"requires grad, {dtype}"
+        out = checks.written(label, path, "--dtype", str(dtype).removeprefix("torch."))
+        loaded = saving.load(out, weights_only=True)
+        if not checks.suite.check(f"{label}: loads", not isinstance(loaded, Failed), repr(loaded)):
+            continue
+        got = [loaded[name].requires_grad for name in ("plain", "parameter")]
+        checks.suite.equal(label, got, ["float8" not in str(dtype), True])
+
+
+GROUPS = [every_dtype, what_requires_grad]

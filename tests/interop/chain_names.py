@@ -1,0 +1,206 @@
+"""--keep, --drop, --strip-optimizer, the prefixes and --rename as Python would do them to a loaded object."""
+
+import copy
+import fnmatch
+import re
+
+import torch
+
+
+class Refused(Exception):
+    """The command has to end with this status, and to write nothing."""
+
+    def __init__(self, code):
+        self.code = code
+
+
+USAGE, UNSUPPORTED = 2, 3
+
+
+def children(obj, path, top):
+    """(key or position, path, value) of what has a name below."""
+    items = obj.items() if isinstance(obj, dict) else enumerate(obj) if isinstance(obj, (list, tuple)) else ()
+    return [(key, str(key) if top else f"{path}.{key}", value) for key, value in items]
+
+
+def paths(obj, path="", top=True):
+    """Of every entry and position."""
+    for _, below, value in children(obj, path, top):
+        yield below
+        yield from paths(value, below, False)
+
+
+def matcher(globs):
+    return lambda path: any(fnmatch.fnmatchcase(path, glob) for glob in globs)
+
+
+def keep(obj, matches, path="", top=True, inside=False):
+    """Whether anything of it stays."""
+    stays = inside
+    for key, below, value in children(obj, path, top):
+        kept = keep(value, matches, below, False, inside or matches(below))
+        stays = stays or kept
+        if not kept and isinstance(obj, dict):
+            del obj[key]
+    return stays
+
+
+def drop(obj, matches, path="", top=True):
+    for key, below, value in children(obj, path, top):
+        if not matches(below):
+            drop(value, matches, below, False)
+        elif isinstance(obj, dict):
+            del obj[key]
+        else:
+            raise Refused(USAGE)
+
+
+def has_tensors(obj):
+    if isinstance(obj, torch.Tensor):
+        return True
+    return any(has_tensors(value) for _, _, value in children(obj, "", True))
+
+
+def is_optimizer(obj):
+    return isinstance(obj, dict) and "state" in obj and "param_groups" in obj
+
+
+def is_state_dict(obj):
+    def belongs(key, value):
+        return isinstance(value, torch.Tensor) or value is None or key.endswith("_extra_state")
+
+    return (
+        isinstance(obj, dict)
+        and all(isinstance(key, str) for key in obj)
+        and any(isinstance(value, torch.Tensor) for value in obj.values())
+        and all(belongs(*item) for item in obj.items())
+    )
+
+
+def found(obj):
+    """State dicts and optimizers' states, neither of which is looked into."""
+    if is_optimizer(obj) or is_state_dict(obj):
+        yield obj
+    else:
+        for _, _, value in children(obj, "", True):
+            yield from found(value)
+
+
+def state_dicts(obj):
+    return [each for each in found(obj) if not is_optimizer(each)]
+
+
+def strip_optimizer(obj):
+    states = {id(each) for each in found(obj) if is_optimizer(each)}
+
+    def goes(value):
+        alone = isinstance(value, (list, tuple)) and value and all(id(each) in states for each in value)
+        return id(value) in states or alone
+
+    def strip(obj):
+        for key, _, value in children(obj, "", True):
+            if isinstance(obj, dict) and goes(value):
+                del obj[key]
+            else:
+                strip(value)
+
+    if states and goes(obj):
+        raise Refused(USAGE)
+    if states:
+        strip(obj)
+
+
+def rekey(mapping, name_of):
+    """In place and in order; later entries of a name replace the earlier one's value."""
+    items = {}
+    for key, value in mapping.items():
+        items[name_of(key)] = value
+    mapping.clear()
+    mapping.update(items)
+
+
+def rename_keys(state, name_of):
+    """Whether any key has another name."""
+    names = [name_of(key) for key in state]
+    if len(set(names)) < len(names):
+        raise Refused(USAGE)
+    changed = names != list(state)
+    rekey(state, name_of)
+    return changed
+
+
+def module_of(prefix):
+    """The wrapper that a prefix names: "module" for "module."; none where no dot ends it."""
+    return prefix.removesuffix(".") if prefix.endswith(".") else None
+
+
+def strip_prefix(obj, prefix):
+    """As torch.nn.modules.utils.consume_prefix_in_state_dict_if_present, but in order."""
+    for state in state_dicts(obj):
+        changed = rename_keys(state, lambda key: key.removeprefix(prefix))
+        metadata = getattr(state, "_metadata", None)
+        if not changed or metadata is None:
+            continue
+        wrapped = module_of(prefix)
+        if wrapped and wrapped in metadata and "" in metadata:
+            metadata[""] = metadata.pop(wrapped)
+        elif wrapped and wrapped in metadata:
+            rekey(metadata, lambda name: "" if name == wrapped else name)
+        rekey(metadata, lambda name: name.removeprefix(prefix))
+
+
+def add_prefix(obj, prefix):
+    for state in state_dicts(obj):
+        rename_keys(state, lambda key: prefix + key)
+        metadata = getattr(state, "_metadata", None)
+        if metadata is None:
+            continue
+        items = []
+        for name, entry in metadata.items():
+            items.append((prefix + name if name else "", entry))
+            if not name and module_of(prefix):
+                items.append((module_of(prefix), copy.copy(entry)))
+        metadata.clear()
+        metadata.update(items)
+
+
+def rename(obj, rules):
+    """`rules`: pairs of an expression and what replaces its matches."""
+    compiled = [(re.compile(pattern.replace("$", r"\Z"), re.ASCII), new) for pattern, new in rules]
+
+    def name_of(key):
+        for pattern, new in compiled:
+            key = pattern.sub(new, key)
+        return key
+
+    for state in state_dicts(obj):
+        names = {key: name_of(key) for key in state}
+        changed = rename_keys(state, name_of)
+        if changed and getattr(state, "_metadata", None) is not None:
+            rename_modules(state._metadata, names, name_of)
+
+
+def module_name(module, names, name_of):
+    """As the first of its tensors is named whose own part of the name has stayed."""
+    for key in sorted((key for key in names if key.startswith(f"{module}.")), key=str.encode):
+        within = key[len(module) + 1 :]
+        if names[key] == within:
+            return ""
+        if names[key].endswith(f".{within}"):
+            return names[key].removesuffix(f".{within}")
+    return name_of(f"{module}.").removesuffix(".")
+
+
+def rename_modules(metadata, names, name_of):
+    """A module that takes another's name takes its place."""
+    moved = {module: module_name(module, names, name_of) if module else "" for module in metadata}
+    place = {module: module for module, name in moved.items() if name == module}
+    for module, name in moved.items():
+        if name == module:
+            continue
+        if name in place:
+            metadata[place[name]] = metadata[module]
+            del metadata[module]
+        else:
+            place[name] = module
+    rekey(metadata, moved.get)

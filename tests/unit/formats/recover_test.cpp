@@ -1,0 +1,201 @@
+#include "ckpt/recover.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ckpt/error.h"
+#include "formats/torch_files.h"
+#include "io/bytes.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::Bytes;
+using io_testing::error_of;
+using io_testing::gzipped;
+using torch_testing::floats;
+using torch_testing::legacy_storage;
+using torch_testing::LegacyFile;
+using torch_testing::storage;
+using torch_testing::StorageSpec;
+using torch_testing::tensor;
+using torch_testing::ZipFile;
+using Names = std::vector<std::string>;
+
+const std::vector<float> first{1, 2, 3, 4}, second{5, 6, 7, 8};
+
+/// {"a": four floats, "b": four others}
+Bytes zip_file() {
+  const auto of = [](const std::string& key) { return tensor(storage({.key = key}), {4}, {1}); };
+  return bytes_of(ZipFile{.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("1")}}),
+                          .data = {{"data/0", floats(first)}, {"data/1", floats(second)}}});
+}
+
+Bytes legacy_file() {
+  const auto of = [](const std::string& key) { return tensor(legacy_storage({.key = key}), {4}, {1}); };
+  return bytes_of(LegacyFile{.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("1")}}),
+                             .data = {{"0", 4, floats(first)}, {"1", 4, floats(second)}}});
+}
+
+/// Where some bytes stand in others.
+std::size_t place(const Bytes& bytes, const Bytes& part) {
+  const auto found = std::search(bytes.begin(), bytes.end(), part.begin(), part.end());
+  EXPECT_NE(found, bytes.end());
+  return static_cast<std::size_t>(found - bytes.begin());
+}
+
+Bytes cut(Bytes bytes, std::size_t size) {
+  bytes.resize(size);
+  return bytes;
+}
+
+Bytes damaged(Bytes bytes, std::size_t at) {
+  bytes[at] ^= std::byte{0x20};
+  return bytes;
+}
+
+Recovery recovered(Bytes bytes) { return recover(torch_testing::source_of(std::move(bytes))); }
+
+Survival survival_of(const Recovery& found, const std::string& name) {
+  for (const RecoveredTensor& tensor : found.tensors)
+    if (tensor.name == name) return tensor.survival;
+  ADD_FAILURE() << "no tensor is called " << name;
+  return Survival::lost;
+}
+
+/// Written and read again.
+Names names_saved(const Recovery& found) {
+  return torch_testing::names(torch_testing::read_bytes(torch_testing::written(found.checkpoint)));
+}
+
+bool says(const Recovery& found, const std::string& what) {
+  return std::any_of(found.findings.begin(), found.findings.end(),
+                     [&](const Finding& finding) { return finding.what.find(what) != std::string::npos; });
+}
+
+TEST(Recover, FindsAllOfASoundFile) {
+  for (const Bytes& bytes : {zip_file(), legacy_file(), gzipped(zip_file()), gzipped(legacy_file())}) {
+    const Recovery found = recovered(bytes);
+    EXPECT_TRUE(found.is_complete());
+    EXPECT_TRUE(found.findings.empty());
+    EXPECT_EQ(names_saved(found), (Names{"a", "b"}));
+  }
+}
+
+TEST(Recover, TellsWhichChecksumsVouchForATensor) {
+  EXPECT_EQ(recovered(zip_file()).unchecked, 0U);
+  EXPECT_EQ(recovered(legacy_file()).unchecked, 2U);
+}
+
+TEST(Recover, TakesWhatStandsBeforeACut) {
+  for (const Bytes& bytes : {zip_file(), legacy_file()}) {
+    const Recovery found = recovered(cut(bytes, place(bytes, floats(second)) + 7));
+    EXPECT_EQ(survival_of(found, "a"), Survival::whole);
+    EXPECT_EQ(survival_of(found, "b"), Survival::partial);
+    EXPECT_EQ(found.tensors[1].present, 7U);
+    EXPECT_EQ(found.tensors[1].nbytes, 16U);
+    EXPECT_EQ(names_saved(found), (Names{"a"}));
+    EXPECT_FALSE(found.is_complete());
+  }
+}
+
+TEST(Recover, TakesATensorThatEndsWhereTheFileDoes) {
+  for (const Bytes& bytes : {zip_file(), legacy_file()}) {
+    const Recovery found = recovered(cut(bytes, place(bytes, floats(second)) + 16));
+    EXPECT_TRUE(found.is_complete());
+    EXPECT_FALSE(found.tensors[1].is_checked);
+  }
+}
+
+TEST(Recover, LeavesOutWhatItsChecksumDisowns) {
+  const Bytes bytes = zip_file();
+  const Recovery found = recovered(damaged(bytes, place(bytes, floats(first)) + 3));
+  EXPECT_EQ(survival_of(found, "a"), Survival::damaged);
+  EXPECT_EQ(names_saved(found), (Names{"b"}));
+}
+
+TEST(Recover, GoesOnBehindADamagedHeader) {
+  const Bytes bytes = zip_file();
+  const std::size_t header = place(bytes, floats(first));
+  std::size_t signature = header;
+  while (load_le<std::uint32_t>(bytes.data() + signature) != 0x04034b50) --signature;
+  EXPECT_TRUE(recovered(damaged(bytes, signature)).is_complete());
+  // Without the directory, too: its name is still there.
+  const Recovery found = recovered(cut(damaged(bytes, signature), place(bytes, floats(second)) + 16));
+  EXPECT_TRUE(found.is_complete());
+  EXPECT_TRUE(says(found, "the local header of member 'archive/data/0' is damaged"));
+}
+
+TEST(Recover, NeedsTheKeysOfALegacyFileNoMore) {
+  const Bytes bytes = legacy_file();
+  const std::size_t counts = place(bytes, floats(first)) - 8;
+  const Recovery found = recovered(damaged(bytes, counts - 3));
+  EXPECT_TRUE(found.is_complete());
+}
+
+TEST(Recover, BelievesTheFileRatherThanADamagedCount) {
+  const Bytes bytes = legacy_file();
+  const Recovery found = recovered(damaged(bytes, place(bytes, floats(first)) - 8));
+  EXPECT_TRUE(found.is_complete());
+  EXPECT_TRUE(says(found, "the count of storage '0' is damaged"));
+}
+
+TEST(Recover, ReadsGzipUpToTheDamage) {
+  const Bytes packed = gzipped(legacy_file());
+  const Recovery found = recovered(cut(packed, packed.size() - 3));
+  EXPECT_TRUE(found.is_complete());
+  EXPECT_TRUE(says(found, "the trailer is cut off"));
+}
+
+TEST(Recover, IsNotCertainWhereOnlyGzipHadAChecksum) {
+  Bytes packed = gzipped(legacy_file());
+  const Recovery found = recovered(damaged(packed, packed.size() - 6));
+  EXPECT_EQ(survival_of(found, "a"), Survival::whole);
+  EXPECT_FALSE(found.is_certain);
+  packed = gzipped(zip_file());
+  EXPECT_TRUE(recovered(damaged(packed, packed.size() - 6)).is_complete());
+}
+
+TEST(Recover, HasNoCheckpointWhereNoTensorIsWhole) {
+  const Bytes bytes = zip_file();
+  const Recovery found = recovered(cut(bytes, place(bytes, floats(first))));
+  EXPECT_FALSE(found.has_checkpoint());
+  EXPECT_EQ(found.tensors.size(), 2U);
+}
+
+TEST(Recover, TakesAnEmptyTensorWhoseStorageIsLost) {
+  const auto of = [](const std::string& key, std::int64_t size) {
+    return tensor(storage({.key = key, .elements = size}), {size}, {1});
+  };
+  const Bytes bytes = bytes_of(ZipFile{.object = py::dict({{py::str("a"), of("0", 4)}, {py::str("none"), of("1", 0)}}),
+                                       .data = {{"data/0", floats(first)}, {"data/1", {}}}});
+  const Recovery found = recovered(cut(bytes, place(bytes, floats(first)) + 16));
+  EXPECT_EQ(names_saved(found), (Names{"a", "none"}));
+}
+
+TEST(Recover, SaysThatThePickleIsLost) {
+  const Bytes bytes = zip_file();
+  const std::size_t from = place(bytes, floats(first)) - 200;
+  const auto error = error_of([&] { recovered({bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.end()}); });
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("data.pkl is lost"), std::string::npos) << error->what();
+}
+
+TEST(Recover, DoubtsATensorThatDoesNotFitItsStorage) {
+  const auto wrong = tensor(storage(), {5}, {1});
+  const auto right = tensor(storage(), {4}, {1});
+  const Recovery found =
+      recovered(bytes_of(ZipFile{.object = py::dict({{py::str("a"), wrong}, {py::str("b"), right}})}));
+  EXPECT_EQ(survival_of(found, "a"), Survival::lost);
+  EXPECT_EQ(names_saved(found), (Names{"b"}));
+}
+
+TEST(Recover, RefusesOtherFormatsByName) {
+  const auto error = error_of([] { recovered(io_testing::bytes_of("GGUF\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -1,0 +1,175 @@
+#include "ckpt/scan.h"
+
+#include <gtest/gtest.h>
+
+#include "container/zip_builder.h"
+#include "formats/pickled_arrays.h"
+#include "formats/tar_files.h"
+#include "formats/torch_files.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::Bytes;
+using io_testing::bytes_of;
+using zip_testing::build_zip;
+
+const std::string evil = py::pickle(py::call(py::global("os", "system"), {py::str("true")}));
+const std::string good = py::pickle(py::list({py::integer(1)}));
+
+ScanResult scanned(const Bytes& bytes) { return scan(memory_source(bytes, "test.pt")); }
+ScanResult scanned(const std::string& bytes) { return scanned(bytes_of(bytes)); }
+
+/// The verdict, and of the first finding its place.
+std::string told(const ScanResult& result) {
+  std::string text(scan_verdict_name(result.verdict));
+  if (result.findings.empty()) return text;
+  const ScanFinding& first = result.findings.front();
+  return text + ": " + first.module + "." + first.name + " at " + std::to_string(first.offset) + " of '" +
+         first.stream + "' in '" + first.where + "'";
+}
+std::string told(const std::string& bytes) { return told(scanned(bytes)); }
+
+std::string gzipped(const std::string& bytes) { return std::string(as_text(io_testing::gzipped(bytes_of(bytes)))); }
+
+TEST(Scan, AFileOfKnownNamesIsSafe) {
+  const ScanResult result = scanned(torch_testing::bytes_of(torch_testing::ZipFile{.object = torch_testing::weight()}));
+  EXPECT_EQ(told(result), "safe");
+  EXPECT_EQ(result.pickles, 1U);
+  EXPECT_EQ(result.known, 3U);
+  EXPECT_TRUE(result.recognised);
+}
+
+TEST(Scan, ANameOfAThirdPartyIsUnknown) {
+  EXPECT_EQ(told(py::pickle(py::call(py::global("zoo", "Net"), {}))), "unknown: zoo.Net at 2 of '' in ''");
+}
+
+TEST(Scan, SaysHowANameIsReached) {
+  const ScanFinding finding = scanned(evil).findings.at(0);
+  EXPECT_EQ(finding.how, "GLOBAL, REDUCE");
+  EXPECT_TRUE(finding.called);
+  EXPECT_FALSE(scanned(py::pickle(py::global("os", "system"))).findings.at(0).called);
+}
+
+TEST(Scan, CountsBytesInTheFileWhereTheyStandThere) {
+  const std::string zip = build_zip({{.name = "r/data.pkl", .data = evil}});
+  EXPECT_EQ(told(zip), "dangerous: os.system at 42 of '' in 'member 'r/data.pkl''");
+  EXPECT_EQ(zip.substr(42, 4), "cos\n");
+}
+
+TEST(Scan, CountsBytesInWhatIsInflated) {
+  EXPECT_EQ(told(gzipped(evil)), "dangerous: os.system at 2 of 'gzip' in 'gzip'");
+  const std::string stored = build_zip({{.name = "x", .data = evil}});
+  EXPECT_EQ(told(gzipped(stored)), "dangerous: os.system at 33 of 'gzip' in 'gzip: member 'x''");
+  const std::string packed =
+      build_zip({{.name = "x", .data = zip_testing::deflate_stored(evil), .method = 8, .inflated_size = evil.size()}});
+  EXPECT_EQ(told(packed), "dangerous: os.system at 2 of 'member 'x'' in 'member 'x''");
+}
+
+TEST(Scan, DangerOutweighsWhatCannotBeRead) {
+  const ScanResult result = scanned(evil.substr(0, evil.size() - 1));
+  EXPECT_EQ(result.verdict, ScanVerdict::dangerous);
+  EXPECT_NE(result.error.find("ends after"), std::string::npos) << result.error;
+  EXPECT_EQ(told(good.substr(0, good.size() - 1)), "unreadable");
+}
+
+TEST(Scan, AnArchiveThatItsReaderRefusesIsLookedThroughByItsHeaders) {
+  const std::string zip = build_zip({{.name = "a", .data = good}, {.name = "r/data.pkl", .data = evil}});
+  EXPECT_EQ(told(zip.substr(0, zip.size() - 30)).substr(0, 20), "dangerous: os.system");
+  EXPECT_EQ(told(build_zip({{.name = "a", .data = evil, .local_name = "b"}})),
+            "dangerous: os.system at 33 of '' in 'member 'b' ('a' in the directory)'");
+  EXPECT_EQ(told(build_zip({{.name = "a", .data = good, .local_name = "b"}})), "unreadable");
+}
+
+TEST(Scan, NamesThatAreEqualButForCaseAreEachJudged) {
+  EXPECT_EQ(told(build_zip({{.name = "a", .data = good}, {.name = "A", .data = good}})), "safe");
+  EXPECT_EQ(told(build_zip({{.name = "a", .data = good}, {.name = "A", .data = evil}})).substr(0, 9), "dangerous");
+}
+
+TEST(Scan, FindsMembersThatTheDirectoryDoesNotList) {
+  const std::string hidden = build_zip({{.name = "h", .data = evil}});
+  const std::string gap = hidden.substr(0, hidden.find("PK\1\2"));
+  const std::string zip = build_zip({{.name = "a", .data = good}, {.name = "b", .data = good, .gap = gap}});
+  EXPECT_EQ(told(zip).substr(0, 9), "dangerous");
+}
+
+TEST(Scan, ArchivesOneBehindTheOtherAreEachJudged) {
+  const std::string first = build_zip({{.name = "a", .data = good}});
+  EXPECT_EQ(told(first + first), "safe");
+  EXPECT_EQ(told(first + build_zip({{.name = "a", .data = evil}})).substr(0, 9), "dangerous");
+}
+
+TEST(Scan, AnArchiveBehindAPickleIsLookedInto) {
+  EXPECT_EQ(told(good + build_zip({{.name = "a", .data = evil}})).substr(0, 9), "dangerous");
+}
+
+TEST(Scan, ATarThatIsBrokenIsLookedThroughByItsBlocks) {
+  const std::string tar = tar_testing::tar_of(
+      {{.name = "a", .data = "x"}, {.name = "b", .data = "x", .checksum_error = 1}, {.name = "c", .data = evil}});
+  EXPECT_EQ(told(tar), "dangerous: os.system at 2562 of '' in 'member 'c''");
+}
+
+TEST(Scan, AStorageIsAPickleOnlyWhereItIsAWholeOne) {
+  const auto zip = [](const std::string& data) {
+    return build_zip({{.name = "r/data.pkl", .data = good}, {.name = "r/data/0", .data = data}});
+  };
+  EXPECT_EQ(told(zip(evil)).substr(0, 9), "dangerous");
+  EXPECT_EQ(told(zip("cos\nsystem\n.")).substr(0, 9), "dangerous");
+  EXPECT_EQ(told(zip("cos\ncos\ncos\ncos\n")), "safe");
+  EXPECT_EQ(told(zip(std::string(100'000, '('))), "safe");
+}
+
+TEST(Scan, BytesThatNothingLoadsAreNoPickle) {
+  EXPECT_EQ(told(py::pickle(py::dict({{py::str("a"), py::bytes(evil)}}), 3)), "safe");
+}
+
+TEST(Scan, LoadFromBytesIsAsHarmlessAsItsFiles) {
+  using pickled_arrays::load_from_bytes;
+  EXPECT_EQ(told(py::pickle(pickled_arrays::nested(), 3)), "safe");
+  EXPECT_EQ(told(py::pickle(load_from_bytes(py::bytes(evil)), 3)).substr(0, 20), "dangerous: os.system");
+  for (const std::string& data : {std::string(), std::string("text"), good,
+                                  pickled_arrays::storage_file().substr(0, pickled_arrays::storage_file().size() - 4)})
+    EXPECT_EQ(told(py::pickle(load_from_bytes(py::bytes(data)), 3)).substr(0, 42),
+              "dangerous: torch.storage._load_from_bytes ")
+        << data;
+}
+
+TEST(Scan, AnArrayOfObjectsIsAPickle) {
+  const auto npy = [](const std::string& descr, const std::string& data) {
+    const std::string line = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1,), }\n";
+    return "\x93NUMPY\1" + std::string(1, '\0') + static_cast<char>(line.size()) + std::string(1, '\0') + line + data;
+  };
+  EXPECT_EQ(told(npy("|O", evil)).substr(0, 9), "dangerous");
+  EXPECT_EQ(told(npy("|O", good)), "safe");
+  EXPECT_EQ(told(npy("<f4", "cos\n")), "safe");
+}
+
+TEST(Scan, WhatIsNothingIsUnreadableAndNotRecognised) {
+  for (const std::string& bytes :
+       {std::string(), std::string("(c) Copyright\nby many\n"), std::string("\x89PNG\r\n\x1a\n")}) {
+    const ScanResult result = scanned(bytes);
+    EXPECT_EQ(result.verdict, ScanVerdict::unreadable);
+    EXPECT_FALSE(result.recognised);
+    EXPECT_FALSE(result.error.empty());
+  }
+}
+
+TEST(Scan, WhatIsPackedByOthersIsRecognisedAndNotJudged) {
+  const ScanResult result = scanned("7z\xbc\xaf\x27\x1c" + std::string(100, '\0'));
+  EXPECT_EQ(result.verdict, ScanVerdict::unreadable);
+  EXPECT_TRUE(result.recognised);
+}
+
+TEST(Scan, ThreeLayersOfGzipAreNotOpened) {
+  EXPECT_EQ(told(gzipped(gzipped(evil))).substr(0, 9), "dangerous");
+  EXPECT_EQ(told(gzipped(gzipped(gzipped(evil)))), "unreadable");
+}
+
+TEST(Scan, DamageInGzipDoesNotHideWhatCameBefore) {
+  std::string file = gzipped(evil);
+  file[file.size() - 6] = static_cast<char>(file[file.size() - 6] ^ 1);
+  EXPECT_EQ(told(file).substr(0, 9), "dangerous");
+}
+
+}  // namespace
+}  // namespace ckpt

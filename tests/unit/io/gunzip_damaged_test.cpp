@@ -1,0 +1,83 @@
+#include "io/gunzip_damaged.h"
+
+#include <gtest/gtest.h>
+
+#include "io/inflate.h"
+#include "io/io_testing.h"
+
+namespace ckpt {
+namespace {
+
+using io_testing::Bytes;
+using io_testing::gzipped;
+using io_testing::joined;
+using io_testing::random_bytes;
+using io_testing::read_in_steps;
+
+struct Inflated {
+  Faults faults = std::make_shared<FaultList>();
+  ByteSourcePtr source;
+  Bytes bytes;
+
+  explicit Inflated(const Bytes& compressed) : source(gunzip_damaged(memory_source(compressed, "test.gz"), faults)) {
+    bytes.resize(static_cast<std::size_t>(source->size()));
+    EXPECT_EQ(source->read_at(0, bytes), bytes.size());
+  }
+  [[nodiscard]] std::string fault() const {
+    return faults->faults().empty() ? "" : std::string(faults->faults().front().what());
+  }
+};
+
+bool begins_with(const Bytes& whole, const Bytes& part) {
+  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+}
+
+TEST(GunzipDamaged, ReadsASoundStream) {
+  const Bytes bytes = random_bytes(300'000);
+  const Inflated inflated(gzipped(bytes));
+  EXPECT_EQ(inflated.bytes, bytes);
+  EXPECT_EQ(inflated.fault(), "");
+}
+
+TEST(GunzipDamaged, EndsWhereTheStreamIsCut) {
+  const Bytes bytes = random_bytes(300'000);
+  Bytes compressed = gzipped(bytes);
+  compressed.resize(compressed.size() / 2);
+  const Inflated inflated(compressed);
+  EXPECT_GT(inflated.bytes.size(), bytes.size() / 3);
+  EXPECT_TRUE(begins_with(bytes, inflated.bytes));
+  EXPECT_NE(inflated.fault().find("the deflate stream is cut off"), std::string::npos) << inflated.fault();
+  EXPECT_EQ(inflated.faults->faults().size(), 1U);  // however often it is met
+}
+
+TEST(GunzipDamaged, GoesOnBehindAChecksumThatDoesNotMatch) {
+  const Bytes first = random_bytes(1000, 1), second = random_bytes(1000, 2);
+  Bytes compressed = gzipped(first);
+  compressed[compressed.size() - 6] ^= std::byte{1};
+  const Inflated inflated(joined({compressed, gzipped(second)}));
+  EXPECT_EQ(inflated.bytes, joined({first, second}));
+  EXPECT_NE(inflated.fault().find("its bytes have CRC-32"), std::string::npos);
+}
+
+TEST(GunzipDamaged, IsReadAgainFromItsBeginning) {
+  const Bytes bytes = random_bytes(300'000);
+  Bytes compressed = gzipped(bytes);
+  compressed.resize(compressed.size() - 20);
+  const Inflated inflated(compressed);
+  EXPECT_EQ(read_in_steps(*inflated.source, 777), inflated.bytes);
+}
+
+TEST(GunzipDamaged, SoDoesAMemberOfAnArchive) {
+  const Bytes bytes = random_bytes(5000);
+  Bytes compressed = gzipped(bytes);
+  compressed.erase(compressed.begin(), compressed.begin() + 10);  // what is left is raw deflate, and gzip's trailer
+  compressed.resize(compressed.size() / 2);
+  const auto faults = std::make_shared<FaultList>();
+  const auto member = inflate_raw(memory_source(compressed, "z"), 5000, "member", std::nullopt, faults);
+  EXPECT_LT(member->size(), 5000U);
+  EXPECT_TRUE(begins_with(bytes, read_in_steps(*member, 100)));
+  EXPECT_EQ(faults->faults().size(), 1U);
+}
+
+}  // namespace
+}  // namespace ckpt

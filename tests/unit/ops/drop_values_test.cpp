@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "ckpt/state_dict.h"
+#include "formats/torch_files.h"
+#include "ops/drop_values.h"
+
+namespace ckpt {
+namespace {
+
+using Names = std::vector<std::string>;
+using torch_testing::checkpoint_of;
+using torch_testing::weight;
+
+/// Drops the tensors of these names.
+Dropped dropped(const py::Code& code, const Names& names) {
+  Checkpoint checkpoint = checkpoint_of(code);
+  std::vector<bool> gone(checkpoint.values.size());
+  for (const NamedTensor& named : tensor_names(checkpoint))
+    for (const std::string& name : names)
+      if (named.name == name) gone[named.tensor->value] = true;
+  return drop_values(std::move(checkpoint), gone);
+}
+
+/// Read back, so that what is written counts.
+Names names_left(const Dropped& dropped) {
+  return torch_testing::names(torch_testing::read_bytes(torch_testing::written(dropped.checkpoint)));
+}
+
+std::size_t count(const std::vector<bool>& flags) {
+  return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
+}
+
+TEST(DropValues, TakesEntriesOutOfMappings) {
+  const auto code = py::dict({{py::str("a"), weight()}, {py::str("b"), weight()}});
+  const Dropped result = dropped(code, {"a"});
+  EXPECT_EQ(names_left(result), (Names{"b"}));
+  EXPECT_EQ(count(result.replaced), 0U);
+}
+
+TEST(DropValues, PutsNoneIntoListsAndTuples) {
+  const auto code = py::list({weight(), py::tuple({weight(), py::integer(1)}), weight()});
+  const Dropped result = dropped(code, {"0", "1.0"});
+  EXPECT_EQ(names_left(result), (Names{"2"}));
+  EXPECT_EQ(count(result.replaced), 2U);
+}
+
+TEST(DropValues, DropsACallThatIsGivenWhatIsGone) {
+  const auto parameter = py::call(py::global("torch._utils", "_rebuild_parameter"),
+                                  {py::put(weight(), 9), py::boolean(true), py::ordered_dict({})});
+  const auto code = py::dict({{py::str("p"), parameter}, {py::str("w"), weight()}, {py::str("same"), py::get(9)}});
+  EXPECT_EQ(names_left(dropped(code, {"same"})), (Names{"w"}));
+}
+
+TEST(DropValues, DropsACallThatIsGivenItInATuple) {
+  const auto call = py::call(py::global("m", "f"), {py::tuple({py::tuple({py::put(weight(), 9)})})});
+  const auto code = py::dict({{py::str("c"), call}, {py::str("w"), weight()}, {py::str("same"), py::get(9)}});
+  const Dropped result = dropped(code, {"same"});
+  EXPECT_EQ(names_left(result), (Names{"w"}));
+  EXPECT_EQ(mapping_entries(result.checkpoint.values, result.checkpoint.root).size(), 1U);
+}
+
+TEST(DropValues, KeepsAnObjectWhoseAttributeIsGone) {
+  const auto object = py::build(py::call(py::global("m", "C"), {}), py::list({weight(), weight()}));
+  const auto code = py::dict({{py::str("o"), object}, {py::str("w"), weight()}});
+  const auto before = torch_testing::names(checkpoint_of(code));
+  const Dropped result = dropped(code, {before.front()});
+  EXPECT_EQ(names_left(result).size(), before.size() - 1);
+}
+
+TEST(DropValues, PrunesWhatNothingHoldsAnyLonger) {
+  const Dropped result = dropped(py::dict({{py::str("a"), weight()}, {py::str("n"), py::integer(1)}}), {"a"});
+  EXPECT_TRUE(result.checkpoint.storages.empty());
+  EXPECT_TRUE(result.checkpoint.globals.empty());
+}
+
+}  // namespace
+}  // namespace ckpt

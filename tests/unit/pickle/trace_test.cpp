@@ -1,0 +1,148 @@
+#include "pickle/trace.h"
+
+#include <gtest/gtest.h>
+
+#include "io/io_testing.h"
+
+namespace ckpt::pickle {
+namespace {
+
+using io_testing::bytes_of;
+using namespace std::string_literals;
+
+Trace traced(std::string_view code, const TraceOptions& options = {}) {
+  return trace(memory_source(bytes_of(code), "test.pkl"), 0, options);
+}
+
+/// "module.name: opcodes", a line a name; "!" behind a broken trace.
+std::string told(const Trace& trace) {
+  std::string text;
+  for (const TracedName& name : trace.names)
+    text += (text.empty() ? "" : "; ") + name.module + "." + name.name + ": " + opcodes_of(name);
+  return text + (trace.broken ? "!" : "");
+}
+
+std::string told(std::string_view code) { return told(traced(code)); }
+
+TEST(Trace, TellsWhichOpcodesReachAName) {
+  EXPECT_EQ(told("cos\nsystem\n."), "os.system: GLOBAL");
+  EXPECT_EQ(told("cos\nsystem\n)R."), "os.system: GLOBAL, REDUCE");
+  EXPECT_EQ(told("(ios\nsystem\n."), "os.system: INST");
+  EXPECT_EQ(told("(cos\nsystem\nNo."), "os.system: GLOBAL, OBJ");
+  EXPECT_EQ(told("\x80\2cos\nsystem\n)\x81}b."), "os.system: GLOBAL, NEWOBJ, BUILD");
+  EXPECT_EQ(told("\x80\4\x8c\2os\x8c\6system\x93)}\x92."), "os.system: STACK_GLOBAL, NEWOBJ_EX");
+  EXPECT_EQ(told("\x82\7."), "copyreg.extension.7: EXT1");
+}
+
+TEST(Trace, ListsANameOnceWhereItIsFirstImported) {
+  const Trace trace = traced("cos\nsystem\n0cos\nsystem\n)R.");
+  ASSERT_EQ(trace.names.size(), 1U);
+  EXPECT_EQ(trace.names[0].offset, 0U);
+  EXPECT_EQ(opcodes_of(trace.names[0]), "GLOBAL, REDUCE");
+  EXPECT_EQ(trace.names[0].verdict, Verdict::dangerous);
+}
+
+TEST(Trace, CallsWhatWasPutAside) {
+  EXPECT_EQ(told("cos\nsystem\nq\1"
+                 "0h\1)R."),
+            "os.system: GLOBAL, REDUCE");
+}
+
+TEST(Trace, ASecondCallIsOfWhatTheFirstReturned) { EXPECT_EQ(told("cos\npopen\n)R)R."), "os.popen: GLOBAL, REDUCE"); }
+
+TEST(Trace, TakesNamesFromTheMemoAndFromEscapes) {
+  EXPECT_EQ(told("\x80\4\x8c\2os\x94"
+                 "0\x8c\6system\x94"
+                 "0h\0h\1\x93."s),
+            "os.system: STACK_GLOBAL");
+  EXPECT_EQ(told("V\\u006fs\nS'\\x73ystem'\n\x93."), "os.system: STACK_GLOBAL");
+}
+
+TEST(Trace, KeepsWhatCameBeforeABreak) {
+  for (const char* const tail : {"", "\xff", "000.", "h\x63.", "\x80\6.", "I?\n.", "S'\n.", "K\1)R."})
+    EXPECT_EQ(told(std::string("cos\nsystem\n)R") + tail), "os.system: GLOBAL, REDUCE!") << tail;
+}
+
+TEST(Trace, GoesOnWherePythonDoes) {
+  for (const char* const before :
+       {"I0x10\n", "I 1_0 \n", "L5\n", "Fnan\n", "Np+5\n", "]Na", "]K\1Ns", "]Nb", "((t1N", "}(Nu", "\x97\x98"})
+    EXPECT_EQ(told(std::string(before) + "cos\nsystem\n."), "os.system: GLOBAL") << before;
+}
+
+TEST(Trace, AComputedNameIsDangerous) {
+  const Trace trace = traced(
+      "\x80\2"
+      "cbuiltins\nstr\n)R\x8c\6system\x93.");
+  ASSERT_EQ(trace.names.size(), 2U);
+  EXPECT_EQ(trace.names[1].module, computed_name);
+  EXPECT_EQ(trace.names[1].verdict, Verdict::dangerous);
+}
+
+TEST(Trace, AMemoOfAnEarlierPickleMayHoldAnything) {
+  EXPECT_EQ(told(traced("h\0h\1\x93."s, {.continued = true})), "(computed).(computed): STACK_GLOBAL");
+  EXPECT_EQ(told("h\0h\1\x93."s), "!");
+}
+
+TEST(Trace, ADoubtfulOneEndsAtANameThatIsNone) {
+  EXPECT_EQ(told("cos \nsystem\n."), "os .system: GLOBAL");
+  EXPECT_EQ(told(traced("cos \nsystem\n.", {.doubtful = true})), "!");
+  EXPECT_EQ(told(traced("c81d2-x/y__mypyc\nx\n0cos\nsystem\n.", {.doubtful = true})),
+            "81d2-x/y__mypyc.x: GLOBAL; os.system: GLOBAL");
+  EXPECT_EQ(told(traced("cos\nsystem\n0c\x80\n\n.", {.doubtful = true})), "os.system: GLOBAL!");
+}
+
+TEST(Trace, GivesTheBytesOfDangerousCalls) {
+  const Trace trace = traced(
+      "\x80\3"
+      "cpickle\nloads\nC\2N.\x85R0cbuiltins\nlist\nC\2N.\x85R.");
+  ASSERT_EQ(trace.given.size(), 1U);
+  EXPECT_EQ(trace.names[trace.given[0].name].module, "pickle");
+  EXPECT_TRUE(trace.given[0].in_place);
+  EXPECT_EQ(trace.given[0].at, 18U);
+  EXPECT_EQ(as_text(read_all(*trace.given[0].bytes, 9)), "N.");
+}
+
+TEST(Trace, GivesBytesThatProtocol2Encodes) {
+  const Trace trace = traced(
+      "\x80\2"
+      "cpickle\nloads\nc_codecs\nencode\nX\3\0\0\0N\xc3\xbfX\6\0\0\0latin1\x86R\x85R."s);
+  ASSERT_EQ(trace.given.size(), 1U);
+  EXPECT_FALSE(trace.given[0].in_place);
+  EXPECT_EQ(as_text(read_all(*trace.given[0].bytes, 9)), "N\xff");
+}
+
+TEST(Trace, CountsCallsWithBytesAndAllOtherUses) {
+  const auto counts = [](std::string_view code) {
+    const TracedName name = traced(code).names.at(0);
+    return std::pair(name.pushed, name.called_with_bytes);
+  };
+  EXPECT_EQ(counts("\x80\3"
+                   "ctorch.storage\n_load_from_bytes\nq\1C\1x\x85R0h\1C\1y\x85R."),
+            std::pair(2UL, 2UL));
+  EXPECT_EQ(counts("\x80\3"
+                   "ctorch.storage\n_load_from_bytes\nC\1x\x85R0ctorch.storage\n_load_from_bytes\n."),
+            std::pair(2UL, 1UL));
+  EXPECT_EQ(counts("\x80\3"
+                   "ctorch.storage\n_load_from_bytes\n}bC\1x\x85R."),
+            std::pair(2UL, 1UL));
+  EXPECT_EQ(counts("\x80\3"
+                   "ctorch.storage\n_load_from_bytes\n\x8c\1x\x85R."),
+            std::pair(1UL, 0UL));
+}
+
+TEST(Trace, AFrameMayLieButNotReachOutside) {
+  EXPECT_EQ(told("\x80\4\x95\0\0\0\0\0\0\0\0N."s), "");
+  EXPECT_EQ(told("\x80\4\x95\7\0\0\0\0\0\0\0N."s), "!");
+}
+
+TEST(Trace, ATextOfExabytesCostsNothing) { EXPECT_EQ(told("\x80\4\x8e\xff\xff\xff\xff\xff\xff\xff\x7fx"), "!"); }
+
+TEST(Trace, SaysWhereItEnds) {
+  EXPECT_EQ(traced("N.N.").end, 2U);
+  EXPECT_EQ(traced("NN\xff").end, 1U);
+  EXPECT_TRUE(traced("\x80\2N.").announced);
+  EXPECT_FALSE(traced("N.").announced);
+}
+
+}  // namespace
+}  // namespace ckpt::pickle

@@ -1,0 +1,88 @@
+#include "scan_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "ckpt/byte_source.h"
+#include "ckpt/error.h"
+#include "ckpt/glob.h"
+
+namespace ckpt::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+ScanResult unopened(const std::string& path, std::string why) {
+  ScanResult result;
+  result.file = path;
+  result.verdict = ScanVerdict::unreadable;
+  result.recognised = true;  // nobody knows what it is
+  result.error = std::move(why);
+  return result;
+}
+
+/// Whether a link leads to what a walk through `root` does not come to by itself. One that leads nowhere does not.
+bool leads_out(const fs::path& link, const fs::path& root) {
+  std::error_code error;
+  const fs::path target = fs::canonical(link, error), top = fs::canonical(root, error);
+  if (error) return false;
+  return std::mismatch(top.begin(), top.end(), target.begin(), target.end()).first != top.end();
+}
+
+/// One folder of a walk through `root`; folders in it are added to `open`.
+void list_folder(const fs::path& folder, const std::string& root, const std::vector<std::string>& excluded,
+                 std::vector<fs::path>& open, FileList& list) {
+  std::error_code error;
+  for (fs::directory_iterator next(folder, error); !error && next != fs::directory_iterator(); next.increment(error)) {
+    const fs::path& path = next->path();
+    const auto matches = [&](const std::string& glob) {
+      return glob_match(glob, path.lexically_relative(root).string()) || glob_match(glob, path.filename().string());
+    };
+    if (std::any_of(excluded.begin(), excluded.end(), matches)) continue;
+    std::error_code gone;
+    const fs::file_status status = next->symlink_status(gone);
+    if (fs::is_symlink(status) && leads_out(path, root)) list.links.push_back(path.string());
+    if (fs::is_directory(status)) open.push_back(path);
+    if (fs::is_regular_file(status)) list.files.push_back({path.string(), false});
+  }
+  if (error) list.unopened.push_back(unopened(folder.string(), "cannot read the folder: " + error.message()));
+}
+
+void walk(const std::string& root, const std::vector<std::string>& excluded, FileList& list) {
+  const auto first = static_cast<std::ptrdiff_t>(list.files.size());
+  for (std::vector<fs::path> open{root}; !open.empty();) {
+    const fs::path folder = std::move(open.back());
+    open.pop_back();
+    list_folder(folder, root, excluded, open, list);
+  }
+  std::sort(list.files.begin() + first, list.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::sort(list.links.begin(), list.links.end());
+}
+
+}  // namespace
+
+FileList list_files(const std::vector<std::string>& paths, const std::vector<std::string>& excluded) {
+  FileList list;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (path != "-" && fs::is_directory(path, error))
+      walk(path, excluded, list);
+    else
+      list.files.push_back({path, true});
+  }
+  return list;
+}
+
+ScanResult scan_file(const std::string& path) {
+  try {
+    return scan(open_file(path));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::out_of_memory) throw;
+    std::string why = error.what();
+    if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);
+    return unopened(path, std::move(why));
+  }
+}
+
+}  // namespace ckpt::tools
