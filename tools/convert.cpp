@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <tuple>
