@@ -13,16 +13,16 @@
 namespace ckpt::tools {
 
 extern const Command inspect_command, convert_command, strip_prefix_command, add_prefix_command, verify_command,
-    digest_command, diff_command, check_command, stats_command, scan_command, recover_command, average_command,
-    extract_command, shard_command, merge_command, devices_command, formats_command;
+    digest_command, diff_command, check_command, stats_command, average_command, extract_command, shard_command,
+    merge_command, scan_command, recover_command, devices_command, formats_command;
 
 namespace {
 
 // In the order in which help lists them.
 constexpr std::array<const Command*, 17> table{
     &inspect_command, &convert_command, &strip_prefix_command, &add_prefix_command, &verify_command,  &digest_command,
-    &diff_command,    &check_command,   &stats_command,        &scan_command,       &recover_command, &average_command,
-    &extract_command, &shard_command,   &merge_command,        &devices_command,    &formats_command,
+    &diff_command,    &check_command,   &stats_command,        &average_command,    &extract_command, &shard_command,
+    &merge_command,   &scan_command,    &recover_command,      &devices_command,    &formats_command,
 };
 
 constexpr std::array<Component, 2> components{{

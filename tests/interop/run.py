@@ -23,9 +23,9 @@ def main():
         return suite.finish()
     torch.set_num_threads(1)
     import arrays
-    import averages
     import casts
     import chains
+    import averages
     import checks
     import content
     import dcp
@@ -74,9 +74,9 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *arrays.GROUPS,
-        *averages.GROUPS,
         *casts.GROUPS,
         *chains.GROUPS,
+        *averages.GROUPS,
         *safetensors_files.GROUPS,
         *dcp.GROUPS,
         *diffs.GROUPS,
@@ -89,8 +89,8 @@ def main():
         *scripts.GROUPS,
         *plain.GROUPS,
         *trainers.GROUPS,
-        *stats.GROUPS,
         *recipes.GROUPS,
+        *stats.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
