@@ -141,6 +141,10 @@ def proving():
         Command("gzip -t IN.pt.gz", checks.succeeds, remark="the stream only"),
     ]
     finite = [Command("ckpt verify --finite IN.pt", checks.says("every number finite"))]
+    stats = [
+        Command("ckpt stats --json IN.pt", checks.says('"histogram":{')),
+        Command("python stats.py IN.pt", checks.succeeds),
+    ]
     diff = [Command("ckpt diff IN.pt IN.pt", checks.succeeds), sha256sum]
     full = [Command("ckpt convert IN.pt OUT.pt --to cpu --verify=full", checks.holds(device="cpu"))]
     return [
@@ -148,6 +152,7 @@ def proving():
         Row("verify", "Is the file whole?", LARGE, verify),
         Row("verify-gz", "Is the file in gzip whole?", SMALL_GZ, verify_gz),
         Row("finite", "… and every number finite?", LARGE, finite),
+        Row("stats", "Range, mean, norm and histogram of each tensor", LARGE, stats),
         Row("diff", "What do two files differ in?", LARGE, diff),
         Row("read-back", "From the GPU to the CPU, every byte read again", LARGE, full),
     ]

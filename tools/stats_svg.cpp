@@ -107,8 +107,8 @@ std::string plot(const Figures& figures, DType dtype, const Box& box) {
   const double range = histogram.max - histogram.min;
   const double place = (figures.mean - histogram.min) / range;
   if (place >= 0 && place <= 1) out += upright(box.x + place * box.width, box.y - 3, bottom, "mean");
-  out += text_at(box.x, bottom + 13, "soft", number_text(figures.min, dtype));
-  out += text_at(box.x + box.width, bottom + 13, "soft end", number_text(figures.max, dtype));
+  out += text_at(box.x, bottom + 13, "soft", number_text(histogram.min, dtype));
+  out += text_at(box.x + box.width, bottom + 13, "soft end", number_text(histogram.max, dtype));
   return out;
 }
 

@@ -1,6 +1,7 @@
 """ckpt stats against torch's own figures of tensor.to(float64)."""
 
 import math
+from pathlib import Path
 
 import cases
 import saving
@@ -10,6 +11,7 @@ from finite import COMPLEX, FLOAT8, FLOATS, sample
 from saving import WAYS, ZIP
 
 BINS = 7
+CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "good"
 INTEGERS = [
     torch.int8,
     torch.int16,
@@ -191,4 +193,22 @@ def all_floating(checks):
     checks.suite.equal("inspect --stats", [row["stats"] for row in shown], [row["stats"] for row in listed])
 
 
-GROUPS = [dtypes, extremes, views, all_floating]
+def real_files(checks):
+    """State dicts that others wrote, those that PyTorch loads without running anything."""
+    if not CORPUS.is_dir():
+        return checks.suite.skip("real files", f"no shared corpus at {CORPUS}")
+    found = 0
+    for source in sorted(CORPUS.iterdir()):
+        if source.stat().st_size > 1 << 20:
+            continue
+        loaded = saving.load(source, weights_only=True)
+        if not isinstance(loaded, dict) or not loaded:
+            continue
+        if not all(isinstance(k, str) and isinstance(v, torch.Tensor) and v.layout == torch.strided for k, v in loaded.items()):
+            continue
+        compare(checks, f"stats, {source.name}", source, {k: v.detach() for k, v in loaded.items()})
+        found += 1
+    checks.suite.check("there are state dicts in the corpus", found > 10, found)
+
+
+GROUPS = [dtypes, extremes, views, all_floating, real_files]

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
 #include "ckpt/tensor_reader.h"
