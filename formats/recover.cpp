@@ -235,6 +235,8 @@ std::string_view survival_name(Survival survival) {
 }
 
 bool Recovery::is_complete() const {
+  const auto is_fault = [](const Finding& finding) { return finding.fault; };
+  if (tensors.empty() && std::any_of(findings.begin(), findings.end(), is_fault)) return false;
   return is_certain && std::all_of(tensors.begin(), tensors.end(),
                                    [](const RecoveredTensor& tensor) { return tensor.survival == Survival::whole; });
 }

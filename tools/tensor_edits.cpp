@@ -42,8 +42,7 @@ Checkpoint cast_tensors(Checkpoint checkpoint, const TensorEditOptions& options,
     print_warning(edited.file + ": --dtype-except '" + glob + "' matches no tensor");
   if (report.arrays > 0)
     print_warning(edited.file + ": " + count_text(report.arrays, "numpy array") +
-                  (report.arrays == 1 ? " keeps its dtype" : " keep their dtype") +
-                  "; --weights-only makes tensors of them first");
+                  (report.arrays == 1 ? " keeps its dtype" : " keep their dtype"));
   done.push_back(report.tensors == 0
                      ? "no tensor cast"
                      : count_text(report.tensors, "tensor") + " cast to " +

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -102,7 +103,7 @@ class Machine {
   void close();
   void close_stretch();
   void fill(const Slot& container, std::vector<Slot> operands);
-  [[nodiscard]] bool is_filling(ValueId container) const;
+  [[nodiscard]] bool is_filling(ValueId container);
   [[nodiscard]] bool is_key(ValueId id) const;
   void settle_entries(std::vector<Slot>& operands);
   void settle_bottom();
@@ -127,6 +128,7 @@ class Machine {
   std::uint64_t at_ = 0;
   std::uint64_t frame_at_ = 0, frame_size_ = 0, frame_end_ = 0;  // of the last FRAME
   bool declared_ = false;
+  std::unordered_map<ValueId, std::uint32_t> filled_;  ///< items that a container of a broken pickle has been given
 };
 
 }  // namespace ckpt::pickle

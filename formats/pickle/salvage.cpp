@@ -17,14 +17,17 @@ constexpr std::uint32_t batch = 1000;
 void Machine::add(const Slot& target, EffectKind kind, std::uint8_t code, std::span<const ValueId> operands) {
   ++now_;
   graph_.add_effect(target.id, kind, operands, code, now_, target.fetched);
+  if (const auto known = filled_.find(target.id); known != filled_.end() && kind != EffectKind::build)
+    known->second += static_cast<std::uint32_t>(operands.size());
 }
 
 bool Machine::is_key(ValueId id) const { return graph_.is_string(id) || graph_.kind(id) == ValueKind::integer; }
 
 /// A container may still be given items where it has none, or whole batches of them.
-bool Machine::is_filling(ValueId container) const {
-  std::uint32_t count = 0;
-  for (auto handle = graph_.first_effect(container); handle != 0; handle = graph_.effect(handle).next)
+bool Machine::is_filling(ValueId container) {
+  const auto [known, fresh] = filled_.try_emplace(container, 0);
+  std::uint32_t& count = known->second;
+  for (auto handle = fresh ? graph_.first_effect(container) : 0; handle != 0; handle = graph_.effect(handle).next)
     if (graph_.effect(handle).kind != EffectKind::build) count += graph_.effect(handle).count;
   return count % (graph_.kind(container) == ValueKind::list ? batch : 2 * batch) == 0;
 }

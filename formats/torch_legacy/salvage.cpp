@@ -60,6 +60,11 @@ class Salvager {
     place_storages();
     decode_tensors(checkpoint_, &result_.doubts);
     pickle::GlobalUses(checkpoint_.globals).add(globals_);
+    if (end_ > 0 && end_ < source_->size()) {
+      context_.remark(std::to_string(source_->size() - end_) +
+                      " bytes follow the last storage, which may be displaced");
+      result_.is_certain = false;
+    }
     return std::move(result_);
   }
 
@@ -193,7 +198,7 @@ class Salvager {
   }
 
   /// Returns where they begin; 0 where they do not.
-  std::uint64_t give_bytes(Storage& storage, const Link& link) const {
+  std::uint64_t give_bytes(Storage& storage, const Link& link) {
     const std::uint64_t size = source_->size();
     if (!link.begin) return 0;
     const std::uint64_t begin = *link.begin + count_bytes;
@@ -206,6 +211,7 @@ class Salvager {
                           .at(*link.begin)
                           .in(source_->name()),
                       "");
+    end_ = std::max(end_, begin + storage.nbytes);
     return begin;
   }
 
@@ -215,6 +221,7 @@ class Salvager {
   Checkpoint& checkpoint_;
   std::vector<GlobalUse> globals_;  ///< of the pickles around the object
   ObjectEnd object_;
+  std::uint64_t end_ = 0;  ///< of the last storage
 };
 
 }  // namespace

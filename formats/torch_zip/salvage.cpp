@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ class Salvager {
     if (root_.empty()) refuse_nameless();
     find_storages();
     decode_tensors(checkpoint_, &result_.doubts);
+    // Of a damaged file, nothing vouches for a pickle without a checksum.
+    const auto is_fault = [](const Finding& finding) { return finding.fault; };
+    const std::vector<Finding>& findings = *context_.findings;
+    if (!result_.is_checked && std::any_of(findings.begin(), findings.end(), is_fault)) result_.is_certain = false;
     return std::move(result_);
   }
 
@@ -127,7 +132,7 @@ class Salvager {
     return nullptr;
   }
 
-  [[nodiscard]] ByteOrder byte_order() const {
+  ByteOrder byte_order() {
     const auto found = members_.find(root_ + std::string(byte_order_name));
     if (found == members_.end()) return ByteOrder::little;  // as before torch 2.0
     try {
@@ -135,6 +140,7 @@ class Salvager {
                               found->second.data_offset, *source_);
     } catch (const Error& error) {
       context_.report(error, "");
+      result_.is_certain = false;
       return ByteOrder::little;
     }
   }

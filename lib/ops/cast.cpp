@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "ckpt/error.h"
@@ -19,9 +20,27 @@ std::uint64_t bytes_of(const Checkpoint& checkpoint) {
   return bytes;
 }
 
-/// Views that keep their dtype: `except` matches a name of theirs.
+/// What a quantised tensor's call is given in a tuple: the scales and zero points of its channels, by which its
+/// integers are read.
+std::set<ValueId> quantisers(const Checkpoint& checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  std::set<ValueId> found;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!is_quantised(tensor.info.dtype) || values.kind(tensor.value) != ValueKind::object) continue;
+    for (const ValueId argument : call_arguments(values, tensor.value))
+      if (values.kind(argument) == ValueKind::tuple)
+        for (const ValueId item : values.items(argument)) found.insert(item);
+  }
+  return found;
+}
+
+/// Views that keep their dtype: `except` matches a name of theirs, or they say how to read quantised numbers.
 std::vector<bool> excepted(const TensorEdit& edit, const std::vector<std::string>& except, CastReport& report) {
   std::vector<bool> keeps(edit.views().size()), matched(except.size());
+  const std::set<ValueId> of_quantised = quantisers(edit.checkpoint());
+  for (const Tensor& tensor : edit.checkpoint().tensors)
+    if (of_quantised.contains(tensor.value))
+      for (const std::size_t view : edit.views_of(tensor)) keeps[view] = true;
   for (const NamedTensor& named : tensor_names(edit.checkpoint())) {
     const Tensor& tensor = *named.tensor;
     if (tensor.array && is_floating(tensor.info.dtype)) ++report.arrays;

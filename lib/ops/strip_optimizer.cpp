@@ -1,4 +1,3 @@
-#include <map>
 #include <set>
 #include <string>
 
@@ -11,16 +10,21 @@
 namespace ckpt {
 namespace {
 
-/// A state, or a list or tuple of states alone.
-bool is_of_optimizers(const ValueGraph& values, ValueId id, const std::set<ValueId>& states) {
-  if (states.contains(id)) return true;
-  if (values.kind(id) != ValueKind::list && values.kind(id) != ValueKind::tuple) return false;
-  bool any = false, all = true;
-  values.each_operand(id, [&](ValueId item) {
-    any = true;
-    all = all && states.contains(item);
-  });
-  return any && all;
+/// States, and lists and tuples of states alone.
+std::vector<bool> of_optimizers(const ValueGraph& values, const std::vector<OptimizerState>& states) {
+  std::vector<bool> is_state(values.size());
+  for (const OptimizerState& state : states) is_state[state.value] = true;
+  std::vector<bool> found = is_state;
+  for (ValueId id = 0; id < values.size(); ++id) {
+    if (values.kind(id) != ValueKind::list && values.kind(id) != ValueKind::tuple) continue;
+    bool any = false, all = true;
+    values.each_operand(id, [&](ValueId item) {
+      any = true;
+      all = all && is_state[item];
+    });
+    found[id] = any && all;
+  }
+  return found;
 }
 
 std::vector<std::string> paths_of(const std::vector<OptimizerState>& states) {
@@ -34,9 +38,8 @@ std::vector<std::string> paths_of(const std::vector<OptimizerState>& states) {
 std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint checkpoint) {
   const auto found = find_optimizer_states(checkpoint);
   if (found.empty()) return {std::move(checkpoint), {}};
-  std::set<ValueId> states;
-  for (const OptimizerState& state : found) states.insert(state.value);
-  if (is_of_optimizers(checkpoint.values, checkpoint.root, states))
+  const std::vector<bool> goes = of_optimizers(checkpoint.values, found);
+  if (goes[checkpoint.root])
     throw Error(ErrorCode::invalid_argument, "there is nothing but an optimizer's state")
         .expected("a checkpoint with weights beside it")
         .in(checkpoint.file);
@@ -44,8 +47,7 @@ std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint checkpoin
   for (ValueId id = 0; id < count; ++id) {
     if (!is_mapping(checkpoint.values, id)) continue;
     std::vector<MappingEntry> pairs = mapping_pairs(checkpoint.values, id);
-    std::erase_if(pairs,
-                  [&](const MappingEntry& pair) { return !is_of_optimizers(checkpoint.values, pair.value, states); });
+    std::erase_if(pairs, [&](const MappingEntry& pair) { return !goes[pair.value]; });
     if (!pairs.empty()) remove_pairs(checkpoint.values, id, pairs);
   }
   checkpoint = prune(std::move(checkpoint));
