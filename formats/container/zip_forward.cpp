@@ -77,7 +77,8 @@ std::optional<LocalHeader> read_local_header(const ByteSource& source, std::uint
     WideFields wide;
     if (size == ones32) wide.size = &size;
     if (compressed_size == ones32) wide.compressed_size = &compressed_size;
-    resolve_extra(behind.subspan(name_size), wide, offset + local_size + name_size);
+    if (wide.size != nullptr || wide.compressed_size != nullptr)  // nothing else in it matters
+      resolve_extra(behind.subspan(name_size), wide, offset + local_size + name_size);
   } catch (const Error&) {
     return std::nullopt;
   }
