@@ -24,6 +24,7 @@ struct TracedName {
   Verdict verdict = Verdict::unknown;
   std::uint64_t offset = 0;      ///< of the instruction that imports it first
   std::vector<std::uint8_t> by;  ///< the opcodes that import it, call it or give what it makes a state; each once
+  bool is_odd = false;           ///< spelt as no module or attribute is: bytes that are no pickle name such by chance
   std::uint64_t pushed = 0;      ///< how often it comes onto the stack, or is changed there
   std::uint64_t called_with_bytes = 0;  ///< how often REDUCE takes it from there, with one argument, which is bytes
 };
@@ -52,8 +53,6 @@ struct Trace {
 
 struct TraceOptions {
   std::uint64_t cap = limits::pickle_bytes;  ///< bytes that it may span; texts that are not looked at do not count
-  /// The bytes need be no pickle: a name that no module's file could have then ends it.
-  bool doubtful = false;
   /// Instructions after which bytes that named nothing so far are taken for none.
   std::uint64_t patience = UINT64_MAX;
   /// Pickles came before it, whose memo a program that reads on may still have.

@@ -26,14 +26,11 @@ bool is_like_a_number(std::string_view line) {
   return word == "nan" || word == "inf" || word == "infinity";
 }
 
-/// What a file of a module may be called: more than an identifier, as compilers know who call theirs
-/// "81d243bd2c585b0f4821__mypyc", and less than prose.
-bool is_a_name(std::string_view dotted) {
+bool is_spelt_right(std::string_view dotted) {
   const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '-' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
   };
-  return !dotted.empty() && std::all_of(dotted.begin(), dotted.end(), fits);
+  return !dotted.empty() && (dotted[0] < '0' || dotted[0] > '9') && std::all_of(dotted.begin(), dotted.end(), fits);
 }
 
 }  // namespace
@@ -119,9 +116,6 @@ void Tracer::reach(std::uint32_t name, std::uint8_t code) {
 }
 
 void Tracer::import(const Op& op, std::string_view module, std::string_view name) {
-  const bool spelt = op.code == GLOBAL || op.code == INST || op.code == STACK_GLOBAL;
-  if (options_.doubtful && spelt && !(is_a_name(module) && is_a_name(name)))
-    fail("it imports what no module is called, and so is no pickle");
   const auto [found, fresh] =
       names_.try_emplace({std::string(module), std::string(name)}, static_cast<std::uint32_t>(trace_.names.size()));
   if (fresh) {
@@ -130,10 +124,19 @@ void Tracer::import(const Op& op, std::string_view module, std::string_view name
     trace_.names.push_back(
         {.module = found->first.first, .name = found->first.second, .verdict = {}, .offset = op.offset, .by = {}});
     trace_.names.back().verdict = judge_global(module, name);
+    trace_.names.back().is_odd = !is_spelt_right(module) || !is_spelt_right(name);
   }
   reach(found->second, op.code);
   ++trace_.names[found->second].pushed;
   push({Kind::name, found->second});
+}
+
+/// What is no name, and stands for one.
+void Tracer::import_dangerous(const Op& op, std::string_view module, std::string_view name) {
+  import(op, module, name);
+  TracedName& imported = trace_.names[unpacked(stack_.back()).index];
+  imported.verdict = Verdict::dangerous;
+  imported.is_odd = false;
 }
 
 std::optional<std::string_view> Tracer::word(Cell cell) const {
@@ -149,10 +152,7 @@ void Tracer::import_from_stack(const Op& op) {
   const Cell first = unpacked(operands[0]), second = unpacked(operands[1]);
   const auto module = word(first), name = word(second);
   if (module && name) return import(op, *module, *name);
-  const bool doubtful = std::exchange(options_.doubtful, false);  // of the spelling
-  import(op, module.value_or(computed_name), name.value_or(computed_name));
-  options_.doubtful = doubtful;
-  trace_.names[unpacked(stack_.back()).index].verdict = Verdict::dangerous;
+  import_dangerous(op, module.value_or(computed_name), name.value_or(computed_name));
 }
 
 void Tracer::step_name(const Op& op) {
@@ -170,8 +170,7 @@ void Tracer::step_name(const Op& op) {
       break;
   }
   if (op.integer <= 0) fail("extension code " + std::to_string(op.integer));
-  import(op, extension_module, std::to_string(op.integer));
-  trace_.names[unpacked(stack_.back()).index].verdict = Verdict::dangerous;
+  import_dangerous(op, extension_module, std::to_string(op.integer));
 }
 
 /// _codecs.encode(text, 'latin1'): how protocols before 3 hold bytes.

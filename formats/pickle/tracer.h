@@ -79,6 +79,7 @@ class Tracer {
   void add_text(Text text, std::string_view pooled);
   Cell tuple_of(std::span<const std::uint32_t> items);
   void import(const Op& op, std::string_view module, std::string_view name);
+  void import_dangerous(const Op& op, std::string_view module, std::string_view name);
   void import_from_stack(const Op& op);
   /// None for what is computed. Throws for what is no text.
   std::optional<std::string_view> word(Cell cell) const;

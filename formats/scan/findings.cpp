@@ -65,10 +65,11 @@ void Walk::add_use(const Part& part, const GlobalUse& use) {
        .stream = part.stream});
 }
 
-void Walk::add(const Part& part, const pickle::Trace& trace) {
+void Walk::add(const Part& part, const pickle::Trace& trace, bool odd_too) {
   std::vector<std::size_t> loaders(trace.names.size(), SIZE_MAX);
   for (std::size_t i = 0; i < trace.names.size(); ++i) {
     const pickle::TracedName& name = trace.names[i];
+    if (name.is_odd && !odd_too) continue;
     if (name.verdict == Verdict::known) {
       known_.emplace(name.module, name.name);
       continue;

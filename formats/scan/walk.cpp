@@ -34,6 +34,10 @@ bool past_a_cap(const pickle::Trace& trace) {
   return trace.broken && trace.broken->code() == ErrorCode::limit_exceeded;
 }
 
+bool names_something(const pickle::Trace& trace) {
+  return std::any_of(trace.names.begin(), trace.names.end(), [](const auto& name) { return !name.is_odd; });
+}
+
 }  // namespace
 
 Walk::Walk(const ByteSourcePtr& source, ScanResult& result)
@@ -170,10 +174,10 @@ void Walk::search_pickles(const Part& part) {
     for (std::size_t i = 0; i + 1 < got; ++i) {
       const bool announced = window[i] == std::byte{pickle::PROTO} && window[i + 1] <= std::byte{5};
       if (!announced || at + i < next) continue;
-      const pickle::Trace trace = follow_pickle(part, at + i, true, false);
+      const pickle::Trace trace = follow_pickle(part, at + i);
       followed_ += trace.end - (at + i);
-      if (trace.names.empty()) continue;
-      add(part, trace);
+      if (!names_something(trace)) continue;
+      add(part, trace, true);
       next = trace.end;
     }
     if (got < window.size()) return;
@@ -212,18 +216,17 @@ void Walk::ask_formats(const Part& part) {
 }
 
 /// The pickle at `at`. Where none is expected, a mebibyte must show that there is one.
-pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at, bool announced, bool expected) {
+pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
   const std::uint64_t cap = limits::scan_cap(source_->size());
   pickle::TraceOptions options;
   options.cap = std::min(limits::pickle_bytes, cap - std::min(cap, followed_));
-  options.doubtful = !expected || !announced;
   options.continued = at != 0;
   if (part.role == Role::storage) {
     options.patience = limits::scan_patience;
     pickle::TraceOptions short_options = options;
     short_options.cap = std::min(options.cap, limits::scan_patience_bytes);
     pickle::Trace trace = pickle::trace(part.bytes, at, short_options);
-    if (trace.names.empty() || !past_a_cap(trace)) return trace;
+    if (!names_something(trace) || !past_a_cap(trace)) return trace;
   }
   return pickle::trace(part.bytes, at, options);
 }
@@ -234,12 +237,14 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
     if (pickle::opcode_table[code].name.empty()) return;
     const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
-    const pickle::Trace trace = follow_pickle(part, at, code == pickle::PROTO, expected);
+    const pickle::Trace trace = follow_pickle(part, at);
     followed_ += trace.end - at;
     if (!is_pickle(part, trace, expected && at == 0)) return;
     ++result_.pickles;
     result_.recognised = true;
-    add(part, trace);
+    // What prose or numbers say by chance is spelt as no name is.
+    const bool for_certain = part.role == Role::pickle || (trace.announced && (expected || !trace.broken));
+    add(part, trace, for_certain || names_something(trace));
     if (trace.broken) return note(*trace.broken, part, trace.end);
     at = trace.end;
     if (part.may_be_archive && open_behind(part, at)) return;
@@ -257,8 +262,10 @@ bool Walk::open_behind(const Part& part, std::uint64_t at) {
 
 bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool expected) {
   constexpr std::uint64_t least_instructions = 32;  // of a program that breaks off, and is no accident
-  if (part.role == Role::storage) return trace.announced ? !trace.names.empty() || !trace.broken : !trace.broken;
-  if (!trace.names.empty() || !trace.broken || past_a_cap(trace)) return true;
+  const bool says_something = trace.names.empty() || names_something(trace);
+  if (!says_something && !trace.announced && part.role != Role::pickle) return false;
+  if (part.role == Role::storage) return !trace.broken || (trace.announced && names_something(trace));
+  if (names_something(trace) || !trace.broken || past_a_cap(trace)) return true;
   return expected && (trace.announced || trace.instructions >= least_instructions);
 }
 

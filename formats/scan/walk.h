@@ -41,7 +41,7 @@ class Walk {
   void open_array(const Part& part);
   void refuse_packed(const Part& part, std::string_view head);
   void follow_pickles(const Part& part, bool is_archive);
-  pickle::Trace follow_pickle(const Part& part, std::uint64_t at, bool announced, bool expected);
+  pickle::Trace follow_pickle(const Part& part, std::uint64_t at);
   static bool is_pickle(const Part& part, const pickle::Trace& trace, bool expected);
   void open_gzip(const Part& part);
   void open_zip(const Part& part);
@@ -55,7 +55,8 @@ class Walk {
   /// `at`: where in the part's bytes; an error of what is compressed knows only where it lies in that.
   void note(const Error& error, const Part& part);
   void note(const Error& error, const Part& part, std::optional<std::uint64_t> at);
-  void add(const Part& part, const pickle::Trace& trace);
+  /// `odd_too`: names that are spelt as none is.
+  void add(const Part& part, const pickle::Trace& trace, bool odd_too);
   void add(ScanFinding finding);
   void add_use(const Part& part, const GlobalUse& use);
   void open_texts(const Part& part, const pickle::Trace& trace, const std::vector<std::size_t>& loaders);

@@ -159,6 +159,16 @@ TEST(InflateRawTest, ReadsStoredAndFixedBlocks) {
   EXPECT_EQ(read_all(*inflated(deflated(tiny), tiny.size()), UINT64_MAX), tiny);
 }
 
+TEST(InflateRawTest, ReadsToTheEndWhereNobodySaysHowFarThatIs) {
+  Bytes stream = deflated(bytes_of("123456789"));
+  stream.push_back(std::byte{7});
+  const ByteSourcePtr source = inflated(stream, unknown_size);
+  EXPECT_FALSE(source->size_is_known());
+  EXPECT_EQ(read_all(*source, 100), bytes_of("123456789"));
+  EXPECT_EQ(source->size(), 9U);
+  EXPECT_TRUE(source->size_is_known());
+}
+
 TEST(InflateRawTest, KeepsTheRecordedChecksum) {
   const auto source = inflate_raw(memory_source(deflated(bytes_of("123456789")), "z"), 9, "z: member 'x'", 0xcbf43926);
   EXPECT_EQ(source->recorded_crc32(), 0xcbf43926u);

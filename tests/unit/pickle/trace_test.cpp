@@ -83,12 +83,14 @@ TEST(Trace, AMemoOfAnEarlierPickleMayHoldAnything) {
   EXPECT_EQ(told("h\0h\1\x93."s), "!");
 }
 
-TEST(Trace, ADoubtfulOneEndsAtANameThatIsNone) {
-  EXPECT_EQ(told("cos \nsystem\n."), "os .system: GLOBAL");
-  EXPECT_EQ(told(traced("cos \nsystem\n.", {.doubtful = true})), "!");
-  EXPECT_EQ(told(traced("c81d2-x/y__mypyc\nx\n0cos\nsystem\n.", {.doubtful = true})),
-            "81d2-x/y__mypyc.x: GLOBAL; os.system: GLOBAL");
-  EXPECT_EQ(told(traced("cos\nsystem\n0c\x80\n\n.", {.doubtful = true})), "os.system: GLOBAL!");
+TEST(Trace, MarksNamesThatNothingIsCalled) {
+  const auto odd = [](std::string_view code) { return traced(code).names.at(0).is_odd; };
+  EXPECT_FALSE(odd("cos.path\nsystem\n."));
+  EXPECT_FALSE(odd("\x82\7."));
+  EXPECT_TRUE(odd("cos \nsystem\n."));
+  EXPECT_TRUE(odd("cos\n\n."));
+  EXPECT_TRUE(odd("c81d2__mypyc\nx\n."));
+  EXPECT_TRUE(odd("c\x80\nx\n."));
 }
 
 TEST(Trace, GivesTheBytesOfDangerousCalls) {
