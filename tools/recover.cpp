@@ -126,17 +126,31 @@ void print_report(const Recovery& found, const RecoverOptions& options, const Jo
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+constexpr std::string_view nothing_left = "fetch or copy the file again; an earlier copy may be whole";
+
+/// Its errors are told without the advice to recover the file.
+Recovery recover_input(const Job& job) {
+  const ByteSourcePtr source = open_checkpoint(job.in);
+  try {
+    return recover(source);
+  } catch (Error& error) {
+    const bool is_damage = error.code() == ErrorCode::corrupt || error.code() == ErrorCode::truncated;
+    if (is_damage && error.hint().empty()) error.hint(std::string(nothing_left));
+    throw;
+  }
+}
+
 int run(const RecoverOptions& options, bool quiet) {
   Job job = plan(options.writing, "recover");
   keep_input(options, job);
   if (options.format) job.save.format = writable_format(*options.format);
-  const Recovery found = recover(open_checkpoint(job.in));
+  const Recovery found = recover_input(job);
   print_report(found, options, job, quiet);
   if (!found.has_checkpoint())
     throw Error(ErrorCode::corrupt, "nothing of it can be saved")
         .expected("one whole tensor at least")
         .in(job.in)
-        .hint("fetch or copy the file again; an earlier copy may be whole");
+        .hint(std::string(nothing_left));
   const bool complete = found.is_complete();
   if (complete && !quiet) print_note(job.in + ": nothing of it is lost");
   std::vector<std::string> done;

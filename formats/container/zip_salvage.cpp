@@ -308,6 +308,7 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   const bool has_descriptor = (header.flags & flag_descriptor) != 0;
   const bool is_closed = end && (has_descriptor ? end->descriptor.has_value() : is_as_told);
   member.is_displaced = !is_closed && next - begin - member.compressed_size > wide_descriptor;
+  member.ends_as_told = is_closed || (!told.empty() && member.compressed_size == told.front());
   if (!is_closed || !is_as_told)
     tell_of_end(member, told.empty() ? std::nullopt : std::optional(told.front()), end.has_value());
   at_ = next;

@@ -6,6 +6,7 @@
 
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "model/pair_lists.h"
 #include "pickle/machine_state.h"
 #include "pickle/policy.h"
 #include "pickle/reach.h"
@@ -259,9 +260,17 @@ Program Machine::run_to_stop() {
   program_.root = pop(1)[0];
   for (const Slot& slot : stack_) discard(slot.id);
   keep_unreached();
+  check_pair_lists();
   if (!declared_) program_.protocol = uses_protocol1 ? 1 : 0;
   program_.end = scanner_.offset();
   return std::move(program_);
+}
+
+void Machine::check_pair_lists() const {
+  if (pairs_in_lists(graph_, static_cast<ValueId>(first_value_)) > limits::walk_steps)
+    fail(
+        "the pickle gives mappings more than " + std::to_string(limits::walk_steps) + " pairs in lists that they share",
+        {}, ErrorCode::limit_exceeded);
 }
 
 Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap) {

@@ -98,6 +98,7 @@ class Machine {
   void put(std::uint64_t index);
   void get(std::uint64_t index);
   void keep_unreached();
+  void check_pair_lists() const;
 
   /// How a broken pickle is brought to an end (salvage.cpp).
   void close();

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,10 +39,6 @@ class Salvager {
     if (root_.empty()) refuse_nameless();
     find_storages();
     decode_tensors(checkpoint_, &result_.doubts);
-    // Of a damaged file, nothing vouches for a pickle without a checksum.
-    const auto is_fault = [](const Finding& finding) { return finding.fault; };
-    const std::vector<Finding>& findings = *context_.findings;
-    if (!result_.is_checked && std::any_of(findings.begin(), findings.end(), is_fault)) result_.is_certain = false;
     return std::move(result_);
   }
 
@@ -74,6 +69,8 @@ class Salvager {
     try {
       stream_all(*bytes, [](std::span<const std::byte>) {});
       result_.is_checked = bytes->recorded_crc32().has_value();
+      // Bytes may be missing from within it.
+      if (!result_.is_checked && !member.ends_as_told) result_.is_certain = false;
     } catch (const Error& error) {
       context_.report(error, "");
       result_.is_certain = false;
@@ -140,8 +137,10 @@ class Salvager {
                               found->second.data_offset, *source_);
     } catch (const Error& error) {
       context_.report(error, "");
-      result_.is_certain = false;
-      return ByteOrder::little;
+      // The two words have not the same length.
+      const bool is_big = found->second.size == std::string_view("big").size();
+      if (!is_big && found->second.size != std::string_view("little").size()) result_.is_certain = false;
+      return is_big ? ByteOrder::big : ByteOrder::little;
     }
   }
 

@@ -1,7 +1,9 @@
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ckpt/state_dict.h"
+#include "model/pair_lists.h"
 #include "model/position_index.h"
 
 namespace ckpt {
@@ -104,6 +106,20 @@ bool is_mapping(const ValueGraph& values, ValueId id) {
   if (values.kind(id) != ValueKind::object) return false;
   const ValueId callable = values.items(id)[0];
   return values.kind(callable) == ValueKind::global && makes_mapping(values.module(callable), values.name(callable));
+}
+
+std::uint64_t pairs_in_lists(const ValueGraph& values, ValueId first) {
+  std::unordered_map<ValueId, std::uint64_t> sizes;
+  std::uint64_t pairs = 0;
+  for (ValueId id = first; id < values.size(); ++id) {
+    if (values.kind(id) != ValueKind::object) continue;
+    const ValueId list = pair_list(values, id);
+    if (list == no_value || !is_mapping(values, id)) continue;
+    const auto [size, fresh] = sizes.try_emplace(list, 0);
+    if (fresh) values.each_operand(list, [&](ValueId) { ++size->second; });
+    pairs += size->second;
+  }
+  return pairs;
 }
 
 std::vector<MappingEntry> mapping_entries(const ValueGraph& values, ValueId mapping) {

@@ -243,6 +243,12 @@ def bombs():
         yield from one(
             f"hash-collisions-of-{title}", program(WEIGHT + b"q\x000}(" + keys + text("w") + WEIGHT + b"u"), fine()
         )
+    pairs = b"(" + b"(K\1K\2l" * 9000 + b"lq\1"
+    yield from one(
+        "one-list-of-pairs-for-9000-mappings",
+        program(b"(" + name("collections", "OrderedDict") + b"q\0" + pairs + b"h\0h\1\x85R" * 9000 + b"t"),
+        refused("pairs in lists that they share"),
+    )
     yield from one("memo-far", program(b"Nr\xff\xff\xff\xffp9223372036854775807\n"), fine())
     yield from one("memo-many", program(b"N" + b"\x94" * deep, 4), fine())
     for title, code in (

@@ -122,4 +122,17 @@ def what_requires_grad(checks):
         checks.suite.equal(label, got, ["float8" not in str(dtype), True])
 
 
-GROUPS = [every_dtype, what_requires_grad]
+def quantised(checks):
+    """The scales by which integers are read are no weights: they stay what they are."""
+    path = checks.path()
+    scales = torch.tensor([0.1, 0.25, 0.3], dtype=torch.float64)
+    made = torch.quantize_per_channel(torch.randn(3, 4), scales, torch.zeros(3, dtype=torch.int64), 0, torch.qint8)
+    ZIP.save({"q": made, "w": torch.ones(2)}, path)
+    for dtype in TARGETS:
+        out = checks.written(f"quantised, {dtype}", path, "--dtype", str(dtype).removeprefix("torch."))
+        got = saving.load(out, weights_only=True)
+        checks.suite.equal(f"quantised, {dtype}: scales", got["q"].q_per_channel_scales().tolist(), scales.tolist())
+        checks.suite.equal(f"quantised, {dtype}: the weight", got["w"].dtype, dtype)
+
+
+GROUPS = [every_dtype, what_requires_grad, quantised]

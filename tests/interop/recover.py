@@ -362,6 +362,23 @@ def around(checks):
     checks.suite.check("without its pickle: said", "data.pkl is lost" in done.err, done)
 
 
+def doubts(checks):
+    """What nothing vouches for is never called complete, and a word of another length is no other word."""
+    obj = sample()
+    sample_of, data = Sample(checks, obj), saved(obj)
+    pickled = next((begin, end) for name, _, begin, end in members(data) if name.endswith("data.pkl"))
+    for at in range(pickled[0] + 3, pickled[1] - 3, 37):
+        missing = data[:at] + data[at + 1 :]
+        sample_of.source.write_bytes(missing)
+        sample_of.out.unlink(missing_ok=True)
+        done = checks.ckpt("recover", sample_of.source, sample_of.out, "--json")
+        checks.suite.check(f"a byte less of the pickle at {at}: not complete", done.code in (SOME, NONE), done)
+    order = data.index(b"little", data.index(b"byteorder"))
+    sample_of.check("byte order damaged", data[:order] + b"lottle" + data[order + 6 :], set(sample_of.tensors))
+    legacy = saved(obj, legacy=True)
+    sample_of.recover("legacy, bytes put in", legacy[:-8] + bytes(64) + legacy[-8:], SOME)
+
+
 def choices(checks):
     """Format, compression and dry runs are those of convert."""
     obj = sample()
@@ -394,5 +411,6 @@ GROUPS = [
     flips_of_legacy_pickles,
     damaged_streams,
     around,
+    doubts,
     choices,
 ]
