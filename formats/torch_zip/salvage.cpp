@@ -152,9 +152,11 @@ class Salvager {
       ++count;
       bytes += member.compressed_size;
     }
-    if (count > 0)
-      report(Error(ErrorCode::corrupt, std::to_string(count) + " storages, " + std::to_string(bytes) +
-                                           " bytes, belong to nothing that is left of the pickle"));
+    if (count == 0) return;
+    std::string what = std::to_string(count) + (count == 1 ? " storage, " : " storages, ") + std::to_string(bytes) +
+                       " bytes, that nothing left of the pickle names";
+    if (result_.is_certain) return context_.remark(std::move(what));
+    report(Error(ErrorCode::corrupt, std::move(what)));
   }
 
   ByteSourcePtr source_;

@@ -40,7 +40,10 @@ int fuzz_recover(const std::uint8_t* data, std::size_t size) {
   bool is_sound = false;
   error_of([&] {
     const auto findings = verify(source);
-    is_sound = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.fault; });
+    // Of a file without checksums, bytes too many may stand anywhere.
+    is_sound = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
+      return finding.fault || finding.what.find("follow the last storage") != std::string::npos;
+    });
   });
   if (!is_sound) return 0;
   require(!error, std::string("a sound file is not recovered: ") + (error ? error->what() : ""));
