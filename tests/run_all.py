@@ -177,7 +177,7 @@ def fuzz(options):
     if not options.fuzz_build:
         return Result(skipped=1, remark="no clang-14 with libFuzzer (see above)")
     return script(sys.executable, "fuzz/run.py", "--build", options.fuzz_build, "--corpus", options.fuzz_corpus,
-                  "--seconds", "15")(options)
+                  "--seconds", "10")(options)
 
 
 def trust(options):
