@@ -115,9 +115,10 @@ std::uint64_t pairs_in_lists(const ValueGraph& values, ValueId first) {
     if (values.kind(id) != ValueKind::object) continue;
     const ValueId list = pair_list(values, id);
     if (list == no_value || !is_mapping(values, id)) continue;
-    const auto [size, fresh] = sizes.try_emplace(list, 0);
-    if (fresh) values.each_operand(list, [&](ValueId) { ++size->second; });
-    pairs += size->second;
+    const auto [known, fresh] = sizes.try_emplace(list, 0);
+    std::uint64_t& size = known->second;
+    if (fresh) values.each_operand(list, [&](ValueId) { ++size; });
+    pairs += size;
   }
   return pairs;
 }
