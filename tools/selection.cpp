@@ -6,6 +6,7 @@
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
+#include "ckpt/tensor_ops.h"
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
@@ -13,12 +14,6 @@
 
 namespace ckpt::tools {
 namespace {
-
-std::uint64_t storage_bytes(const Checkpoint& checkpoint) {
-  std::uint64_t bytes = 0;
-  for (const Storage& storage : checkpoint.storages) bytes += storage.nbytes;
-  return bytes;
-}
 
 /// `above`: the path that `root` is relative to, for the hint.
 Checkpoint take(Checkpoint checkpoint, const std::string& root, const std::string& above = {}) {

@@ -14,12 +14,6 @@
 namespace ckpt {
 namespace {
 
-std::uint64_t bytes_of(const Checkpoint& checkpoint) {
-  std::uint64_t bytes = 0;
-  for (const Storage& storage : checkpoint.storages) bytes += storage.nbytes;
-  return bytes;
-}
-
 /// What a quantised tensor's call is given in a tuple: the scales and zero points of its channels, by which its
 /// integers are read.
 std::set<ValueId> quantisers(const Checkpoint& checkpoint) {
@@ -67,11 +61,17 @@ Storage cast_storage(const Storage& storage, DType from, DType to) {
 
 }  // namespace
 
+std::uint64_t storage_bytes(const Checkpoint& checkpoint) {
+  std::uint64_t bytes = 0;
+  for (const Storage& storage : checkpoint.storages) bytes += storage.nbytes;
+  return bytes;
+}
+
 std::pair<Checkpoint, CastReport> cast(Checkpoint checkpoint, DType dtype, const std::vector<std::string>& except) {
   if (!is_cast_target(dtype))
     throw Error(ErrorCode::invalid_argument, "no tensor is cast to " + std::string(dtype_name(dtype)))
         .expected("float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2");
-  const std::uint64_t before = bytes_of(checkpoint);
+  const std::uint64_t before = storage_bytes(checkpoint);
   TensorEdit edit(std::move(checkpoint));
   CastReport report;
   const std::vector<bool> keeps = excepted(edit, except, report);
@@ -86,9 +86,8 @@ std::pair<Checkpoint, CastReport> cast(Checkpoint checkpoint, DType dtype, const
     edit.set(i, place->second, std::move(cast_info));
     ++report.tensors;
   }
-  if (report.tensors == 0) return {edit.finish(), std::move(report)};
   checkpoint = edit.finish();
-  report.saved = static_cast<std::int64_t>(before) - static_cast<std::int64_t>(bytes_of(checkpoint));
+  report.saved = static_cast<std::int64_t>(before) - static_cast<std::int64_t>(storage_bytes(checkpoint));
   return {std::move(checkpoint), std::move(report)};
 }
 

@@ -20,6 +20,9 @@
 /// pickle holds as numpy arrays, and those without bytes, stay as they are.
 namespace ckpt {
 
+/// Bytes of all storages, as they are when they are written.
+CKPT_API std::uint64_t storage_bytes(const Checkpoint& checkpoint);
+
 struct CastReport {
   std::size_t tensors = 0;               ///< that were cast
   std::int64_t saved = 0;                ///< bytes of storages; negative where they grew
