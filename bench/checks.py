@@ -33,11 +33,15 @@ def ask(run, command):
     return json.loads(done.stdout)
 
 
-def holds(device="cuda:0", prefix="module."):
-    """OUT is a checkpoint of the source's tensors, on `device`, its keys beginning with `prefix`."""
+def holds(device="cuda:0", prefix="module.", dtype=""):
+    """OUT is a checkpoint of the source's tensors, on `device`, its keys beginning with `prefix`,
+    cast to `dtype` as PyTorch casts."""
 
     def check(run):
-        expected = {prefix + name.removeprefix("module."): [*what, device] for name, what in run.expected.items()}
+        expected = run.expected
+        if dtype:
+            expected = json.loads(run.source.with_name(f"{run.source.name.split('.')[0]}.{dtype}.json").read_text())
+        expected = {prefix + name.removeprefix("module."): [*what, device] for name, what in expected.items()}
         digests = ask(run, "digest")["tensors"]
         tensors = ask(run, "inspect")["tensors"]
         found = {t["name"]: [digests.get(t["name"]), t["dtype"], t["shape"], t["device"]] for t in tensors}
@@ -57,6 +61,23 @@ def hashes(run):
     lines = {tuple(line.split()) for line in run.printed.read_text().splitlines()}
     right = all((what[0], name) in lines for name, what in run.expected.items())
     demand(right, "digests differ from PyTorch's tensors")
+
+
+def _is_one_of_the_source(digest, run):
+    """… and not of some tensor near its beginning."""
+    late = list(run.expected.values())[len(run.expected) // 2 :]
+    demand(digest in {what[0] for what in late}, "not the SHA-256 of a tensor of IN")
+
+
+def hashes_one(run):
+    _is_one_of_the_source(run.printed.read_text().split()[0], run)
+
+
+def extracts(run):
+    """OUT is one tensor, as numpy writes arrays."""
+    content = run.out.read_bytes()
+    demand(content.startswith(b"\x93NUMPY\x01\x00"), "OUT is no file of numpy's")
+    _is_one_of_the_source(hashlib.sha256(content[10 + int.from_bytes(content[8:10], "little") :]).hexdigest(), run)
 
 
 def hashes_file(run):

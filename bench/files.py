@@ -1,19 +1,15 @@
 """The checkpoints that the benchmarks run on, and what PyTorch says is in them.
 
 They are written by `torch.save` itself: DataParallel state dicts, every storage tagged `cuda:0` (the tag alone says
-so: no GPU is needed), with weights distributed as trained ones are. `NAME.json` beside `NAME.pt` holds each tensor's
-SHA-256, dtype and shape: what the outputs of all commands are held against.
+so: no GPU is needed), with weights distributed as trained ones are; forms.py writes the other forms. `KIND.json` beside
+`KIND.pt` holds each tensor's SHA-256, dtype and shape: what the outputs of all commands are held against.
 
     python files.py --folder FOLDER [--cache FOLDER] [--quick] NAME…
 """
 
 import argparse
-import gzip
 import hashlib
 import json
-import shutil
-import subprocess
-import sys
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,47 +24,50 @@ class Kind:
     quick: int  # the same for a run that only tries whether everything works
     dtype: str = "float32"
     elements: int = 0  # of each tensor, where all are alike
+    pruned: float = 0  # weights nearer to 0 than so many deviations are 0
+    casts: bool = False  # KIND.bfloat16.json and KIND.float16.json are written, too
 
 
 KINDS = {
     "model": Kind("float32, a transformer of the size of ResNet-18", 46_800_000, 2 * MIB),
-    "small": Kind("float32, a transformer", 64 * MIB, MIB),
+    "small": Kind("float32, a transformer", 64 * MIB, MIB, casts=True),
     "medium": Kind("float32, a transformer", 256 * MIB, 2 * MIB),
-    "large": Kind("float32, a transformer", 1024 * MIB, 4 * MIB),
+    "large": Kind("float32, a transformer", 1024 * MIB, 4 * MIB, casts=True),
+    "huge": Kind("float32, a transformer", 4096 * MIB, 8 * MIB, casts=True),
     "bf16": Kind("bfloat16, a transformer", 64 * MIB, MIB, "bfloat16"),
+    "pruned": Kind("float32, a transformer of whose weights 90 % are 0", 64 * MIB, MIB, pruned=1.6449),
     "many": Kind("float32, 16 numbers a tensor", 70_000 * 64, 1_000 * 64, elements=16),
+}
+
+# How a kind is written: what its name ends in, and what the page says.
+FORMS = {
+    "": (".pt", ""),
+    "copy": (".copy.pt", "a copy"),
+    "python": (".pt.gz", "gzip by Python's GzipFile, level 9 (its default)"),
+    "ckpt": (".ckpt.pt.gz", "gzip by ckpt"),
+    "safetensors": (".safetensors", "by safetensors"),
+    "sharded": (".sharded", "4 files of safetensors and an index"),
+    "dcp": (".dcp", "a folder that 2 ranks saved with torch.distributed.checkpoint, each half of each tensor"),
 }
 
 
 @dataclass(frozen=True)
 class File:
-    """`kind`, bare or in gzip: by Python's GzipFile as torch.save is used with it, or by ckpt."""
-
     kind: str
-    gzip: str = ""
+    form: str = ""
 
     @property
     def name(self):
-        return self.kind + {"": ".pt", "python": ".pt.gz", "ckpt": ".ckpt.pt.gz"}[self.gzip]
+        return self.kind + FORMS[self.form][0]
 
     @property
     def what(self):
-        by = {"": "", "python": "; gzip by Python's GzipFile, level 9 (its default)", "ckpt": "; gzip by ckpt"}
-        return KINDS[self.kind].what + by[self.gzip]
+        form = FORMS[self.form][1]
+        return KINDS[self.kind].what + (f"; {form}" if form else "")
 
-
-def make(files, folder, ckpt, cache, quick):
-    """Makes `files` in `folder`. torch runs in a process of its own, whose memory is gone when the measuring begins."""
-    folder.mkdir(exist_ok=True)
-    if not files:
-        return
-    names = sorted({File(file.kind).name for file in files} | {f.name for f in files if f.gzip != "ckpt"})
-    options = ["--quick"] if quick else ["--cache", cache]
-    subprocess.run([sys.executable, __file__, "--folder", folder, *options, *names], check=True)
-    for file in files:
-        if file.gzip == "ckpt":
-            bare = folder / File(file.kind).name
-            subprocess.run([ckpt, "convert", "--quiet", bare, folder / file.name], check=True)
+    def about(self, quick):
+        """Its bytes, before it is there; of what gzip leaves, at most."""
+        return KINDS[self.kind].quick if quick else KINDS[self.kind].size
 
 
 def transformer(size, dtype):
@@ -90,65 +89,81 @@ def transformer(size, dtype):
     yield "embedding.weight", (left // width, width), 0.0, 0.02
 
 
-def state_dict(kind, quick):
-    """What `DataParallel(model).state_dict()` gives, `_metadata` included; the same numbers in each run."""
+class Normals:
+    """Normally distributed numbers, the same in each run. A large file's are taken from one block again and again, from
+    anywhere in it: to draw them all would take longer than what is measured."""
+
+    BLOCK = 64 << 20  # numbers
+
+    def __init__(self, seed, count):
+        import torch
+
+        self.random = torch.Generator().manual_seed(seed)
+        self.block = torch.randn(self.BLOCK, generator=self.random) if count > self.BLOCK else None
+
+    def draw(self, shape):
+        import torch
+
+        if self.block is None:
+            return torch.randn(shape, generator=self.random)
+        count = torch.Size(shape).numel()
+        start = int(torch.randint(self.BLOCK - count + 1, (1,), generator=self.random))
+        return self.block[start : start + count].view(shape)
+
+
+def tensors(name, quick):
+    """(name, tensor) of the state dict of a kind, in its order."""
     import torch
 
-    random = torch.Generator().manual_seed(sorted(KINDS).index(kind))
-    kind = KINDS[kind]
+    kind = KINDS[name]
     dtype, size = getattr(torch, kind.dtype), kind.quick if quick else kind.size
     if kind.elements:
         count = size // (dtype.itemsize * kind.elements)
         plan = [(f"layers.{i // 2}.{'bias' if i % 2 else 'weight'}", (kind.elements,), 0.0, 0.1) for i in range(count)]
     else:
         plan = transformer(size, dtype)
-    state = OrderedDict()
+    normals = Normals(sorted(KINDS).index(name), size // dtype.itemsize)
+    for key, shape, mean, deviation in plan:
+        drawn = normals.draw(shape)
+        if kind.pruned and len(shape) > 1:
+            drawn = drawn * (drawn.abs() > kind.pruned)
+        yield f"module.{key}", (drawn * deviation + mean).to(dtype)
+
+
+def state_dict(kind, quick):
+    """What `DataParallel(model).state_dict()` gives, `_metadata` included."""
+    state = OrderedDict(tensors(kind, quick))
     state._metadata = OrderedDict([("", {"version": 1}), ("module", {"version": 1})])
-    for name, shape, mean, deviation in plan:
-        name = f"module.{name}"
-        state[name] = (torch.randn(shape, generator=random) * deviation + mean).to(dtype)
+    for name in state:
         state._metadata[name.rpartition(".")[0]] = {"version": 1}
     return state
 
 
-def contents(state):
+def write_contents(kind, state, folder):
+    """KIND.json, and of some kinds what casts make of it. Once for all forms: they hold the same. `state`: pairs."""
     import torch
 
-    def sha256(tensor):
-        return hashlib.sha256(tensor.reshape(-1).view(torch.uint8).numpy()).hexdigest()
-
-    return {name: [sha256(t), str(t.dtype).removeprefix("torch."), list(t.shape)] for name, t in state.items()}
-
-
-def save(state, file):
-    from unittest import mock
-
-    import torch
-
-    with mock.patch("torch.serialization.location_tag", lambda storage: "cuda:0"):
-        torch.save(state, file)
-
-
-def save_compressed(state, path, cache):
-    """GzipFile takes a minute a GiB, so the result is kept, under a name that changes with this file and with torch."""
-    import torch
-
-    made_by = hashlib.sha256(Path(__file__).read_bytes() + torch.__version__.encode()).hexdigest()[:12]
-    kept = cache and cache / f"{made_by}-{path.name}"
-    if kept and kept.exists():
-        shutil.copyfile(kept, path)
+    casts = [torch.bfloat16, torch.float16] if KINDS[kind].casts else []
+    paths = {dtype: folder / f"{kind}.{str(dtype).removeprefix('torch.')}.json" for dtype in casts}
+    paths[None] = folder / f"{kind}.json"
+    if all(path.exists() for path in paths.values()):
         return
-    with gzip.open(path, "wb") as file:
-        save(state, file)
-    if kept:
-        cache.mkdir(parents=True, exist_ok=True)
-        for old in cache.glob(f"*-{path.name}"):
-            old.unlink()
-        shutil.copyfile(path, kept.with_suffix(".new"))
-        kept.with_suffix(".new").rename(kept)
+
+    def told(tensor):
+        digest = hashlib.sha256(tensor.reshape(-1).view(torch.uint8).numpy()).hexdigest()
+        return [digest, str(tensor.dtype).removeprefix("torch."), list(tensor.shape)]
+
+    contents = {dtype: {} for dtype in paths}
+    for name, tensor in state:
+        for dtype, found in contents.items():
+            found[name] = told(tensor.to(dtype or tensor.dtype))
+    for dtype, path in paths.items():
+        path.write_text(json.dumps(contents[dtype]))
 
 
 def main():
+    import forms
+
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--cache", type=Path)
@@ -156,16 +171,15 @@ def main():
     parser.add_argument("names", nargs="+")
     options = parser.parse_args()
     for kind in KINDS:
-        names = [name for name in options.names if name.split(".")[0] == kind]
-        if not names:
-            continue
-        state = state_dict(kind, options.quick)
-        (options.folder / f"{kind}.json").write_text(json.dumps(contents(state)))
-        for name in names:
-            if name.endswith(".gz"):
-                save_compressed(state, options.folder / name, options.cache)
-            else:
-                save(state, options.folder / name)
+        asked = [form for form in FORMS if File(kind, form).name in options.names]
+        if asked == ["dcp"]:  # ranks make what they save
+            write_contents(kind, tensors(kind, options.quick), options.folder)
+            forms.write(File(kind, "dcp"), {}, options)
+        elif asked:
+            state = state_dict(kind, options.quick)
+            write_contents(kind, state.items(), options.folder)
+            for form in asked:
+                forms.write(File(kind, form), state, options)
 
 
 if __name__ == "__main__":

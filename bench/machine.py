@@ -4,7 +4,9 @@ import os
 import platform
 import re
 import subprocess
+import sys
 import time
+from importlib import metadata
 from pathlib import Path
 
 
@@ -27,10 +29,17 @@ def _version(*command):
     return found[0] if found else "unknown"
 
 
-def describe(ckpt, where):
-    import torch
+def _package(name, peers):
+    """The version of a Python package; None where it is not here."""
+    places = [str(peers)] * bool(peers) + sys.path
+    return next((found.version for found in metadata.distributions(name=name, path=places)), None)
 
+
+def describe(ckpt, where, peers=None):
     programs = {name: _version(name, "--version") for name in ("cp", "sha256sum", "igzip", "gzip", "pigz")}
+    programs["openssl"] = _version("openssl", "version")
+    packages = ("numpy", "safetensors", "torchvision", "huggingface_hub", "picklescan")
+    programs |= {name: _package(name, peers) for name in packages}
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "processor": _first("/proc/cpuinfo", r"^model name\s*:(.*)$"),
@@ -42,7 +51,7 @@ def describe(ckpt, where):
         "versions": {
             "ckpt": _version(ckpt, "--version"),
             "Python": platform.python_version(),
-            "torch": torch.__version__,
+            "torch": _package("torch", None),
             **{name: version for name, version in programs.items() if version},
         },
     }

@@ -14,6 +14,7 @@
 #include "container/zip_writer.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "io/stream.h"
 #include "ops/cast_elements.h"
 #include "pickle/emitter.h"
 #include "pickle/machine.h"
@@ -50,7 +51,7 @@ class MemorySink final : public ckpt::ByteSink {
 
 std::vector<std::byte> compressed(int level) {
   MemorySink target;
-  const auto sink = ckpt::gzip_sink(target, level);
+  const auto sink = ckpt::gzip_sink(target, {.level = level});
   sink->write(weights());
   sink->commit();
   return std::move(target.bytes);

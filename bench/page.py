@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
-"""docs/benchmarks.md, of the results that run.py collects. As a program: writes it again, of docs/benchmarks.json."""
+"""docs/benchmarks.md and its plots, of the results that run.py collects. As a program: writes them again, of
+docs/benchmarks.json."""
 
 import json
 from pathlib import Path
 
+import plots
 from figures import mib, seconds, size
+from losses import losses
+from runner import FEW, SLOW
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 PEERS = HERE / "peers"
-FASTER, SMALLER = 1.03, 1.001  # by less than this, a peer is not called so
 
 INTRO = """# Benchmarks
 
 Written by `./dev bench --page`; [benchmarks.json](benchmarks.json) has the same with the time of each run. Times differ
 from machine to machine and from hour to hour: the ratios taken within one run are what counts.
 
+{plots}
 ## How it is measured
 
 - Each command is a process of its own, timed from its start to its end; what a Python script takes without
@@ -26,90 +30,60 @@ from machine to machine and from hour to hour: the ratios taken within one run a
   *range* the fastest and the slowest run, *processor* user and system time together, *memory* the largest resident set
   of all runs (of a mapped file, the pages that were touched). What starts them is a program of 1 MiB, so that nothing
   of it shows.
+- What takes longer than {slow} s runs in {few} rounds at most, and so do the rows that are there for memory: the table says
+  so.
 - *Beside ckpt* is a command's time divided by that of ckpt on the same file.
+- Python is given the fastest way that its libraries have for a job: a mark names the script that is judged.
 - Files lie on {files_on}, and were just read: what is compared is work, not disks.
+"""
+PLOTS = """![What others take for the same job, in times of what ckpt takes](benchmarks/overview.svg)
+
+![Memory by the size of the file](benchmarks/memory.svg)
 """
 
 
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return lines + ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
 
 
-def ckpt_beside(row, result):
-    """What ckpt took in this row for the same file."""
-    return next(other for other in row["commands"] if other["ours"] and other["file"] == result["file"])
+def cells(row, result, sizes):
+    """The line of a command in its row's table."""
+    command = f"`{result['command']}`" + (f" ({result['remark']})" if result["remark"] else "")
+    if "missing" in result:
+        return [command, f"not measured: here is no {result['missing']}", *[""] * (4 + sizes)]
+    time = seconds(result["median"])
+    if "without_import" in result:
+        time += f" ({seconds(result['without_import'])} without import)"
+    span = f"{seconds(result['min'])} to {seconds(result['max'])}"
+    most = max(other.get("rounds", 0) for other in row["commands"])
+    if result.get("rounds", most) < most:
+        span += f", {result['rounds']} rounds"
+    ckpt = plots.ckpt_beside(row, result)
+    beside = f"{result['median'] / ckpt['median']:.2f} ×" if "median" in ckpt else ""
+    line = [command, time, span, beside, seconds(result["cpu"]), mib(result["peak"])]
+    return line + [size(result["size"]) if "size" in result else ""] * sizes
 
 
 def section(row):
     """A row, as a section of the page: its table and its marks."""
     sizes = any(result.get("command", "").endswith("OUT.pt.gz") for result in row["commands"])
-    lines = []
-    for result in row["commands"]:
-        command = f"`{result['command']}`" + (f" ({result['remark']})" if result["remark"] else "")
-        if "missing" in result:
-            lines.append([command, f"not measured: here is no {result['missing']}", *[""] * (4 + sizes)])
-            continue
-        time = seconds(result["median"])
-        if "without_import" in result:
-            time += f" ({seconds(result['without_import'])} without import)"
-        span = f"{seconds(result['min'])} to {seconds(result['max'])}"
-        ckpt = ckpt_beside(row, result)
-        beside = f"{result['median'] / ckpt['median']:.2f} ×" if "median" in ckpt else ""
-        line = [command, time, span, beside, seconds(result["cpu"]), mib(result["peak"])]
-        lines.append(line + [size(result["size"]) if "size" in result else ""] * sizes)
+    lines = [cells(row, result, sizes) for result in row["commands"]]
     head = ["command", "time", "range", "beside ckpt", "processor", "memory"] + ["size"] * sizes
     marks = [f"- {word(mark)}: {mark['asked']}; measured: {mark['measured']}" for mark in row["marks"]]
-    return [f"### {row['title']}", "", *table(head, lines), "", *([*marks, ""] if marks else [])]
+    note = [row["note"], ""] if row.get("note") else []
+    return [f"### {row['title']}", "", *note, *table(head, lines), "", *([*marks, ""] if marks else [])]
 
 
 def word(mark):
     return {True: "Kept", False: "**Missed**", None: "Not judged"}[mark["kept"]]
 
 
-def losses(report):
-    """Where a peer beats ckpt, in words."""
-    for row in report["rows"]:
-        for mark in row["marks"]:
-            if mark["kept"] is False:
-                yield f"{row['title']}: the mark is {mark['asked']}, and {mark['measured']} was measured."
-        for peer in row["commands"]:
-            if not peer["ours"] and "missing" not in peer and "missing" not in ckpt_beside(row, peer):
-                yield from beaten(row["title"], ckpt_beside(row, peer), peer)
-    yield from memory_beaten(report)
-
-
-def beaten(title, ckpt, peer):
-    does = f" ({peer['remark']})" if peer["remark"] else ""
-    times = f"{seconds(peer['median'])} against {seconds(ckpt['median'])}"
-    if peer["median"] * FASTER < ckpt["median"]:
-        yield f"{title}: `{peer['command']}`{does} is faster, {times}."
-    elif peer.get("without_import", ckpt["median"]) * FASTER < ckpt["median"]:
-        times = f"{seconds(peer['without_import'])} against {seconds(ckpt['median'])}"
-        yield f"{title}: `{peer['command']}`{does} is faster where torch is imported already, {times}."
-    if peer["command"].endswith("OUT.pt.gz") and peer["size"] * SMALLER < ckpt["size"]:
-        sizes = f"{size(peer['size'])} against {size(ckpt['size'])}"
-        yield f"{title}: `{peer['command']}` makes a smaller file, {sizes}, in {times}."
-
-
-def memory_beaten(report):
-    measured = [result for row in report["rows"] for result in row["commands"] if "missing" not in result]
-    ours = [result["peak"] for result in measured if result["ours"]]
-    peaks = {}
-    for result in measured:
-        if not result["ours"]:
-            peaks.setdefault(result["command"].split()[0], []).append(result["peak"])
-    less = {name: of for name, of in peaks.items() if max(of) < min(ours)}
-    if less:
-        names, most = ", ".join(f"`{name}`" for name in less), max(map(max, less.values()))
-        span = f"{mib(min(ours))} to {mib(max(ours))}"
-        yield f"Memory: {names} take less, at most {mib(most)}, where ckpt takes {span}."
-
-
 def closing(report):
     marks = [mark["kept"] for row in report["rows"] for mark in row["marks"]]
     line = f"every output right; marks: {marks.count(True)} kept, {marks.count(False)} missed"
-    line += f", {marks.count(None)} not judged" if None in marks else ""
+    if None in marks:
+        line += f", {marks.count(None)} not judged"
     return line + ("; the files were tiny, so the figures mean nothing" if report["quick"] else "")
 
 
@@ -144,7 +118,7 @@ def page(report):
     marks = [[row["title"], m["asked"], m["measured"], word(m)] for row in report["rows"] for m in row["marks"]]
     lost = [f"- {loss}" for loss in losses(report)] or ["Nowhere, in this run."]
     lines = [
-        INTRO.format(rounds=report["rounds"], files_on=report["machine"]["files_on"]),
+        INTRO.format(rounds=report["rounds"], files_on=report["machine"]["files_on"], slow=SLOW, few=FEW, plots=PLOTS),
         *setting(report), "",
         "## Marks", "", *table(["job", "asked", "measured", ""], marks), "",
         "## Where ckpt loses", "", *lost, "",
@@ -155,8 +129,19 @@ def page(report):
     return "\n".join([*lines, *scripts(report)]).rstrip("\n") + "\n"
 
 
-def write(report):
-    (DOCS / "benchmarks.md").write_text(page(report))
+def written(report):
+    """The text of each file that makes the page, by its path below docs."""
+    return {
+        "benchmarks.md": page(report),
+        "benchmarks/overview.svg": plots.overview(report),
+        "benchmarks/memory.svg": plots.memory(report),
+    }
+
+
+def write(report, docs=DOCS):
+    for name, text in written(report).items():
+        (docs / name).parent.mkdir(exist_ok=True)
+        (docs / name).write_text(text)
 
 
 if __name__ == "__main__":

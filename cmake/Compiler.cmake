@@ -20,6 +20,9 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   # Assertions stay on, and enough is kept for a stack trace with names and lines.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+  if(CKPT_SANITIZE)
+    set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # enough for tests, and compiled sooner
+  endif()
   if(NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)
     set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
   endif()
@@ -40,13 +43,30 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 
+# What a fault that is found some day can do with the memory: SECURITY.md. tests/hardening.py looks for it in what is built.
+# Sanitizers bring their own, and checked functions would hide from them what they look for.
+if(PROJECT_IS_TOP_LEVEL AND NOT CKPT_SANITIZE)
+  include(CheckPIESupported)
+  check_pie_supported()
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    add_compile_options(-fcf-protection=full)
+  endif()
+  add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
+
 if(CKPT_SANITIZE)
   add_compile_options(-fsanitize=${CKPT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CKPT_SANITIZE})
 endif()
 if(CKPT_COVERAGE)
-  add_compile_options(--coverage -fprofile-update=atomic)
-  add_link_options(--coverage)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "CKPT_COVERAGE needs clang; this is ${CMAKE_CXX_COMPILER}")
+  endif()
+  add_link_options(-fprofile-instr-generate)
+  # What lib and formats are compiled with. Names that do not depend on where the clone is let ccache know them again; who
+  # wants what is counted sets LLVM_PROFILE_FILE.
+  set(CKPT_COUNTED -fprofile-instr-generate=/dev/null -fcoverage-mapping -fcoverage-compilation-dir=.)
 endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)

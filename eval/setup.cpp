@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "ckpt/cores.h"
 #include "metrics/process.h"
-#include "runner/cores.h"
 
 namespace ckpt::eval {
 

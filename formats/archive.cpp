@@ -19,7 +19,8 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 /// The first two members that a format reads. An archive within the archive is none.
-std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_bytes, std::vector<std::string>& names) {
+std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_bytes, const GzipReader& reader,
+                                     std::vector<std::string>& names) {
   std::vector<Opened> found;
   for (const TarMember& member : read_tar(*archive.bytes)) {
     if (member.kind != TarMember::Kind::file) continue;
@@ -29,7 +30,7 @@ std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_b
           .hint("tar xf " + shell_word(archive.bytes->name()) + ", then give ckpt the checkpoint in it");
     names.push_back(member.name);
     Opened inside{.bytes = open_tar_member(archive.bytes, member), .gzip_layers = archive.gzip_layers};
-    open_gzip(inside, file_bytes);
+    open_gzip(inside, file_bytes, reader);
     if (inside.format == nullptr) continue;
     inside.archive = archive.bytes;
     inside.member = member.name;
@@ -41,7 +42,7 @@ std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_b
 
 }  // namespace
 
-void open_archive(Opened& opened, std::uint64_t file_bytes) {
+void open_archive(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader) {
   const std::string file = opened.bytes->name();
   const auto refuse = [&](std::string what, std::string expected, const std::string& unpacked) {
     opened.refusal = Error(ErrorCode::unsupported, std::move(what))
@@ -51,7 +52,7 @@ void open_archive(Opened& opened, std::uint64_t file_bytes) {
   };
   try {
     std::vector<std::string> names;
-    std::vector<Opened> found = find_checkpoints(opened, file_bytes, names);
+    std::vector<Opened> found = find_checkpoints(opened, file_bytes, reader, names);
     if (found.size() == 1) {
       opened = std::move(found.front());
       return;

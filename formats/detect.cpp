@@ -4,7 +4,6 @@
 #include "container/tar_reader.h"
 #include "foreign.h"
 #include "format.h"
-#include "io/gunzip_damaged.h"
 #include "opened.h"
 
 namespace ckpt {
@@ -18,7 +17,7 @@ bool recognises(const Format& format, const ByteSource& source) {
   }
 }
 
-void open_gzip(Opened& opened, std::uint64_t file_bytes, const Faults& faults) {
+void open_gzip(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader) {
   while (is_gzip(*opened.bytes)) {
     if (++opened.gzip_layers > limits::gzip_depth)
       throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip")
@@ -27,7 +26,7 @@ void open_gzip(Opened& opened, std::uint64_t file_bytes, const Faults& faults) {
           .hint("gzip -d takes the outer layers off");
     // One layer cannot grow past the ratio; two could, a million times over.
     const std::uint64_t most = opened.gzip_layers > 1 ? limits::inflated_cap(file_bytes) : UINT64_MAX;
-    opened.bytes = faults == nullptr ? gunzip(opened.bytes, most) : gunzip_damaged(opened.bytes, faults, most);
+    opened.bytes = reader(opened.bytes, most);
   }
   for (const Format* format : format_table()) {
     if (!recognises(*format, *opened.bytes)) continue;
@@ -36,11 +35,11 @@ void open_gzip(Opened& opened, std::uint64_t file_bytes, const Faults& faults) {
   }
 }
 
-Opened open_layers(const ByteSourcePtr& source) {
+Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader) {
   Opened opened{.bytes = source};
   const std::uint64_t file_bytes = source->size();
-  open_gzip(opened, file_bytes);
-  if (opened.format == nullptr && is_tar(*opened.bytes)) open_archive(opened, file_bytes);
+  open_gzip(opened, file_bytes, reader);
+  if (opened.format == nullptr && is_tar(*opened.bytes)) open_archive(opened, file_bytes, reader);
   return opened;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +17,7 @@
 #include "ckpt/formats.h"
 #include "ckpt/limits.h"
 #include "io/file_pool.h"
+#include "io/keyed_hash.h"
 
 namespace ckpt {
 
@@ -62,7 +62,7 @@ struct ReadContext {
 bool is_of_the_machine(const Error& error);
 
 /// The CRC-32 of each storage as it was written, by its key in the file.
-using WriteReceipt = std::map<std::string, std::uint32_t>;
+using WriteReceipt = NameMap<std::uint32_t>;
 
 /// Values of a graph of which nothing can be made, and why.
 using Doubts = std::vector<std::pair<ValueId, Error>>;
@@ -95,8 +95,9 @@ struct Format {
   /// is recovered. Throws Error: unsupported, where nothing of it is this format's; where nothing can be made of what
   /// is, why; limit_exceeded, io.
   Salvage (*salvage)(const ByteSourcePtr& source, const ReadContext& context) = nullptr;
-  /// Null for a format that is only read, or a folder.
-  WriteReceipt (*write)(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) = nullptr;
+  /// Takes the checkpoint's graph, tensors and storages out of it as it no longer needs them. Null for a format that is
+  /// only read, or a folder.
+  WriteReceipt (*write)(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) = nullptr;
   /// What the format cannot say and write() leaves out, as SaveReport::left_out. Null: it can say everything.
   std::vector<std::string> (*losses)(const Checkpoint& checkpoint) = nullptr;
   /// For a checkpoint of several files: the source by which the folder that holds these names (sorted) is read, such as

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "ckpt/byte_source.h"
+#include "ckpt/gzip.h"
 #include "format.h"
-#include "io/faults.h"
 
 namespace ckpt {
 
@@ -20,16 +21,20 @@ struct Opened {
   std::optional<Error> refusal;  ///< why no member was chosen
 };
 
-/// Throws Error: io, limit_exceeded.
-Opened open_layers(const ByteSourcePtr& source);
+/// Takes one layer of gzip off, from which at most so many bytes may come: gunzip_by_index(), or gunzip(), which
+/// believes nothing but the bytes themselves.
+using GzipReader = std::function<ByteSourcePtr(ByteSourcePtr, std::uint64_t)>;
 
-/// Takes gzip off opened.bytes and asks the formats. `file_bytes`: of the file on disk. `faults`: gzip that is cut or
-/// damaged is to end there (io/gunzip_damaged.h). Throws Error: io, limit_exceeded.
-void open_gzip(Opened& opened, std::uint64_t file_bytes, const Faults& faults = nullptr);
+/// Throws Error: io, limit_exceeded.
+Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader = gunzip_by_index);
+
+/// Takes gzip off opened.bytes and asks the formats. `file_bytes`: of the file on disk. Throws Error: io,
+/// limit_exceeded.
+void open_gzip(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader = gunzip_by_index);
 
 /// Where `opened` is a tar that no format reads: goes on to the one member that a format does, or says why not.
 /// Throws Error: io, limit_exceeded.
-void open_archive(Opened& opened, std::uint64_t file_bytes);
+void open_archive(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader);
 
 /// Reads what open_layers() found: a checkpoint that knows its name, its compression and its bytes. Throws Error:
 /// unsupported, by name, where no format knows it; what the format's reader throws.

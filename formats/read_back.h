@@ -1,15 +1,34 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "ckpt/byte_source.h"
 #include "format.h"
 
 namespace ckpt {
 
-/// Compares `written`, the output as it can be read (inflated where it was compressed), with what was to be written.
+/// What is to be read back of a checkpoint, told before it is written.
+class Expected {
+ public:
+  Expected(const Format& format, const Checkpoint& checkpoint, ReadBack how);
+
+  struct Named {
+    std::string name;
+    TensorInfo info;
+  };
+  ReadBack how;
+  std::size_t tensors = 0;
+  std::vector<Named> names;  ///< where all of it is read
+};
+
+/// Compares the output as `open` makes it readable (inflated where it was compressed) with what was to be written.
 /// quick: directory, pickle, and the checksums that the container records. full: every byte, every storage's checksum
 /// as it was taken while writing, and every tensor's name, dtype and shape.
 /// Throws Error (io, on_output) that says what differs.
-void check_read_back(const Format& format, const Checkpoint& checkpoint, const ByteSourcePtr& written,
-                     const WriteReceipt& receipt, ReadBack how);
+void check_read_back(const Format& format, const Expected& expected, const std::function<ByteSourcePtr()>& open,
+                     const WriteReceipt& receipt);
 
 }  // namespace ckpt

@@ -5,8 +5,8 @@
 
 #include "ckpt/error.h"
 #include "format.h"
-#include "io/checksum.h"
 #include "io/paths.h"
+#include "io/stream.h"
 #include "opened.h"
 
 namespace ckpt {
@@ -34,7 +34,7 @@ Checkpoint ReadContext::open(const ByteSourcePtr& source, const std::string& whe
   try {
     if (context.depth > limits::nesting)
       throw Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
-    const Opened opened = open_layers(source);
+    const Opened opened = open_layers(source, findings == nullptr ? gunzip_by_index : gunzip);
     return read_opened(opened, context);
   } catch (Error& error) {
     throw error.within(where);
@@ -70,7 +70,7 @@ void ReadContext::remark(std::string what, const std::string& where) const {
 void ReadContext::check_bytes(const ByteSource& bytes, const std::string& where) const {
   if (findings == nullptr) return;
   try {
-    stream_all(bytes, [](std::span<const std::byte>) {});
+    check_all(bytes);
   } catch (const Error& error) {
     report(error, where);
   }

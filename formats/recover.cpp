@@ -12,6 +12,7 @@
 #include "foreign.h"
 #include "format.h"
 #include "io/checksum.h"
+#include "io/gunzip_damaged.h"
 #include "opened.h"
 #include "ops/drop_values.h"
 
@@ -105,7 +106,9 @@ class Recoverer {
  private:
   void open() {
     opened_.bytes = source_;
-    open_gzip(opened_, source_->size(), faults_);
+    open_gzip(opened_, source_->size(), [&](ByteSourcePtr compressed, std::uint64_t most) {
+      return gunzip_damaged(std::move(compressed), faults_, most);
+    });
     static_cast<void>(opened_.bytes->size());  // what is wrong with gzip is known once all of it has been inflated
     for (const Error& fault : faults_->faults()) context_.report(fault, "");
   }

@@ -31,12 +31,14 @@ const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& 
   return *format;
 }
 
-/// Write: format.write() or format.write_folder(), to the sink of either.
+/// Write: format.write() or format.write_folder(), to the sink of either. Nothing is left of the checkpoint, whose
+/// memory is as much as that of what is read back.
 template <class Write, class Sink>
-WriteReceipt write_with(Write write, const Checkpoint& checkpoint, Sink& sink, const WriteOptions& options) {
+WriteReceipt write_with(Write write, Checkpoint& checkpoint, Sink& sink, const WriteOptions& options) {
   try {
     WriteReceipt receipt = write(checkpoint, sink, options);
     finish_reading(checkpoint);
+    checkpoint = Checkpoint();
     return receipt;
   } catch (Error& error) {
     throw error.is_output() ? error : error.in(checkpoint.file);
@@ -130,7 +132,7 @@ void tell_of_metadata(const Checkpoint& checkpoint, const Format& format, SaveRe
                             (count == 1 ? " entry of metadata is left out" : " entries of metadata are left out"));
 }
 
-void save_file(const Format& format, const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
+void save_file(const Format& format, Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
                SaveReport& report) {
   report.gzip = wants_gzip(checkpoint, path, options);
   std::unique_ptr<ByteSink> sink;
@@ -144,25 +146,31 @@ void save_file(const Format& format, const Checkpoint& checkpoint, const std::st
     file = owned.get();
     sink = std::move(owned);
   }
-  const auto check = [&](const ByteSourcePtr& written, const WriteReceipt& receipt) {
-    check_read_back(format, checkpoint, written, receipt, options.read_back);
-  };
+  const Expected expected(format, checkpoint, options.read_back);
+  const bool read_back = file != nullptr && options.read_back != ReadBack::none;
   if (report.gzip) {
-    const auto gzip = gzip_sink(*sink, options.gzip_level.value_or(gzip_default_level));
+    const GzipOptions gzip_options{.level = options.gzip_level.value_or(gzip_default_level),
+                                   .copies = !options.gzip_level};
+    const auto gzip = gzip_sink(*sink, gzip_options);
     const WriteReceipt receipt = write_with(format.write, checkpoint, *gzip, options);
     gzip->commit();
-    // Quick would be to inflate all of it (docs/adr/0006).
-    if (file != nullptr && options.read_back == ReadBack::full) check(gunzip(file->read_back()), receipt);
+    const auto open = [&] {
+      return options.read_back == ReadBack::full ? gunzip(file->read_back()) : gunzip_by_index(file->read_back());
+    };
+    if (read_back) check_read_back(format, expected, open, receipt);
   } else {
     const WriteReceipt receipt = write_with(format.write, checkpoint, *sink, options);
-    if (file != nullptr && options.read_back != ReadBack::none) check(file->read_back(), receipt);
+    if (read_back)
+      check_read_back(
+          format, expected, [&] { return file->read_back(); }, receipt);
   }
   report.bytes = sink->offset();
+  if (file != nullptr) report.removed = file->removed();
   sink->commit();
 }
 
-void save_folder(const Format& format, const Checkpoint& checkpoint, const std::string& path,
-                 const SaveOptions& options, SaveReport& report) {
+void save_folder(const Format& format, Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
+                 SaveReport& report) {
   const auto refuse = [&](std::string what, std::string hint) {
     return Error(ErrorCode::invalid_argument, std::move(what)).in(checkpoint.file).hint(std::move(hint));
   };
@@ -173,16 +181,19 @@ void save_folder(const Format& format, const Checkpoint& checkpoint, const std::
   if (ends_in_gz(std::string_view(path).substr(0, path.find_last_not_of('/') + 1)))
     throw refuse("'" + name + "' is a folder of files, which is not compressed", "a name for it without .gz");
   FolderSink sink(path, {options.no_clobber, options.dry_run});
+  const Expected expected(format, checkpoint, options.read_back);
   const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options);
   if (!options.dry_run && options.read_back != ReadBack::none)
-    check_read_back(format, checkpoint, open_checkpoint(sink.path()), receipt, options.read_back);
+    check_read_back(
+        format, expected, [&] { return open_checkpoint(sink.path()); }, receipt);
   report.bytes = sink.bytes();
+  report.removed = sink.removed();
   sink.commit();
 }
 
 }  // namespace
 
-void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
+void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options) {
   const Format& format = format_to_write(checkpoint, options);
   if (loses_module(format, checkpoint)) return write(unpack_modules(checkpoint), sink, options);
   if (format.write == nullptr)
@@ -192,7 +203,7 @@ void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& opt
   write_with(format.write, checkpoint, sink, options);
 }
 
-SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
+SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options) {
   refuse_to_replace_archive(checkpoint, path);
   refuse_to_replace_part(checkpoint, path);
   SaveOptions chosen = options;

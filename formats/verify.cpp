@@ -6,7 +6,7 @@
 namespace ckpt {
 
 std::vector<Finding> verify(const ByteSourcePtr& source) {
-  const Opened opened = open_layers(source);
+  const Opened opened = open_layers(source, gunzip);
   const ByteSource& whole = opened.archive ? *opened.archive : *opened.bytes;
   std::vector<Finding> findings;
   ReadContext context = ReadContext::of(*source);

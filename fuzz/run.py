@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Fuzzes every target for some seconds, two at once, and says what came of it, a line a target.
 
-    fuzz/run.py --build build/fuzz --corpus FOLDER [--seconds 60] [--target NAME]…
+    fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
 
 FOLDER keeps what was found to reach new code, a folder a target; it is minimised after each run. What breaks a target
 is made as small as it gets in a short while and put into BUILD/findings, with the command that repeats it. The last line
-is `N passed, N failed`, a target each; the exit status is 1 where anything failed.
+is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the sums that
+docs/trust.md shows; --until-flat repeats until each target has had enough: see `Log.has_had_enough`.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -20,13 +22,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TARGETS = ["program", "roundtrip", "recover", "torch_zip", "pickle", "torch_legacy", "plain_pickle", "torch_tar", "torchscript", "numpy", "gguf", "dcp", "safetensors", "scan", "gzip", "zip", "png"]  # the slowest first
+TARGETS = """
+    program roundtrip recover torch_zip pickle torch_legacy plain_pickle torch_tar torchscript
+    numpy gguf dcp safetensors scan gzip zip png idx
+""".split()  # the slowest first
 LARGEST = 20_000  # bytes of an input: everything that has a place in a checkpoint, many times
 LIMITS = ["-timeout=10", "-rss_limit_mb=1536", "-malloc_limit_mb=512", f"-max_len={LARGEST}"]
 ENVIRONMENT = {
     # Freed memory is soon used again: each input touches few pages, and stays within the limits.
     "ASAN_OPTIONS": "quarantine_size_mb=8:thread_local_quarantine_size_kb=64:malloc_context_size=8",
     "UBSAN_OPTIONS": "print_stacktrace=1",
+    "LLVM_PROFILE_FILE": "/dev/null",
 }
 MINIMISING = 20  # seconds that a finding may be made smaller for
 
@@ -45,6 +51,27 @@ class Outcome:
         rate = self.executions / self.seconds if self.seconds else 0
         text = f"{self.target:<13}{self.executions:>9,} executions {rate:>7,.0f}/s {self.edges:>7,} edges {self.corpus:>6,} files kept"
         return text + (f"  {self.failure}" if self.failure else f"  {len(self.findings)} findings")
+
+
+class Log:
+    """By target: executions, seconds, the most edges, and for how many seconds there have been no more."""
+
+    def __init__(self, path):
+        self.path = path
+        self.sums = json.loads(path.read_text()) if path and path.exists() else {}
+
+    def add(self, outcome):
+        sums = self.sums.setdefault(outcome.target, {"executions": 0, "seconds": 0, "edges": 0, "flat_seconds": 0})
+        sums["executions"] += outcome.executions
+        sums["seconds"] += outcome.seconds
+        sums["flat_seconds"] = sums["flat_seconds"] + outcome.seconds if outcome.edges <= sums["edges"] else 0
+        sums["edges"] = max(sums["edges"], outcome.edges)
+        if self.path:
+            self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
+
+    def has_had_enough(self, target):
+        sums = self.sums.get(target, {})
+        return sums.get("executions", 0) >= 3_000_000 and sums.get("flat_seconds", 0) >= 30 * 60
 
 
 class Fuzzer:
@@ -119,26 +146,40 @@ class Fuzzer:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", type=Path, required=True, help="a build folder of the preset fuzz")
+    parser.add_argument("--build", type=Path, required=True, help="a build folder of the preset asan")
     parser.add_argument("--corpus", type=Path, required=True, help="where the grown corpus is kept")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="add what was done to the sums in FILE")
+    parser.add_argument("--until-flat", action="store_true", help="again and again, until no target reaches anything new")
     options = parser.parse_args()
     options.build, options.corpus = options.build.resolve(), options.corpus.resolve()
+    log, failed, targets = Log(options.log), set(), [target for target in TARGETS if target in (options.target or TARGETS)]
+    left = targets
+    while left:
+        if options.until_flat:
+            left = [target for target in left if not log.has_had_enough(target)]
+        for outcome in fuzz(left, options):
+            log.add(outcome)
+            print(outcome.line(), flush=True)
+            for finding in outcome.findings:
+                print(f"  {finding}", flush=True)
+            if outcome.findings or outcome.failure:
+                failed.add(outcome.target)
+        if not options.until_flat:
+            break
+    print(f"{len(targets) - len(failed)} passed, {len(failed)} failed", flush=True)
+    return 1 if failed else 0
+
+
+def fuzz(targets, options):
+    """Each target once. Gives what came of it as it ends."""
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(prefix="ckpt-fuzz-", dir=memory) as scratch:
         seeds = Path(scratch) / "seeds"
         subprocess.run([sys.executable, str(HERE / "seeds.py"), str(seeds)], check=True)
-        fuzzers = [Fuzzer(target, options, seeds, Path(scratch)) for target in TARGETS if target in (options.target or TARGETS)]
-        failed = 0
         with ThreadPoolExecutor(max_workers=2) as pool:
-            for outcome in pool.map(Fuzzer.run, fuzzers):
-                print(outcome.line(), flush=True)
-                for finding in outcome.findings:
-                    print(f"  {finding}", flush=True)
-                failed += bool(outcome.findings or outcome.failure)
-    print(f"{len(fuzzers) - failed} passed, {failed} failed", flush=True)
-    return 1 if failed else 0
+            yield from pool.map(Fuzzer.run, [Fuzzer(target, options, seeds, Path(scratch)) for target in targets])
 
 
 if __name__ == "__main__":

@@ -253,6 +253,12 @@ def gzips():
     yield "twice", gzip.compress(gzip.compress(text, mtime=0), mtime=0)
     yield "named", gzip_named(text)
     yield "long", gzip.compress(bytes(700_000) + text, mtime=0)
+    parts = [text[:700], text[700:701], text[701:]]
+    members = [forge.gzip_member(part) for part in parts]
+    records = forge.gzip_records(members, map(len, parts))
+    yield "index", b"".join(members) + forge.gzip_index(records)
+    yield "index-of-two-as-one", b"".join(members) + forge.gzip_index(
+        [(records[0][0] + records[1][0], len(parts[1]), zlib.crc32(members[0] + members[1])), records[2]])
 
 
 def npy(descr, shape, data=b"", fortran=False, version=1):
@@ -500,6 +506,19 @@ def pngs():
             )
 
 
+def idx_files():
+    """Of each number of dimensions, cut, too long, of another type, and in gzip."""
+    for shape in ((7,), (2, 3), (3, 4, 5), (1, 2, 2, 2), (0, 28, 28)):
+        elements = bytes(i % 256 for i in range(math.prod(shape)))
+        whole = bytes([0, 0, 8, len(shape)]) + struct.pack(f">{len(shape)}I", *shape) + elements
+        yield f"{len(shape)}", whole
+        yield f"{len(shape)}.cut", whole[:-1]
+        yield f"{len(shape)}.more", whole + b"x"
+        yield f"{len(shape)}.gz", gzip.compress(whole, mtime=0)
+    yield "floats", bytes([0, 0, 13, 1]) + struct.pack(">If", 1, 1.5)
+    yield "huge", bytes([0, 0, 8, 3]) + struct.pack(">3I", *[0xFFFFFFFF] * 3)
+
+
 def distributed():
     """`.metadata` beside the items of targets/dcp.cpp: each file has 2 rows of 4 floats and the number 7, in 2,048 bytes each."""
 
@@ -561,6 +580,7 @@ def seeds():
         "gzip": all_gzips + list(packed(all_zips[:4])),
         "zip": archives,
         "png": list(pngs()),
+        "idx": list(idx_files()),
         "recover": archives + all_legacies + list(packed(all_zips[:4] + all_legacies[:4])),
         "roundtrip": files + all_pickles,
         "program": [(f"{name}.{i % COMMANDS}", bytes([i % COMMANDS]) + data) for i, (name, data) in enumerate(files * 4)],

@@ -148,7 +148,7 @@ def environment(**extra):
     keep = {
         k: v
         for k, v in os.environ.items()
-        if k in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") or k.endswith("SAN_OPTIONS")
+        if k in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") or k == "LLVM_PROFILE_FILE" or k.endswith("SAN_OPTIONS")
     }
     return {**keep, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **extra}
 

@@ -3,17 +3,20 @@
 
     tests/run_all.py --build build/release [--only unit,cli] [--torch-python PYTHON]
 
-A suite is a program that ends with such a line itself. One that dies, hangs or does not print it has failed.
+A suite is a program that ends with such a line itself. One that dies, hangs or does not print it has failed. Two run at
+once; what each says is shown when it has ended.
 """
 
 import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,10 +42,18 @@ class Result:
 
 
 figures = {}  # what suites count beside results, for docs/trust.md: "figure NAME N" on a line of its own
+held = threading.local()  # .lines: where several suites run at once, what this thread's has said
+
+
+def show(text):
+    if hasattr(held, "lines"):
+        held.lines.append(text)
+    else:
+        print(text, flush=True)
 
 
 def run(command, timeout, keep=lambda line: True):
-    """Runs `command`, passing its output on line by line. Returns its exit status, or None after `timeout`, and its lines."""
+    """Runs `command`, showing its output line by line. Returns its exit status, or None after `timeout`, and its lines."""
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, env={**ENVIRONMENT, **os.environ}, text=True, errors="replace")
     expired = threading.Event()
@@ -55,7 +66,7 @@ def run(command, timeout, keep=lambda line: True):
             if found := FIGURE.match(lines[-1]):
                 figures[found[1]] = int(found[2])
             elif keep(line):
-                print("  " + line, end="", flush=True)
+                show("  " + lines[-1])
         status = process.wait()
     finally:
         timer.cancel()
@@ -102,6 +113,13 @@ def googletest(options, program):
     return judge(status, [f"{len(tests) - failed - skipped} passed, {failed} failed, {skipped} skipped"])
 
 
+def on_plain_build(suite):
+    """A suite that a build with sanitizers skips: they have malloc, memory and system calls of their own, and are slow."""
+    def unless_sanitized(options):
+        return suite(options) if options.plain else Result(skipped=1, remark="only for a build without sanitizers")
+    return unless_sanitized
+
+
 def unit(options):
     return googletest(options, "ckpt_unit_tests")
 
@@ -119,16 +137,17 @@ def with_torch(options, *command):
 
 
 def interop(options):
-    return with_torch(options, "tests/interop/run.py", "--ckpt", options.ckpt)
+    # Sanitizers take some five times as long: of what there is, that which unit tests reach the least.
+    groups = [] if options.plain else ["safetensors_files", "joining", "averages", "loading", "stats"]
+    return with_torch(options, "tests/interop/run.py", "--ckpt", options.ckpt, *groups)
 
 
 def formats(options):
     return with_torch(options, "tests/formats/run.py", "--ckpt", options.ckpt)
 
 
+@on_plain_build
 def memory(options):
-    if not options.plain:
-        return Result(skipped=1, remark="only for a build without sanitizers")
     return with_torch(options, "tests/memory/run.py", "--ckpt", options.ckpt, "--build", options.build)
 
 
@@ -152,32 +171,68 @@ def samples(options):
     return with_torch(options, "tests/samples/run.py", "--ckpt", options.ckpt)
 
 
+@on_plain_build
 def bench(options):
-    if not options.plain:
-        return Result(skipped=1, remark="only for a build without sanitizers")
     return with_torch(options, "tests/bench/run.py", "--build", options.build)
 
 
+@on_plain_build
 def package(options):
-    if not options.plain:
-        return Result(skipped=1, remark="only for a build without sanitizers")
     return script(sys.executable, "tests/package/run.py", "--build", options.build)(options)
 
 
+@on_plain_build
 def faults(options):
-    if not options.plain:  # a sanitizer has its own malloc and write, and must be loaded first
-        return Result(skipped=1, remark="only for a build without sanitizers")
     return script(sys.executable, "tests/faults/run.py", "--ckpt", options.ckpt,
                   "--interposer", options.build / "lib/libckpt_interpose.so")(options)
 
 
+@on_plain_build
+def load(options):
+    return script(sys.executable, "tests/load/run.py", "--ckpt", options.ckpt, "--build", options.build)(options)
+
+
+def sandbox(options):
+    tries = options.build / "lib/libckpt_tries.so"
+    if not tries.exists():
+        return Result(skipped=1, remark="only for a build without sanitizers and coverage: these have no sandbox")
+    return script(sys.executable, "tests/sandbox/run.py", "--ckpt", options.ckpt, "--tries", tries)(options)
+
+
+@on_plain_build
+def hardening(options):
+    return script(sys.executable, "tests/hardening.py", "--build", options.build)(options)
+
+
+@on_plain_build
 def fuzz(options):
-    if not options.plain:
-        return Result(skipped=1, remark="only beside a release build: it is a build of its own, with sanitizers")
-    if not options.fuzz_build:
+    if not options.asan_build:
         return Result(skipped=1, remark="no clang-14 with libFuzzer (see above)")
-    return script(sys.executable, "fuzz/run.py", "--build", options.fuzz_build, "--corpus", options.fuzz_corpus,
+    return script(sys.executable, "fuzz/run.py", "--build", options.asan_build, "--corpus", options.fuzz_corpus,
                   "--seconds", "10")(options)
+
+
+def asan(options):
+    """The suites that need no more than the program, under sanitizers, which count what is executed besides."""
+    if not options.asan_build:
+        return Result(skipped=1, remark="no clang-14 with its sanitizers (see above)")
+    shutil.rmtree(options.asan_build / "profiles", ignore_errors=True)
+    return script(sys.executable, "tests/run_all.py", "--build", options.asan_build, "--only", "unit,cli,found,formats,interop",
+                  "--at-once", "1", "--torch-python", options.torch_python)(options)
+
+
+def coverage(options):
+    if not options.asan_build:
+        return Result(skipped=1, remark="no clang-14, which counts (see above)")
+    return script(sys.executable, "tests/coverage.py", "--build", options.asan_build)(options)
+
+
+def lint(options):
+    if not options.lint:
+        return Result(skipped=1, remark="no clang-format and clang-tidy (see above)")
+    # What ./dev lint has not read since it changed is skipped, and said: clang-tidy takes some ten seconds a file.
+    return script(sys.executable, "tests/lint.py", "--folder", options.lint, "--cache", options.lint_cache,
+                  "--seconds", "0")(options)
 
 
 def trust(options):
@@ -204,13 +259,26 @@ def suites(options):
         "eval": evaluation,
         "samples": samples,
         "faults": faults,
+        "sandbox": sandbox,
+        "load": load,
+        "hardening": hardening,
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
         "found": script(*plain, "tests/bad/found.py", "--replay", options.build / "bin/ckpt_fuzz_replay"),
         "fuzz": fuzz,
+        "asan": asan,
+        "lint": lint,
         "bench": bench,
-        "trust": trust,  # last: it compares what the others counted
+        "coverage": coverage,
+        "trust": trust,
     }
+
+
+def path(text):
+    return Path(text).resolve() if text else None
+
+
+LAST = ("coverage", "trust")  # they look at what the others left
 
 
 def main():
@@ -218,11 +286,16 @@ def main():
     parser.add_argument("--build", type=Path, required=True, help="a build folder")
     parser.add_argument("--only", default="", help="suites to run, with commas between")
     parser.add_argument("--torch-python", default="", help="a Python that has tests/requirements.txt")
-    parser.add_argument("--fuzz-build", default="", help="a build folder of the preset fuzz")
-    parser.add_argument("--fuzz-corpus", default="build/fuzz/corpus", help="where its grown corpus is kept")
+    parser.add_argument("--asan-build", type=path, help="a build folder of the preset asan")
+    parser.add_argument("--fuzz-corpus", default="build/asan/corpus", help="where the corpus that fuzzing has grown is kept")
+    parser.add_argument("--lint", type=path, help="a folder for clang-tidy: set up, not built")
+    parser.add_argument("--lint-cache", default="build/lint/cache", help="where what clang-tidy found well is kept")
+    parser.add_argument("--at-once", type=int, default=2, help="suites that run at once")
     parser.add_argument("--timeout", type=float, default=1200, help="seconds that one suite may take")
     options = parser.parse_args()
     options.build = options.build.resolve()
+    # Where a build that counts puts it; the suite "asan" runs this script on another build, which has a place of its own.
+    os.environ["LLVM_PROFILE_FILE"] = str(options.build / "profiles/%4m.profraw")
     options.ckpt = options.build / "bin/ckpt"
     options.plain = "CKPT_SANITIZE:STRING=\n" in (options.build / "CMakeCache.txt").read_text()
 
@@ -232,14 +305,25 @@ def main():
         if name not in known:
             parser.error(f"no suite {name!r}; there are: {', '.join(known)}")
 
-    results = {}
-    for name in chosen:
-        print(f"\n== {name}", flush=True)
+    at_once = min(options.at_once, len(chosen))
+    before = [name for name in chosen if name not in LAST]
+
+    def result(name):
+        if at_once > 1:
+            held.lines = []
+        show(f"\n== {name}")
         begin = time.monotonic()
-        results[name] = known[name](options)
-        results[name].seconds = time.monotonic() - begin
-        if results[name].remark:
-            print(f"  {results[name].remark}", flush=True)
+        found = known[name](options)
+        found.seconds = time.monotonic() - begin
+        if found.remark:
+            show(f"  {found.remark}")
+        if at_once > 1:
+            print("\n".join(held.lines), flush=True)
+        return found
+
+    with ThreadPoolExecutor(at_once) as workers:
+        results = dict(zip(before, workers.map(result, before)))
+    results |= {name: result(name) for name in LAST if name in chosen}
 
     print(f"\n{'suite':<10}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
     for name, result in results.items():

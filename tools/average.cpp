@@ -70,7 +70,7 @@ int run(const AverageArguments& arguments, bool quiet) {
   std::vector<std::string> done{count_text(report.tensors, "tensor") + " averaged over " +
                                 count_text(inputs.size(), "file") + (options.decay ? ", decay " + *arguments.ema : "") +
                                 (options.weights.empty() ? "" : ", weights " + *arguments.weights)};
-  write_output(result, job, done, quiet);
+  write_output(std::move(result), job, done, quiet);
   return exit_done;
 }
 

@@ -68,7 +68,7 @@ Error unknown_command(const std::string& word) {
 
 }  // namespace
 
-int run(const std::vector<std::string>& words) {
+int run(const std::vector<std::string>& words, Sandbox sandbox) {
   std::vector<std::string> rest(words);
   const auto is_quiet = [](const std::string& word) { return word == "--quiet"; };
   // `--quiet` may stand before the command too.
@@ -92,7 +92,7 @@ int run(const std::vector<std::string>& words) {
   const auto named = [&](const Command* command) { return command->name == word; };
   const auto command = std::find_if(table.begin(), table.end(), named);
   if (command == table.end()) throw unknown_command(word);
-  return run(**command, rest);
+  return run(**command, rest, sandbox);
 }
 
 }  // namespace ckpt::tools

@@ -3,10 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "console/command.h"
+
 /// Adding a command is a file that defines a Command, and a line in commands.cpp.
 namespace ckpt::tools {
 
 /// `ckpt WORDS…`: finds the command, parses, runs. Returns the exit status; throws what fails.
-int run(const std::vector<std::string>& words);
+int run(const std::vector<std::string>& words, Sandbox sandbox = Sandbox::off);
 
 }  // namespace ckpt::tools

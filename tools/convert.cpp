@@ -135,7 +135,7 @@ int run(const ConvertOptions& options, bool quiet) {
   checkpoint = add_prefixes(std::move(checkpoint), add, done, quiet);
   checkpoint = rename_keys(std::move(checkpoint), rules, done);
   checkpoint = edit_tensors(std::move(checkpoint), options.tensors, done);
-  write_output(checkpoint, job, done, quiet);
+  write_output(std::move(checkpoint), job, done, quiet);
   return exit_done;
 }
 

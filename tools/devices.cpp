@@ -120,6 +120,7 @@ const Command devices_command{
     "ckpt devices",
     "ckpt devices --json",
     define,
+    false,
 };
 
 }  // namespace ckpt::tools

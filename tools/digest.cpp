@@ -12,7 +12,7 @@ namespace ckpt::tools {
 namespace {
 
 struct DigestOptions {
-  std::vector<std::string> files;
+  std::vector<std::string> files, keys;
   std::optional<std::string> root;
   bool json = false;
   ReadOptions reading;
@@ -41,7 +41,7 @@ int run(const DigestOptions& options) {
   }
   const std::string& file = options.files.front();
   try {
-    const CheckpointDigest result = digest(load(file, options.reading), options.root.value_or(""));
+    const CheckpointDigest result = digest(load(file, options.reading), options.root.value_or(""), options.keys);
     print(options.json ? digest_json(result) : digest_text(result));
     return exit_done;
   } catch (Error& error) {
@@ -58,6 +58,8 @@ Runner define(Arguments& arguments) {
   arguments.flag("--json", options->json, "one JSON object, on one line");
   arguments.value("--root", "PATH", options->root,
                   "only what lies below PATH, under names relative to it; 'auto' finds the state dict");
+  arguments.values("--keys", "GLOB", options->keys,
+                   "only tensors whose name matches, and the total over them; * crosses dots; may be repeated");
   define_reading_options(arguments, options->reading);
   return [options](bool) { return run(*options); };
 }
@@ -72,7 +74,7 @@ const Command digest_command{
     "Prints one SHA-256 a tensor and one for all of them. They are the same for the same weights in any\n"
     "format, compression and byte order, on any device: equal digests prove that a conversion changed no\n"
     "weight.\n",
-    "ckpt digest model.pt",
+    "ckpt digest model.pt --keys fc1.weight",
     "ckpt digest trainer.pt.gz --root auto --json",
     define,
 };

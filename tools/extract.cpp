@@ -69,11 +69,11 @@ int run(const ExtractArguments& arguments, bool quiet) {
   Checkpoint checkpoint = extract_from(load_input(job, arguments.reading), name, named);
   if (job.save.format == "npy" || named) checkpoint = arrays_as_tensors(std::move(checkpoint));
   if (arguments.dtype) cast_to(checkpoint, *arguments.dtype);
+  const bool floating = is_floating(checkpoint.tensors.front().info.dtype);
   try {
-    write_output(checkpoint, job, {}, quiet);
+    write_output(std::move(checkpoint), job, {}, quiet);
   } catch (Error& error) {
     // numpy has no such numbers: the way there is a cast, or a format that has them.
-    const bool floating = is_floating(checkpoint.tensors.front().info.dtype);
     if (error.code() == ErrorCode::unsupported && !error.is_output())
       error.hint(floating ? "--dtype float32 casts it; -o x.safetensors and -o x.pt hold it as it is"
                           : "-o x.pt holds it as it is");
@@ -90,6 +90,8 @@ Runner define(Arguments& arguments) {
                   "cast a floating tensor: float64, float32, float16, bfloat16, ...");
   define_reading_options(arguments, options->reading);
   define_writing_options(arguments, options->writing, false);
+  arguments.outputs(
+      [options] { return options->out ? std::vector<std::string>{*options->out} : std::vector<std::string>(); });
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

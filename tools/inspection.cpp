@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "ckpt/dtype.h"
 #include "ckpt/glob.h"
@@ -30,7 +31,7 @@ std::vector<TensorRow> all_rows(const Checkpoint& checkpoint, std::vector<std::s
   std::vector<std::optional<std::size_t>> numbers(checkpoint.storages.size());
   std::size_t next = 0;
   for (NamedTensor& named : names) {
-    TensorRow row{std::move(named.name), named.tensor, device_of(checkpoint, *named.tensor), {}, 0, {}};
+    TensorRow row{std::move(named.name), named.tensor, {}, 0};
     if (named.tensor->storage) {
       std::optional<std::size_t>& number = numbers[*named.tensor->storage];
       if (!number) number = next++;
@@ -46,7 +47,8 @@ void count(Inspection& inspection) {
   std::vector<bool> counted(inspection.checkpoint->tensors.size());
   std::map<std::string, std::size_t> devices;
   for (const TensorRow& row : inspection.rows) {
-    if (!row.device.empty()) ++devices[row.device];
+    const std::string device = device_of(inspection, row);
+    if (!device.empty()) ++devices[device];
     const auto place = static_cast<std::size_t>(row.tensor - inspection.checkpoint->tensors.data());
     if (counted[place]) continue;  // the same tensor under another name
     counted[place] = true;
@@ -139,6 +141,10 @@ std::vector<std::string> other_parts(const Inspection& inspection) {
 
 }  // namespace
 
+std::string device_of(const Inspection& inspection, const TensorRow& row) {
+  return ckpt::device_of(*inspection.checkpoint, *row.tensor);
+}
+
 std::uint64_t logical_bytes(const Tensor& tensor) {
   const auto bytes_of = [](const TensorInfo& info) {
     const std::uint64_t count = dtype_per_byte(info.dtype) == 1 ? element_count(info) : element_count(packed(info));
@@ -163,11 +169,12 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
   inspection.rows.erase(std::remove_if(inspection.rows.begin(), inspection.rows.end(), unmatched),
                         inspection.rows.end());
   count(inspection);
-  for (const StateDict& state_dict : find_state_dicts(checkpoint)) {
+  Parts parts = find_parts(checkpoint);
+  for (const StateDict& state_dict : parts.state_dicts) {
     inspection.state_dicts.push_back(summary_of(checkpoint, state_dict));
   }
-  inspection.modules = find_modules(checkpoint);
-  inspection.optimizers = find_optimizer_states(checkpoint);
+  inspection.modules = std::move(parts.modules);
+  inspection.optimizers = std::move(parts.optimizers);
   inspection.others = other_parts(inspection);
   return inspection;
 }
@@ -177,9 +184,11 @@ void add_figures(Inspection& inspection, const std::vector<std::string>& keys) {
   std::unordered_map<std::string_view, std::optional<Figures>*> by_name;
   for (TensorStats& tensor : found.tensors) by_name.emplace(tensor.name, &tensor.figures);
   inspection.with_figures = true;
-  for (TensorRow& row : inspection.rows) {
+  inspection.figures.resize(inspection.rows.size());
+  for (std::size_t i = 0; i < inspection.rows.size(); ++i) {
+    const TensorRow& row = inspection.rows[i];
     const std::string name = row.tensor->parts.empty() ? row.name : row.name.empty() ? "values" : row.name + ".values";
-    if (const auto at = by_name.find(name); at != by_name.end()) row.figures = std::move(*at->second);
+    if (const auto at = by_name.find(name); at != by_name.end()) inspection.figures[i] = std::move(*at->second);
   }
 }
 

@@ -17,10 +17,8 @@ namespace ckpt::tools {
 struct TensorRow {
   std::string name;
   const Tensor* tensor = nullptr;      ///< owned by the checkpoint
-  std::string device;                  ///< empty where the file does not tell
   std::optional<std::size_t> storage;  ///< by first appearance in the list
   std::uint64_t nbytes = 0;            ///< logical: elements by their size, parts together
-  std::optional<Figures> figures;      ///< with --stats; of a sparse tensor, those of its values
 };
 
 struct StateDictSummary {
@@ -43,7 +41,8 @@ struct Inspection {
   const Checkpoint* checkpoint = nullptr;
   std::vector<TensorRow> rows;
   bool with_figures = false;
-  std::size_t tensors = 0;                                   ///< different ones among the rows
+  std::vector<std::optional<Figures>> figures;  ///< with those, of each row; of a sparse tensor, those of its values
+  std::size_t tensors = 0;                      ///< different ones among the rows
   std::uint64_t parameters = 0, logical_bytes = 0;           ///< of the different ones
   std::uint64_t storage_bytes = 0;                           ///< of all storages
   std::vector<std::pair<std::string, std::size_t>> devices;  ///< and how many rows lie there, most first
@@ -54,6 +53,9 @@ struct Inspection {
   std::vector<std::string> others;  ///< keys of the root below which there is none of these
   std::vector<std::string> warnings;
 };
+
+/// Empty where the file does not tell.
+std::string device_of(const Inspection& inspection, const TensorRow& row);
 
 /// `keys`: globs; only tensors whose name one of them matches are listed and counted.
 Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, std::uint64_t file_bytes,

@@ -30,7 +30,8 @@ void append_list(std::string& out, const std::vector<std::int64_t>& numbers) {
 }
 
 /// Written by hand: of tens of thousands of tensors nlohmann/json would first build a tree, ten times their size.
-std::string tensor_json(const TensorRow& row, bool with_figures) {
+std::string tensor_json(const Inspection& inspection, std::size_t index) {
+  const TensorRow& row = inspection.rows[index];
   const TensorInfo& info = row.tensor->info;
   const bool strided = info.layout == Layout::strided;
   std::string out = "{\"name\":";
@@ -41,10 +42,11 @@ std::string tensor_json(const TensorRow& row, bool with_figures) {
   out += ",\"stride\":";
   strided ? append_list(out, info.stride) : void(out += "null");
   out.append(",\"offset\":").append(strided ? std::to_string(info.offset) : "null").append(",\"device\":");
-  row.device.empty() ? void(out += "null") : append_string(out, row.device);
+  const std::string device = device_of(inspection, row);
+  device.empty() ? void(out += "null") : append_string(out, device);
   out.append(",\"storage\":").append(row.storage ? std::to_string(*row.storage) : "null");
   out += ",\"nbytes\":" + std::to_string(row.nbytes);
-  if (with_figures) out += ",\"stats\":" + figures_json(row.figures, row.tensor->info.dtype);
+  if (inspection.with_figures) out += ",\"stats\":" + figures_json(inspection.figures[index], info.dtype);
   return out + "}";
 }
 
@@ -68,9 +70,9 @@ void print_inspection_json(const Inspection& inspection) {
   const std::string begin = visible_json(head.dump());
   print(std::string_view(begin).substr(0, begin.size() - 1));  // the object goes on
   print(",\"tensors\":[");
-  for (const TensorRow& row : inspection.rows) {
-    if (&row != &inspection.rows.front()) print(",");
-    print(tensor_json(row, inspection.with_figures));
+  for (std::size_t i = 0; i < inspection.rows.size(); ++i) {
+    if (i > 0) print(",");
+    print(tensor_json(inspection, i));
   }
   print("],");
   Json tail = Json::object();

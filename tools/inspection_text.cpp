@@ -29,14 +29,15 @@ void print_tensors(const Inspection& inspection, const Colours& colours) {
   std::vector<std::string_view> heading{"name", "dtype", "shape", "device", "bytes"};
   if (inspection.with_figures) heading.insert(heading.end(), std::begin(figure_columns), std::end(figure_columns));
   Table table(heading, inspection.with_figures ? Table::Last::left : Table::Last::right);
-  for (const TensorRow& row : inspection.rows) {
+  for (std::size_t i = 0; i < inspection.rows.size(); ++i) {
+    const TensorRow& row = inspection.rows[i];
     const TensorInfo& info = row.tensor->info;
+    const std::string device = device_of(inspection, row);
     std::vector<std::string> cells{
         row.name.empty() ? (inspection.rows.size() == 1 ? "(the tensor itself)" : "\"\"") : printable(row.name),
-        dtype_text(info), shape_text(info.shape), row.device.empty() ? "-" : printable(row.device),
-        std::to_string(row.nbytes)};
+        dtype_text(info), shape_text(info.shape), device.empty() ? "-" : printable(device), std::to_string(row.nbytes)};
     if (inspection.with_figures)
-      for (std::string& cell : figure_cells(row.figures, info.dtype)) cells.push_back(std::move(cell));
+      for (std::string& cell : figure_cells(inspection.figures[i], info.dtype)) cells.push_back(std::move(cell));
     table.add(std::vector<std::string_view>(cells.begin(), cells.end()));
   }
   print("\n");

@@ -40,7 +40,7 @@ int run(const MergeArguments& arguments, bool quiet) {
       if (std::find(told.begin(), told.end(), warning) == told.end()) print_warning(warning);
   }
   merged.format = as_one_file(merged.format);
-  write_output(merged, job, {"joined from " + count_text(files, "file")}, quiet);
+  write_output(std::move(merged), job, {"joined from " + count_text(files, "file")}, quiet);
   return exit_done;
 }
 

@@ -86,8 +86,8 @@ Runner define_prefix_edit(Arguments& arguments, const std::string& command, Pref
     const std::vector<std::string>& prefixes = options->prefixes.empty() ? standard : options->prefixes;
     check_prefixes(prefixes, "--prefix");
     std::vector<std::string> done;
-    const Checkpoint edited = edit(load_input(job), prefixes, done, quiet);
-    write_output(edited, job, done, quiet);
+    Checkpoint edited = edit(load_input(job), prefixes, done, quiet);
+    write_output(std::move(edited), job, done, quiet);
     return static_cast<int>(exit_done);
   };
 }

@@ -144,7 +144,7 @@ int run(const RecoverOptions& options, bool quiet) {
   Job job = plan(options.writing, "recover");
   keep_input(options, job);
   if (options.format) job.save.format = writable_format(*options.format);
-  const Recovery found = recover_input(job);
+  Recovery found = recover_input(job);
   print_report(found, options, job, quiet);
   if (!found.has_checkpoint())
     throw Error(ErrorCode::corrupt, "nothing of it can be saved")
@@ -155,7 +155,7 @@ int run(const RecoverOptions& options, bool quiet) {
   if (complete && !quiet) print_note(job.in + ": nothing of it is lost");
   std::vector<std::string> done;
   if (!complete) done.push_back("what is lost of " + job.in + " is left out");
-  write_output(found.checkpoint, job, done, quiet || options.json);
+  write_output(std::move(found.checkpoint), job, done, quiet || options.json);
   return complete ? exit_done : exit_no;
 }
 

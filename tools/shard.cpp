@@ -31,7 +31,7 @@ int run(const ShardArguments& arguments, bool quiet) {
   const bool pickled = checkpoint.pickled || checkpoint.format == "torch-index";
   job.save.format = !format.empty() ? format : pickled ? "torch-index" : "safetensors-index";
   checkpoint = take_part(std::move(checkpoint), arguments.selection, done);
-  write_output(checkpoint, job, done, quiet);
+  write_output(std::move(checkpoint), job, done, quiet);
   return exit_done;
 }
 

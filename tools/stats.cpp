@@ -70,6 +70,8 @@ Runner define(Arguments& arguments) {
   arguments.value("--plot", "FILE.svg", options->plot, "a picture of the histograms, for a browser");
   arguments.flag("--json", options->json, "one JSON object a file, on one line");
   define_reading_options(arguments, options->reading);
+  arguments.outputs(
+      [options] { return options->plot ? std::vector<std::string>{*options->plot} : std::vector<std::string>(); });
   return [options](bool quiet) {
     if (options->files.empty()) throw usage_error("stats needs a FILE", "ckpt stats model.pt");
     if (options->plot && options->files.size() > 1)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
@@ -104,12 +106,24 @@ void print_summary(const std::string& line, const Job& job) {
   std::fputs((line + "\n").c_str(), stderr);
 }
 
-SaveReport save_as_planned(const Checkpoint& checkpoint, const Job& job) {
+/// Where it came from, without what it holds.
+Checkpoint origin_of(const Checkpoint& checkpoint) {
+  Checkpoint origin;
+  origin.globals = checkpoint.globals;
+  origin.file = checkpoint.file;
+  origin.gzip = checkpoint.gzip;
+  if (checkpoint.gzip) origin.details = checkpoint.details;  // a stream tells at its end what it was
+  origin.source = checkpoint.source;
+  origin.archive = checkpoint.archive;
+  return origin;
+}
+
+SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
   SaveOptions options = job.save;
   // A new file may take its compression from its suffix; one that is replaced keeps what it had.
   if (job.in_place && !options.gzip && !options.gzip_level) options.gzip = checkpoint.gzip;
   try {
-    return save(checkpoint, job.out, options);
+    return save(std::move(checkpoint), job.out, options);
   } catch (Error& error) {
     if (error.code() == ErrorCode::unsafe) {
       error.in(job.in).hint("ckpt inspect " + shell_word(job.in) + " shows them; --allow-unsafe writes them through");
@@ -122,6 +136,10 @@ SaveReport save_as_planned(const Checkpoint& checkpoint, const Job& job) {
 
 void define_writing_options(Arguments& arguments, WritingOptions& options, bool one_input) {
   arguments.files(options.files);
+  arguments.outputs([&options] {
+    return std::vector<std::string>(options.files.empty() ? options.files.end() : options.files.end() - 1,
+                                    options.files.end());
+  });
   if (one_input) arguments.flag("--in-place", options.in_place, "replace the input: one FILE instead of IN OUT");
   arguments.optional_value("--gzip", "LEVEL", std::to_string(gzip_default_level), options.gzip,
                            "compress; 1 (the default) is fastest, 9 often smaller");
@@ -215,18 +233,23 @@ std::size_t count_tensors(const Checkpoint& checkpoint) {
   return static_cast<std::size_t>(std::count(named.begin(), named.end(), true));
 }
 
-void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
-  // Before anything is written: a file that cannot be counted is not half a success.
+void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
+  // Before anything is written: a file that cannot be counted is not half a success. What it holds goes with it.
   std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
-  const SaveReport report = save_as_planned(checkpoint, job);
-  if (report.state_dict_only && !quiet) tensors = count_tensors(unpack_modules(checkpoint));
-  finish_input(checkpoint, job.in);
-  if (report.pickled) tell_of_globals(checkpoint, job, quiet);
-  if (quiet) return;
-  for (const std::string& what : report.left_out) print_note(shown_output(job) + ": " + report.format + ": " + what);
   // To what reads the file, arrays that a pickle keeps are no tensors.
   const auto arrays = std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                                     [](const Tensor& tensor) { return tensor.array; });
+  const std::optional<Checkpoint> module =
+      !quiet && whole_module(checkpoint) ? std::optional(checkpoint) : std::nullopt;
+  const Checkpoint origin = origin_of(checkpoint);
+  const SaveReport report = save_as_planned(std::move(checkpoint), job);
+  if (report.state_dict_only && module) tensors = count_tensors(unpack_modules(*module));
+  finish_input(origin, job.in);
+  if (report.pickled) tell_of_globals(origin, job, quiet);
+  if (quiet) return;
+  for (const std::string& name : report.removed)
+    print_note(name + " beside it was left by a run that was killed, and is removed");
+  for (const std::string& what : report.left_out) print_note(shown_output(job) + ": " + report.format + ": " + what);
   const std::size_t kept = report.pickled ? std::min(tensors, static_cast<std::size_t>(arrays)) : 0;
   std::string line = printable(shown_output(job)) + (job.save.dry_run ? ": would be written: " : ": ") + report.format +
                      ", " + count_text(tensors - kept, "tensor") + ", " + size_text(report.bytes) + ", " +

@@ -58,6 +58,6 @@ Checkpoint load_input(const Job& job, const ReadOptions& options = {});
 std::size_t count_tensors(const Checkpoint& checkpoint);
 
 /// Writes the output, then prints the summary: one line that says what was written and, after it, what was done.
-void write_output(const Checkpoint& checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet);
+void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet);
 
 }  // namespace ckpt::tools

@@ -26,6 +26,8 @@ Window window_of(std::size_t index, std::size_t from, std::size_t to) {
   const double centre = (static_cast<double>(index) + 0.5) * scale;
   const double support = 2 * stretch;
   const auto first = static_cast<std::size_t>(std::max(centre - support + 0.5, 0.0));
+  // As Pillow rounds.
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   const auto last = std::min(static_cast<std::size_t>(centre + support + 0.5), from);
 
   Window window{first, std::vector<double>(last - first)};

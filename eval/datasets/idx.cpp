@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <span>
+#include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
@@ -26,7 +27,8 @@ std::optional<std::string> exchanged(const std::string& name, std::string_view f
 
 class IdxDataset final : public Dataset {
  public:
-  IdxDataset(const std::string& images, const std::string& labels) : path_(images), images_(images), labels_(labels) {
+  IdxDataset(const std::string& images, const std::string& labels)
+      : path_(images), images_(open_file(images)), labels_(open_file(labels)) {
     if (images_.shape().size() < 2) {
       throw Error(ErrorCode::unsupported, "an IDX file of " + shape_text(images_.shape()))
           .in(images)
@@ -93,7 +95,8 @@ bool is_idx(const ByteSource& source) {
          std::find(types.begin(), types.end(), std::to_integer<unsigned>(magic[2])) != types.end();
 }
 
-IdxFile::IdxFile(const std::string& path) : bytes_(open_file(path)) {
+IdxFile::IdxFile(ByteSourcePtr bytes) : bytes_(std::move(bytes)) {
+  const std::string name = bytes_->name();
   try {
     if (is_gzip(*bytes_)) bytes_ = gunzip(bytes_);
     std::array<std::byte, 4> magic{};
@@ -124,7 +127,7 @@ IdxFile::IdxFile(const std::string& path) : bytes_(open_file(path)) {
           .expected(std::to_string(expected) + " for " + shape_text(shape_));
     }
   } catch (Error& error) {
-    error.in(path);
+    error.in(name);
     throw;
   }
 }

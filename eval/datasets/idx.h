@@ -17,7 +17,7 @@ namespace ckpt::eval {
 class IdxFile {
  public:
   /// Compressed by gzip or not, whatever its name. Throws Error: unsupported (another type), corrupt, truncated, io.
-  explicit IdxFile(const std::string& path);
+  explicit IdxFile(ByteSourcePtr bytes);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   /// Elements [first, first + count), a byte each; `last`: what follows them must be the end. Memory grows as bytes

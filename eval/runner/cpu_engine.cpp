@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "runner/cores.h"
+#include "ckpt/cores.h"
 #include "runner/engine.h"
 #include "runner/memory.h"
 #include "runner/pool.h"

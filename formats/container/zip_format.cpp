@@ -9,8 +9,6 @@ std::string quoted(std::string_view name) {
   return std::string("'").append(name.substr(0, longest)).append(name.size() > longest ? "…'" : "'");
 }
 
-Error corrupt(std::string found, std::uint64_t at) {
-  return Error(ErrorCode::corrupt, std::move(found)).at(at);
-}
+Error corrupt(std::string found, std::uint64_t at) { return Error(ErrorCode::corrupt, std::move(found)).at(at); }
 
 }  // namespace ckpt::zip

@@ -40,7 +40,7 @@ std::span<const std::byte> LocalHeaders::header(std::size_t index) {
   const std::uint64_t from = entries_[index].member.header_offset;
   if (from >= limit_) return {};
   if (seen_ != nullptr)
-    if (const auto header = seen_->find(from); header != seen_->end()) return header->second;
+    if (const auto header = seen_->find(from); !header.empty()) return header;
   const bool inside = from >= window_offset_ && header_end(entries_[index], limit_) <= window_offset_ + window_.size();
   if (!inside || window_.empty()) {
     std::uint64_t end = header_end(entries_[index], limit_);

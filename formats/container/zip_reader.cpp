@@ -43,6 +43,9 @@ void check_start(const std::vector<DirectoryEntry>& entries, const zip::End& end
       .hint("what stands before an archive may be another file: cut it off, if it is to be trusted");
 }
 
+// Where sources are inflated, each local header may lie in another piece.
+constexpr std::size_t headers_ahead = 4;
+
 // Sets the data offset of each entry and returns those that can be read.
 std::vector<ZipMember> check_members(const ByteSource& source, std::vector<DirectoryEntry>& entries,
                                      const zip::End& end, const ReadContext& context, const SeenHeaders* seen) {
@@ -54,6 +57,7 @@ std::vector<ZipMember> check_members(const ByteSource& source, std::vector<Direc
   for (std::size_t i = 0; i < entries.size(); ++i) {
     DirectoryEntry& entry = entries[i];
     ZipMember& member = entry.member;
+    if (i + headers_ahead < entries.size()) source.expect(entries[i + headers_ahead].member.header_offset, 1);
     const bool placed = passes(context, source, member.name, [&] {
       member.data_offset = headers.locate(i);
       const std::uint64_t data_end = zip::data_end(entry, end.directory_offset);
@@ -88,6 +92,19 @@ void check_inflated(const std::vector<ZipMember>& members, std::uint64_t cap) {
 
 }  // namespace
 
+void SeenHeaders::add(std::uint64_t offset, std::span<const std::byte> header) {
+  places_.push_back({offset, bytes_.size()});
+  bytes_.insert(bytes_.end(), header.begin(), header.end());
+}
+
+std::span<const std::byte> SeenHeaders::find(std::uint64_t offset) const {
+  const auto at = std::lower_bound(places_.begin(), places_.end(), offset,
+                                   [](const Place& place, std::uint64_t wanted) { return place.offset < wanted; });
+  if (at == places_.end() || at->offset != offset) return {};
+  const std::size_t end = at + 1 == places_.end() ? bytes_.size() : (at + 1)->begin;
+  return std::span(bytes_).subspan(at->begin, end - at->begin);
+}
+
 ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, const SeenHeaders* seen, NameCase names) {
   try {
     ZipReader reader;
@@ -100,14 +117,15 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, cons
     if (!std::is_sorted(entries.begin(), entries.end(), by_offset))
       std::stable_sort(entries.begin(), entries.end(), by_offset);
 
-    std::vector<ZipMember>& members = reader.members_;
+    const auto listed = std::make_shared<Listed>();
+    std::vector<ZipMember>& members = listed->members;
     members = check_members(*source, entries, end, context, seen);
     passes(context, *source, "", [&] { check_start(entries, end); });
     check_inflated(members, context.inflated_cap);
 
     const auto name_of = [&](std::size_t i) { return std::string_view(members[i].name); };
-    reader.names_ = zip::NameIndex(members.size(), name_of);
-    reader.names_.each_clash(name_of, [&](std::size_t a, std::size_t b) {
+    listed->names = zip::NameIndex(members.size(), name_of);
+    listed->names.each_clash(name_of, [&](std::size_t a, std::size_t b) {
       passes(context, *source, members[b].name, [&] {
         const bool same = members[a].name == members[b].name;
         if (!same && names == NameCase::exact) return;
@@ -121,7 +139,8 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, cons
     const auto has_sum = [](const ZipMember& m) { return m.size != 0 && m.crc32 != 0; };
     reader.has_checksums_ =
         std::none_of(members.begin(), members.end(), has_bytes) || std::any_of(members.begin(), members.end(), has_sum);
-    reader.source_ = std::move(source);
+    listed->source = std::move(source);
+    reader.listed_ = listed;
     return reader;
   } catch (Error& e) {
     if (source) e.in(source->name());
@@ -131,20 +150,25 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, cons
   }
 }
 
-const ZipMember* ZipReader::find(std::string_view name) const {
-  const std::ptrdiff_t at = names_.find(name, [&](std::size_t i) { return std::string_view(members_[i].name); });
-  return at < 0 ? nullptr : &members_[static_cast<std::size_t>(at)];
+const ZipMember* ZipReader::find(std::string_view name, const ZipMember* likely) const {
+  if (likely != nullptr && likely->name == name) return likely;
+  const std::ptrdiff_t at =
+      listed_->names.find(name, [&](std::size_t i) { return std::string_view(members()[i].name); });
+  return at < 0 ? nullptr : &members()[static_cast<std::size_t>(at)];
 }
 
 ByteSourcePtr ZipReader::read(const ZipMember& member) const {
   std::optional<std::uint32_t> crc;
   if (has_checksums_) crc = member.crc32;
-  std::string name;
-  name.reserve(source_->name().size() + member.name.size() + 16);
-  name.append(source_->name()).append(": member ").append(zip::quoted(member.name));
-  if (member.method == zip::method_stored) return slice(source_, member.data_offset, member.size, std::move(name), crc);
-  ByteSourcePtr compressed = slice(source_, member.data_offset, member.compressed_size, name);
-  return inflate_raw(std::move(compressed), member.size, std::move(name), crc);
+  const ByteSourcePtr& source = listed_->source;
+  const SourceName name(listed_, static_cast<std::uint32_t>(index_of(member)));
+  if (member.method == zip::method_stored) return slice(source, member.data_offset, member.size, name, crc);
+  ByteSourcePtr compressed = slice(source, member.data_offset, member.compressed_size, name);
+  return inflate_raw(std::move(compressed), member.size, name.text(), crc);
+}
+
+std::string ZipReader::Listed::name(std::uint32_t index) const {
+  return source->name() + ": member " + zip::quoted(members[index].name);
 }
 
 bool is_zip(const ByteSource& source) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ckpt/byte_source.h"
@@ -23,8 +25,22 @@ struct ZipMember {
   std::uint16_t method = 0;  ///< 0 stored, 8 deflated
 };
 
-/// Fixed part, name and extra field of local headers, by their offset.
-using SeenHeaders = std::unordered_map<std::uint64_t, std::vector<std::byte>>;
+/// Fixed part, name and extra field of local headers, as a walk from the first to the last has met them.
+class SeenHeaders {
+ public:
+  /// `offset` lies behind those of all that were added before.
+  void add(std::uint64_t offset, std::span<const std::byte> header);
+  /// Empty where none was added. Valid until another is.
+  [[nodiscard]] std::span<const std::byte> find(std::uint64_t offset) const;
+
+ private:
+  struct Place {
+    std::uint64_t offset;
+    std::size_t begin;  ///< in bytes_
+  };
+  std::vector<Place> places_;
+  std::vector<std::byte> bytes_;
+};
 
 /// Whether names that are equal but for case may stand side by side. torch takes one for the other; numpy does not.
 enum class NameCase { folded, exact };
@@ -43,12 +59,20 @@ class ZipReader {
                         NameCase names = NameCase::folded);
 
   /// In the order of their data in the file.
-  [[nodiscard]] const std::vector<ZipMember>& members() const { return members_; }
-  /// Null where there is none.
-  [[nodiscard]] const ZipMember* find(std::string_view name) const;
+  [[nodiscard]] const std::vector<ZipMember>& members() const { return listed_->members; }
+  /// Null where there is none. `likely`: one of members() that may be it, or null.
+  [[nodiscard]] const ZipMember* find(std::string_view name, const ZipMember* likely = nullptr) const;
+  /// Its place in members().
+  [[nodiscard]] std::size_t index_of(const ZipMember& member) const {
+    return static_cast<std::size_t>(&member - members().data());
+  }
+  /// The one that follows it; null behind the last.
+  [[nodiscard]] const ZipMember* after(const ZipMember& member) const {
+    return &member == &members().back() ? nullptr : &member + 1;
+  }
 
-  /// The member's bytes, inflated where deflated. Its recorded CRC-32 is the directory's, none where every member of
-  /// the archive records 0 (torch's compute_crc32=False; then has_checksums() is false).
+  /// The bytes of one of members(), inflated where deflated. Its recorded CRC-32 is the directory's, none where every
+  /// member of the archive records 0 (torch's compute_crc32=False; then has_checksums() is false).
   [[nodiscard]] ByteSourcePtr read(const ZipMember& member) const;
 
   [[nodiscard]] bool has_checksums() const { return has_checksums_; }
@@ -58,9 +82,16 @@ class ZipReader {
  private:
   ZipReader() = default;
 
-  ByteSourcePtr source_;
-  std::vector<ZipMember> members_;
-  zip::NameIndex names_;
+  /// Shared with the sources of members, which are called by what it lists.
+  struct Listed final : SourceNames {
+    [[nodiscard]] std::string name(std::uint32_t index) const override;
+
+    ByteSourcePtr source;
+    std::vector<ZipMember> members;
+    zip::NameIndex names;
+  };
+
+  std::shared_ptr<const Listed> listed_;
   bool has_checksums_ = true;
   std::uint64_t trailing_bytes_ = 0;
 };

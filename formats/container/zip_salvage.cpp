@@ -14,8 +14,8 @@
 #include "container/zip_format.h"
 #include "container/zip_names.h"
 #include "io/bytes.h"
-#include "io/checksum.h"
 #include "io/inflate.h"
+#include "io/stream.h"
 
 namespace ckpt::zip {
 namespace {
@@ -237,7 +237,7 @@ bool SalvageWalk::has_checksum(const LocalHeader& header, std::uint64_t begin, s
   member.size = header.size.value_or(entry == nullptr ? UINT64_MAX : entry->member.size);
   member.is_stored = header.method == method_stored;
   const auto bytes = read(member, source_, std::make_shared<FaultList>());
-  const std::uint32_t crc = stream_all(*bytes, [](std::span<const std::byte>) {});
+  const std::uint32_t crc = check_all(*bytes);
   return crc != 0 && ((header.size && crc == header.crc32) || (entry != nullptr && crc == entry->member.crc32));
 }
 
@@ -381,7 +381,7 @@ ByteSourcePtr read(const SalvagedMember& member, const ByteSourcePtr& source, co
   std::optional<std::uint32_t> crc;
   if (!member.checksums.empty()) crc = member.checksums.front();
   if (member.checksums.size() > 1) {
-    const std::uint32_t has = stream_all(*bytes(std::nullopt), [](std::span<const std::byte>) {});
+    const std::uint32_t has = check_all(*bytes(std::nullopt));
     const auto found = std::find(member.checksums.begin(), member.checksums.end(), has);
     if (found != member.checksums.end()) crc = *found;
   }

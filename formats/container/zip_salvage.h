@@ -25,7 +25,7 @@ struct SalvagedMember {
   bool is_stored = true;
   /// More stands between it and the next record than belongs there: its bytes may be others, moved to where they are.
   bool is_displaced = false;
-  bool ends_as_told = true;  ///< where a header, the directory or what stands behind it says that it ends
+  bool ends_as_told = true;              ///< where a header, the directory or what stands behind it says that it ends
   std::vector<std::uint32_t> checksums;  ///< each CRC-32 that the archive records for it; none where that is 0
 };
 

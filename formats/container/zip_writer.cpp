@@ -8,6 +8,7 @@
 #include "container/zip_format.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "io/stream.h"
 
 namespace ckpt {
 namespace {
@@ -107,7 +108,7 @@ void ZipWriter::end(std::uint32_t crc32) {
 std::uint32_t ZipWriter::add(std::string_view name, std::uint64_t size, const Produce& produce) {
   begin(name, size);
   const std::uint64_t from = sink_.offset();
-  const std::uint32_t crc = produce([&](std::span<const std::byte> piece) { sink_.write(piece); });
+  const std::uint32_t crc = produce(sink_);
   if (sink_.offset() - from != size)
     throw Error(ErrorCode::truncated, "the bytes end after " + std::to_string(sink_.offset() - from))
         .expected(std::to_string(size));
@@ -116,15 +117,15 @@ std::uint32_t ZipWriter::add(std::string_view name, std::uint64_t size, const Pr
 }
 
 std::uint32_t ZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
-  return add(name, bytes.size(), [&](const Consume& consume) {
-    consume(bytes);
+  return add(name, bytes.size(), [&](ByteSink& sink) {
+    sink.write(bytes);
     return crc32(0, bytes);
   });
 }
 
 std::uint32_t ZipWriter::add(std::string_view name, const ByteSource& bytes) {
   try {
-    return add(name, bytes.size(), [&](const Consume& consume) { return stream_all(bytes, consume); });
+    return add(name, bytes.size(), [&](ByteSink& sink) { return copy_all(bytes, sink); });
   } catch (Error& error) {
     throw error.is_output() ? error : error.in(bytes.name());
   }

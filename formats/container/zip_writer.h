@@ -28,10 +28,9 @@ class ZipWriter {
 
   /// Adds a member. Returns its CRC-32.
   std::uint32_t add(std::string_view name, std::span<const std::byte> bytes);
-  /// Adds a member of `size` bytes, which `produce` hands to what it is given, in pieces; it returns their CRC-32.
-  /// Throws Error (truncated) where they come to another number.
-  using Consume = std::function<void(std::span<const std::byte>)>;
-  using Produce = std::function<std::uint32_t(const Consume&)>;
+  /// Adds a member of `size` bytes, which `produce` appends to the sink it is given; it returns their CRC-32. Throws
+  /// Error (truncated) where they come to another number.
+  using Produce = std::function<std::uint32_t(ByteSink&)>;
   std::uint32_t add(std::string_view name, std::uint64_t size, const Produce& produce);
   /// Adds a member, streaming; compares the source's recorded CRC-32, if any, with what was read (corrupt).
   std::uint32_t add(std::string_view name, const ByteSource& bytes);

@@ -30,10 +30,7 @@ std::string in_quotes(const std::string& name) { return "'" + name + "'"; }
 class Reader {
  public:
   Reader(const ByteSourcePtr& source, const ReadContext& context)
-      : source_(source),
-        context_(context),
-        metadata_(read_metadata(*source, context)),
-        tree_(metadata_.steps) {
+      : source_(source), context_(context), metadata_(read_metadata(*source, context)), tree_(metadata_.steps) {
     broken_.resize(metadata_.entries.size());
     uses_.add(metadata_.globals, 0);
   }

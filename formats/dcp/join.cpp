@@ -81,7 +81,7 @@ Chunk chunk_of(const Checkpoint& part, const Tensor& tensor, DType dtype, std::s
         .expected(std::string(dtype_name(dtype)) + " of shape " + shape_text(shape));
   auto dense = dense_tensor(part, "", tensor);
   if (!dense) throw Error(ErrorCode::unsupported, "a chunk is on the meta device: it has no bytes");
-  return {part.storages[*tensor.storage], std::move(dense->placed)};
+  return {part.storages[*tensor.storage], *dense->placed};
 }
 
 TensorSource Joiner::join(const Entry& entry, std::vector<Chunk> chunks, const std::string& where) {

@@ -24,7 +24,7 @@ void ChunkReader::give_back() {
   if (held_.empty()) return;
   room_->held_ -= held_.size();
   room_->users_.erase(use_);
-  held_ = {};
+  held_ = std::vector<std::byte>();  // {} would keep what was allocated
 }
 
 void ChunkReader::read(std::uint64_t offset, std::span<std::byte> out, std::size_t window) {

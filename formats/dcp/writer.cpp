@@ -88,7 +88,7 @@ class Writer {
   /// The tensor alone, in a storage of its own.
   TensorSource alone(const DenseTensor& dense) const {
     Storage storage = storages_[*dense.tensor->storage];
-    const TensorInfo& info = dense.placed;
+    const TensorInfo& info = *dense.placed;
     const std::uint64_t size = element_count(info) * dtype_size(info.dtype);
     TensorSource source{.name = dense.name, .dtype = info.dtype, .shape = info.shape};
     const bool straight = is_packed(info) && !info.conjugate && !info.negative;
@@ -96,11 +96,11 @@ class Writer {
       source.bytes = memory_source({}, storage.bytes->name());
     } else if (straight && (storage.byte_order == ByteOrder::little || !storage.typed)) {
       source.stride = info.stride;
-      source.bytes =
-          size == storage.nbytes ? storage.bytes : slice(storage.bytes, dense.begin, size, storage.bytes->name());
+      source.bytes = size == storage.nbytes ? storage.bytes
+                                            : slice(storage.bytes, dense.begin, size, storage.bytes->source_name());
     } else {
       // Watched already: what this tensor does not show is read once, in the end, and not for each tensor.
-      storage.bytes = slice(storage.bytes, 0, storage.nbytes, storage.bytes->name());
+      storage.bytes = slice(storage.bytes, 0, storage.nbytes, storage.bytes->source_name());
       source.bytes = gathered_source(std::move(storage), info);
     }
     return source;
@@ -114,7 +114,8 @@ class Writer {
           .hint("--drop " + shell_word(leaf.name) + " leaves it out");
     item.dtype = leaf.tensor->info.dtype;
     item.shape = leaf.tensor->info.shape;
-    keep(torch_.write(assemble_one(alone(*dense)), sink, {}));
+    Checkpoint only = assemble_one(alone(*dense));
+    keep(torch_.write(only, sink, {}));
   }
 
   /// What torch.save would write of the value, with the storages of tensors in it.

@@ -45,7 +45,7 @@ void from_q4_0(const std::byte* numbers, float scale, Block& out) {
 class DequantizedSource final : public ByteSource {
  public:
   DequantizedSource(ByteSourcePtr blocks, const TensorType& type, ByteOrder order)
-      : ByteSource(blocks->name()),
+      : ByteSource(blocks->source_name()),
         blocks_(std::move(blocks)),
         block_bytes_(type.bytes),
         convert_(type.name == "Q8_0" ? from_q8_0 : from_q4_0),

@@ -51,7 +51,7 @@ TensorSource tensor_of(const TensorEntry& tensor, const Header& header, const By
   out.name = tensor.name;
   out.shape = tensor.shape;
   // What is empty may be said to lie anywhere.
-  out.bytes = slice(source, tensor.nbytes == 0 ? 0 : tensor.offset, tensor.nbytes, source->name());
+  out.bytes = slice(source, tensor.nbytes == 0 ? 0 : tensor.offset, tensor.nbytes, source->source_name());
   out.byte_order = header.byte_order;
   if (tensor.type->dtype) {
     out.dtype = *tensor.type->dtype;

@@ -18,7 +18,7 @@ struct Reach {
 
 /// None of what shares bytes with nothing: an empty tensor, or one whose elements are not those of its storage.
 std::optional<Reach> reach_of(const DenseTensor& tensor, std::size_t index) {
-  const TensorInfo& info = tensor.placed;
+  const TensorInfo& info = *tensor.placed;
   if (info.conjugate || info.negative || element_count(info) == 0) return std::nullopt;
   std::int64_t last = info.offset;
   for (std::size_t i = 0; i < info.shape.size(); ++i) last += (info.shape[i] - 1) * info.stride[i];
@@ -53,7 +53,7 @@ class Finder {
 
   static std::pair<const std::vector<std::int64_t>&, const std::vector<std::int64_t>&> geometry(
       const DenseTensor& tensor) {
-    return {tensor.placed.shape, tensor.placed.stride};
+    return {tensor.placed->shape, tensor.placed->stride};
   }
 
   void add(const Reach& reach) {
@@ -74,8 +74,8 @@ class Finder {
     View view{.name = self.name, .of = base.name};
     view.whole = geometry(self) == geometry(base) && reach.begin == of.begin;
     if (!view.whole) {
-      view.shape = self.placed.shape;
-      view.stride = self.placed.stride;
+      view.shape = self.placed->shape;
+      view.stride = self.placed->stride;
       view.offset = reach.begin - of.begin;
     }
     found_.views.push_back(std::move(view));

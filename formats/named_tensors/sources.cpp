@@ -46,7 +46,7 @@ std::vector<TensorSource> tensor_sources(const Checkpoint& checkpoint, std::span
     if (own == nullptr)
       own = first.try_emplace(index, info.dtype).first->second == info.dtype
                 ? storage.bytes
-                : slice(storage.bytes, 0, storage.nbytes, storage.bytes->name());
+                : slice(storage.bytes, 0, storage.nbytes, storage.bytes->source_name());
     sources.push_back({.name = named.name,
                        .dtype = info.dtype,
                        .shape = info.shape,

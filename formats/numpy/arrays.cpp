@@ -9,6 +9,7 @@
 #include "io/checksum.h"
 #include "named_tensors/losses.h"
 #include "named_tensors/names.h"
+#include "ops/copy_tensor.h"
 #include "ops/tensor_bytes.h"
 
 namespace ckpt::numpy {
@@ -36,10 +37,10 @@ OutArray array_of(const Checkpoint& checkpoint, const NamedTensor& named) {
   if (descr_of(info.dtype).empty()) refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)), drop);
   auto dense = dense_tensor(checkpoint, named.name, *named.tensor);
   if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements", drop);
-  const bool fortran = !is_contiguous(dense->placed) && is_contiguous(reversed(dense->placed));
+  const bool fortran = !is_contiguous(*dense->placed) && is_contiguous(reversed(*dense->placed));
   OutArray array{*std::move(dense), make_header(info.dtype, fortran, info.shape), 0, {}};
-  array.data_bytes = logical_bytes(array.tensor.placed);
-  array.placed = fortran ? reversed(array.tensor.placed) : array.tensor.placed;
+  array.data_bytes = logical_bytes(*array.tensor.placed);
+  array.placed = fortran ? reversed(*array.tensor.placed) : *array.tensor.placed;
   return array;
 }
 
@@ -52,7 +53,7 @@ TensorSource tensor_of(std::string name, const Header& header, const ByteSourceP
           .dtype = header.type.dtype,
           .shape = header.shape,
           .stride = strides_of(header),
-          .bytes = slice(array, header.size, header.data_bytes, array->name(), crc),
+          .bytes = slice(array, header.size, header.data_bytes, array->source_name(), crc),
           .byte_order = header.type.byte_order};
 }
 
@@ -67,24 +68,13 @@ std::vector<OutArray> arrays_of(const Checkpoint& checkpoint) {
   return arrays;
 }
 
-std::uint32_t stream_array(const OutArray& array, const std::vector<Storage>& storages,
-                           const std::function<void(std::span<const std::byte>)>& consume) {
-  const auto header = as_bytes(array.header);
-  std::uint32_t crc = crc32(0, header);
-  consume(header);
+std::uint32_t write_array(const OutArray& array, const std::vector<Storage>& storages, ByteSink& sink) {
+  sink.write(as_bytes(array.header));
   try {
-    stream_tensor(storages[*array.tensor.tensor->storage], array.placed, [&](std::span<const std::byte> piece) {
-      crc = crc32(crc, piece);
-      consume(piece);
-    });
+    return copy_tensor(storages[*array.tensor.tensor->storage], array.placed, sink);
   } catch (Error& error) {
     throw error.is_output() ? error : error.within("tensor '" + array.tensor.name + "'");
   }
-  return crc;
-}
-
-std::uint32_t elements_crc32(const OutArray& array, std::uint32_t whole) {
-  return crc32_of_rest(whole, crc32(0, as_bytes(array.header)), array.data_bytes);
 }
 
 }  // namespace ckpt::numpy

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "ckpt/assemble.h"
+#include "ckpt/byte_sink.h"
 #include "ckpt/checkpoint.h"
 #include "numpy/header.h"
 #include "ops/dense_tensor.h"
@@ -29,12 +28,8 @@ struct OutArray {
 /// numpy has no array for), limit_exceeded; and what refuse_other_values() throws.
 std::vector<OutArray> arrays_of(const Checkpoint& checkpoint);
 
-/// Hands header and elements to `consume`, in pieces. Returns the CRC-32 of all of it. Throws Error, naming the
-/// tensor: what reading throws.
-std::uint32_t stream_array(const OutArray& array, const std::vector<Storage>& storages,
-                           const std::function<void(std::span<const std::byte>)>& consume);
-
-/// Of the elements alone, where header and elements together have `whole`.
-std::uint32_t elements_crc32(const OutArray& array, std::uint32_t whole);
+/// Appends header and elements to `sink`. Returns the CRC-32 of the elements. Throws Error, naming the tensor: what
+/// reading throws; and what the sink throws.
+std::uint32_t write_array(const OutArray& array, const std::vector<Storage>& storages, ByteSink& sink);
 
 }  // namespace ckpt::numpy

@@ -56,7 +56,7 @@ Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
   return checkpoint;
 }
 
-WriteReceipt write_npy(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
+WriteReceipt write_npy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
   const std::vector<OutArray> arrays = arrays_of(checkpoint);
   const bool alone = arrays.size() == 1 && arrays.front().tensor.tensor->value == checkpoint.root;
   if (!alone)
@@ -66,10 +66,9 @@ WriteReceipt write_npy(const Checkpoint& checkpoint, ByteSink& sink, const Write
         .in(checkpoint.file)
         .hint("--format npz holds arrays by name; --root NAME takes one of them");
   const std::vector<Storage> storages = watched_storages(checkpoint);
-  const std::uint32_t crc =
-      stream_array(arrays.front(), storages, [&](std::span<const std::byte> piece) { sink.write(piece); });
+  const std::uint32_t crc = write_array(arrays.front(), storages, sink);
   finish_watching(storages);
-  return {{"0", elements_crc32(arrays.front(), crc)}};
+  return {{"0", crc}};
 }
 
 }  // namespace ckpt::numpy

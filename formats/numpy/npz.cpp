@@ -7,6 +7,8 @@
 #include "container/zip_names.h"
 #include "container/zip_reader.h"
 #include "container/zip_writer.h"
+#include "io/bytes.h"
+#include "io/checksum.h"
 #include "numpy/arrays.h"
 #include "numpy/numpy.h"
 #include "ops/watched_source.h"
@@ -91,7 +93,7 @@ Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context) {
   return checkpoint;
 }
 
-WriteReceipt write_npz(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
+WriteReceipt write_npz(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
   const std::vector<OutArray> arrays = arrays_of(checkpoint);
   if (arrays.empty() || arrays.front().tensor.tensor->value == checkpoint.root)
     throw Error(ErrorCode::unsupported, arrays.empty() ? "no tensor" : "a tensor without a name")
@@ -104,10 +106,10 @@ WriteReceipt write_npz(const Checkpoint& checkpoint, ByteSink& sink, const Write
   WriteReceipt receipt;
   for (const OutArray& array : arrays) {
     const std::string key = std::to_string(receipt.size());
-    const std::uint32_t crc =
-        zip.add(member_name(checkpoint, array.tensor.name), array.header.size() + array.data_bytes,
-                [&](const ZipWriter::Consume& consume) { return stream_array(array, storages, consume); });
-    receipt[key] = elements_crc32(array, crc);
+    zip.add(member_name(checkpoint, array.tensor.name), array.header.size() + array.data_bytes, [&](ByteSink& member) {
+      receipt[key] = write_array(array, storages, member);
+      return crc32_of_both(crc32(0, as_bytes(array.header)), receipt[key], array.data_bytes);
+    });
   }
   finish_watching(storages);
   if (const auto* const own = dynamic_cast<const NpzDetails*>(checkpoint.details.get()))

@@ -11,11 +11,11 @@ extern const Format npz_format;
 
 bool probe_npy(const ByteSource& source);
 Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context);
-WriteReceipt write_npy(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+WriteReceipt write_npy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 
 /// A zip with a member that ends in .npy and none that ends in data.pkl.
 bool probe_npz(const ByteSource& source);
 Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context);
-WriteReceipt write_npz(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+WriteReceipt write_npz(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 
 }  // namespace ckpt::numpy

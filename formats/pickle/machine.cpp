@@ -244,7 +244,7 @@ Program Machine::run() {
 Program Machine::run_to_stop() {
   bool uses_protocol1 = false;
   for (;;) {
-    const Op op = scanner_.next();
+    const Op& op = scanner_.next();
     at_ = op.offset;
     ++now_;
     if (now_ == std::numeric_limits<Time>::max())

@@ -17,6 +17,10 @@ class Memo {
 
   /// False where there are more entries than the cap.
   bool put(std::uint64_t index, ValueId id) {
+    if (index == dense_.size() && sparse_.empty()) {  // as Python counts them
+      dense_.push_back(id);
+      return ++count_ <= cap_;
+    }
     const bool is_new = get(index) == no_value;
     if (index < dense_.size() || index < 2 * count_ + 256) {
       if (index >= dense_.size()) dense_.resize(index + 1, no_value);

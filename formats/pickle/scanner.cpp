@@ -48,8 +48,8 @@ void Scanner::counted(Op& op, Operand operand) {
   cursor_.skip(op.text_size);
 }
 
-Op Scanner::next() {
-  Op op;
+const Op& Scanner::next_of_any() {
+  Op& op = op_ = {};
   op.offset = cursor_.offset();
   op.code = load_le<std::uint8_t>(cursor_.take(1).data());
   const OpcodeInfo& info = opcode_table[op.code];

@@ -1,16 +1,21 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/limits.h"
 #include "io/byte_cursor.h"
+#include "io/bytes.h"
 #include "pickle/opcodes.h"
 
 namespace ckpt::pickle {
 
-/// One instruction. `text` and `text2` are valid until the next one is read.
+/// One instruction; of its operands, those that it has. `text` and `text2` are valid until the next one is read.
 struct Op {
   std::uint8_t code = 0;
   std::uint64_t offset = 0;                  ///< of the opcode byte in the source
@@ -31,11 +36,49 @@ class Scanner {
           std::uint64_t far_from = UINT64_MAX);
 
   /// Throws Error: corrupt (no such opcode, a negative length), truncated, limit_exceeded.
-  Op next();
+  /// What it returns is valid until the next call.
+  const Op& next() {
+    const std::span<const std::byte> ready = cursor_.ready();
+    if (ready.size() <= sizeof(std::uint64_t)) return next_of_any();
+    const std::byte* const from = ready.data();
+    const auto code = std::to_integer<std::uint8_t>(*from);
+    switch (short_operands[code]) {
+      case Operand::none:
+        return take(code, 0, 0);
+      case Operand::u8:
+        return take(code, load_le<std::uint8_t>(from + 1), 1);
+      case Operand::u16:
+        return take(code, load_le<std::uint16_t>(from + 1), 2);
+      case Operand::u32:
+        return take(code, load_le<std::uint32_t>(from + 1), 4);
+      default:
+        return next_of_any();
+    }
+  }
   /// Where the next instruction begins; after STOP, where the pickle ends.
   [[nodiscard]] std::uint64_t offset() const { return cursor_.offset(); }
 
  private:
+  /// Operands of the instructions that are most of every pickle; what is not one of those has `line` here.
+  static constexpr std::array<Operand, 256> short_operands = [] {
+    std::array<Operand, 256> operands{};
+    operands.fill(Operand::line);
+    for (const OpcodeInfo& info : opcode_list)
+      if (info.operand == Operand::none || info.operand == Operand::u8 || info.operand == Operand::u16 ||
+          info.operand == Operand::u32)
+        operands[info.code] = info.operand;
+    return operands;
+  }();
+
+  const Op& take(std::uint8_t code, std::int64_t integer, std::size_t operand_size) {
+    op_.code = code;
+    op_.offset = cursor_.offset();
+    op_.integer = integer;
+    cursor_.pass(1 + operand_size);
+    return op_;
+  }
+
+  const Op& next_of_any();
   std::uint64_t length(Operand operand);
   void counted(Op& op, Operand operand);
 
@@ -43,6 +86,7 @@ class Scanner {
   ByteCursor cursor_;
   std::uint64_t far_from_;
   std::string first_line_;
+  Op op_;
 };
 
 }  // namespace ckpt::pickle

@@ -44,7 +44,7 @@ TensorSource source_of(Entry& entry, const Header& header, const ByteSourcePtr& 
   return {.name = std::move(entry.name),
           .dtype = entry.dtype,
           .shape = std::move(entry.shape),
-          .bytes = slice(file, header.data_begin + entry.begin, entry.end - entry.begin, file->name())};
+          .bytes = slice(file, header.data_begin + entry.begin, entry.end - entry.begin, file->source_name())};
 }
 
 /// Beside the tensors that they are views of; each shares the bytes of its own.
@@ -67,7 +67,7 @@ void add_sources(std::vector<View> views, std::vector<TensorSource>& tensors) {
 /// Where the file does not go on, reads of it are short: what is left of a tensor is found when it is read.
 class Endless final : public ByteSource {
  public:
-  explicit Endless(ByteSourcePtr source) : ByteSource(source->name()), source_(std::move(source)) {}
+  explicit Endless(ByteSourcePtr source) : ByteSource(source->source_name()), source_(std::move(source)) {}
 
   [[nodiscard]] std::uint64_t size() const override { return source_->size(); }
   [[nodiscard]] bool size_is_known() const override { return false; }
@@ -89,7 +89,7 @@ Checkpoint make_checkpoint(Header header, const ByteSourcePtr& source, const Rea
     tensors.push_back(source_of(entry, header, source));
     if (source->size_is_known()) context.check_bytes(*tensors.back().bytes, tensor_called(tensors.back().name));
   }
-  header.entries = {};
+  header.entries = std::vector<Entry>();  // braces alone would keep the room
   add_sources(std::move(views), tensors);
   Checkpoint checkpoint = assemble(std::move(tensors));
   checkpoint.file = source->name();

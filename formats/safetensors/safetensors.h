@@ -17,7 +17,7 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context);
 /// Of a file that is cut. Throws Error: where its header is.
 Salvage salvage(const ByteSourcePtr& source, const ReadContext& context);
 /// Byte for byte what safetensors.torch.save_file writes of the same tensors and metadata.
-WriteReceipt write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+WriteReceipt write(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 std::vector<std::string> losses(const Checkpoint& checkpoint);
 
 }  // namespace ckpt::safetensors

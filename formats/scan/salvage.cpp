@@ -11,7 +11,7 @@ namespace {
 
 class Salvage final : public ByteSource {
  public:
-  explicit Salvage(ByteSourcePtr inflated) : ByteSource(inflated->name()), inflated_(std::move(inflated)) {}
+  explicit Salvage(ByteSourcePtr inflated) : ByteSource(inflated->source_name()), inflated_(std::move(inflated)) {}
 
   [[nodiscard]] std::uint64_t size() const override { return inflated_->size(); }
   [[nodiscard]] bool size_is_known() const override { return inflated_->size_is_known(); }

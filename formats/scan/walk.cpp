@@ -11,6 +11,7 @@
 #include "io/bytes.h"
 #include "io/gzip_header.h"
 #include "pickle/opcodes.h"
+#include "pickle/policy.h"
 #include "scan/archives.h"
 #include "scan/salvage.h"
 
@@ -34,8 +35,26 @@ bool past_a_cap(const pickle::Trace& trace) {
   return trace.broken && trace.broken->code() == ErrorCode::limit_exceeded;
 }
 
+bool is_extension(const pickle::TracedName& name) { return name.module == extension_module; }
+
 bool names_something(const pickle::Trace& trace) {
-  return std::any_of(trace.names.begin(), trace.names.end(), [](const auto& name) { return !name.is_odd; });
+  const auto names = [](const auto& name) { return !name.is_odd && !is_extension(name); };
+  return std::any_of(trace.names.begin(), trace.names.end(), names);
+}
+
+bool calls_an_extension(const pickle::Trace& trace) {
+  const auto calls = [](const auto& name) { return is_extension(name) && pickle::is_called(name); };
+  return std::any_of(trace.names.begin(), trace.names.end(), calls);
+}
+
+/// Whether the names are no chance. One in ninety random storages begins as an import by number does, and one in 20,000
+/// ends right behind it; the length of a legacy file's storage may be spelt so too. Where numbers are expected, such an
+/// import counts only behind what says that this is a pickle: by chance, not once in 10^8 storages.
+bool is_believed(const Part& part, const pickle::Trace& trace, bool first) {
+  if (names_something(trace)) return true;
+  if (std::none_of(trace.names.begin(), trace.names.end(), is_extension)) return false;
+  if (trace.announced || part.role == Role::pickle) return true;
+  return part.role != Role::storage && (calls_an_extension(trace) || (first && !trace.broken));
 }
 
 }  // namespace
@@ -176,7 +195,7 @@ void Walk::search_pickles(const Part& part) {
       if (!announced || at + i < next) continue;
       const pickle::Trace trace = follow_pickle(part, at + i);
       followed_ += trace.end - (at + i);
-      if (!names_something(trace)) continue;
+      if (!names_something(trace) && !calls_an_extension(trace)) continue;
       add(part, trace, true);
       next = trace.end;
     }
@@ -239,12 +258,16 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
     const pickle::Trace trace = follow_pickle(part, at);
     followed_ += trace.end - at;
-    if (!is_pickle(part, trace, expected && at == 0)) return;
-    ++result_.pickles;
-    result_.recognised = true;
+    const bool believed = is_believed(part, trace, at == 0);
+    if (!is_pickle(part, trace, believed, expected && at == 0)) return;
+    // Two bytes that may be a pickle are one number of many.
+    if (part.role != Role::storage || trace.announced || believed) {
+      ++result_.pickles;
+      result_.recognised = true;
+    }
     // What prose or numbers say by chance is spelt as no name is.
     const bool for_certain = part.role == Role::pickle || (trace.announced && (expected || !trace.broken));
-    add(part, trace, for_certain || names_something(trace));
+    add(part, trace, for_certain || believed);
     if (trace.broken) return note(*trace.broken, part, trace.end);
     at = trace.end;
     if (part.may_be_archive && open_behind(part, at)) return;
@@ -260,12 +283,12 @@ bool Walk::open_behind(const Part& part, std::uint64_t at) {
   return true;
 }
 
-bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool expected) {
+bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool believed, bool expected) {
   constexpr std::uint64_t least_instructions = 32;  // of a program that breaks off, and is no accident
-  const bool says_something = trace.names.empty() || names_something(trace);
+  const bool says_something = trace.names.empty() || believed;
   if (!says_something && !trace.announced && part.role != Role::pickle) return false;
-  if (part.role == Role::storage) return !trace.broken || (trace.announced && names_something(trace));
-  if (names_something(trace) || !trace.broken || past_a_cap(trace)) return true;
+  if (part.role == Role::storage) return !trace.broken || (trace.announced && believed);
+  if (believed || !trace.broken || past_a_cap(trace)) return true;
   return expected && (trace.announced || trace.instructions >= least_instructions);
 }
 

@@ -42,7 +42,7 @@ class Walk {
   void refuse_packed(const Part& part, std::string_view head);
   void follow_pickles(const Part& part, bool is_archive);
   pickle::Trace follow_pickle(const Part& part, std::uint64_t at);
-  static bool is_pickle(const Part& part, const pickle::Trace& trace, bool expected);
+  static bool is_pickle(const Part& part, const pickle::Trace& trace, bool believed, bool expected);
   void open_gzip(const Part& part);
   void open_zip(const Part& part);
   void open_tar(const Part& part);

@@ -24,9 +24,9 @@ std::string shard_called(const std::string& name) { return "shard '" + name + "'
 /// Reads shard after shard and holds each against the index.
 class Joiner {
  public:
-  Joiner(const Index& index, const ReadContext& context) : index_(index), context_(context) {
-    if (!index.weight_map) return;
-    for (const auto& [name, shard] : *index.weight_map) place_of_.emplace(name, shard);
+  Joiner(Index index, const ReadContext& context) : index_(std::move(index)), context_(context) {
+    if (!index_.weight_map) return;
+    for (const auto& [name, shard] : *index_.weight_map) place_of_.emplace(name, shard);
   }
 
   Checkpoint run() {
@@ -34,6 +34,9 @@ class Joiner {
     for (std::uint32_t i = 0; i < index_.shards.size(); ++i) was_read[i] = read_shard(i);
     report_missing(was_read);
     if (std::find(was_read.begin(), was_read.end(), false) == was_read.end()) warn_of_size();
+    place_of_ = {};  // of tens of thousands of names, before as much again is made
+    shard_of_ = {};
+    index_.weight_map.reset();
     Checkpoint checkpoint = assemble(std::move(tensors_));
     checkpoint.beside = std::move(files_);
     checkpoint.metadata = metadata_.take();
@@ -175,7 +178,7 @@ class Joiner {
                         std::to_string(once));
   }
 
-  const Index& index_;
+  Index index_;
   const ReadContext& context_;
   NameViewMap<std::uint32_t> place_of_;  ///< as the index says
   NameMap<std::uint32_t> shard_of_;      ///< as it is
@@ -198,8 +201,7 @@ bool probe(const ByteSource& source, const Flavour& flavour) {
 Checkpoint read(const ByteSourcePtr& source, const ReadContext& context, const Flavour& flavour) {
   if (context.depth > 0)
     throw Error(ErrorCode::unsupported, "an index of shards within another file").expected("a checkpoint in one file");
-  const Index index = read_index(*source);
-  Checkpoint checkpoint = Joiner(index, context).run();
+  Checkpoint checkpoint = Joiner(read_index(*source), context).run();
   checkpoint.file = source->name();
   checkpoint.format = flavour.format;
   return checkpoint;

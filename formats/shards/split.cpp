@@ -61,7 +61,7 @@ std::vector<Block> blocks_by_tensor(const std::vector<DenseTensor>& dense, const
     if (fresh) blocks.emplace_back();
     Block& block = blocks[found->second];
     block.members.push_back(i);
-    if (view == base.end()) block.bytes = logical_bytes(dense[i].placed);
+    if (view == base.end()) block.bytes = logical_bytes(*dense[i].placed);
   }
   return blocks;
 }

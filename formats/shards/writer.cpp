@@ -71,7 +71,8 @@ WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const 
     for (const std::size_t i : members)
       if (!parts.is_view[i]) index.weight_map->emplace_back(names[i].name, name.number - 1);
     const std::unique_ptr<ByteSink> file = sink.add(index.shards.back());
-    add_receipt(receipt, format.write(part_of(checkpoint, names, members), *file, options));
+    Checkpoint part = part_of(checkpoint, names, members);
+    add_receipt(receipt, format.write(part, *file, options));
     file->commit();
   }
   write_index(index, sink, flavour);

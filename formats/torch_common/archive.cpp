@@ -11,29 +11,29 @@
 namespace ckpt::torch {
 
 void check_root(const ZipReader& zip, const std::string& root, const ByteSource& source) {
+  const std::string folder = root + "/";
   for (const ZipMember& member : zip.members())
-    if (!member.name.starts_with(root + "/"))
+    if (!member.name.starts_with(folder))
       throw Error(ErrorCode::corrupt, "member '" + member.name + "' lies outside the folder '" + root + "'")
           .expected("one root folder")
           .at(member.header_offset)
           .in(source.name());
-  if (zip.find(root + "/version") == nullptr && zip.find(root + "/.data/version") == nullptr)
+  if (zip.find(folder + "version") == nullptr && zip.find(folder + ".data/version") == nullptr)
     throw Error(ErrorCode::corrupt, "the archive has no member '" + root + "/version'")
         .expected("the version that torch writes")
         .in(source.name());
 }
 
-ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const Storage& storage,
-                           const ByteSource& source, const ReadContext& context, std::uint64_t& begin) {
-  const ZipMember* const member = zip.find(name);
-  begin = member == nullptr ? 0 : member->data_offset;
+const ZipMember* find_storage(const ZipReader& zip, const std::string& name, const Storage& storage,
+                              const ByteSource& source, const ReadContext& context, const ZipMember* likely) {
+  const ZipMember* const member = zip.find(name, likely);
   if (member == nullptr) {
     context.report(
         Error(ErrorCode::corrupt, "the pickle names storage '" + storage.key + "', which the archive does not hold")
             .expected("member '" + name + "'")
             .in(source.name()),
         "");
-    return memory_source({}, name);
+    return nullptr;
   }
   if (member->size != storage.nbytes)
     context.report(Error(ErrorCode::corrupt, "member '" + name + "' holds " + std::to_string(member->size) + " bytes")
@@ -41,23 +41,13 @@ ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const 
                        .at(member->data_offset)
                        .in(source.name()),
                    "");
-  return zip.read(*member);
-}
-
-void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order, const ByteSource& source,
-                     const ReadContext& context, const std::function<std::string(const Storage&)>& name_of) {
-  std::vector<std::uint64_t> begins(checkpoint.storages.size());
-  for (std::size_t i = 0; i < begins.size(); ++i) {
-    Storage& storage = checkpoint.storages[i];
-    storage.byte_order = order;
-    if (const std::string name = name_of(storage); !name.empty())
-      storage.bytes = find_storage(zip, name, storage, source, context, begins[i]);
-  }
-  order_storages(checkpoint, begins);
+  return member;
 }
 
 void order_storages(Checkpoint& checkpoint, const std::vector<std::uint64_t>& begins) {
+  if (std::is_sorted(begins.begin(), begins.end())) return;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_offset;
+  by_offset.reserve(begins.size());
   for (std::uint32_t i = 0; i < begins.size(); ++i) by_offset.emplace_back(begins[i], i);
   std::sort(by_offset.begin(), by_offset.end());
   std::vector<std::uint32_t> place(begins.size());
@@ -69,6 +59,31 @@ void order_storages(Checkpoint& checkpoint, const std::vector<std::uint64_t>& be
   }
   checkpoint.storages = std::move(ordered);
   for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
+}
+
+std::vector<bool> attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order,
+                                  const ByteSource& source, const ReadContext& context,
+                                  const std::function<std::string(const Storage&)>& name_of) {
+  std::vector<std::uint64_t> begins(checkpoint.storages.size());
+  std::vector<bool> holds_storage(zip.members().size());
+  const ZipMember* likely = nullptr;  // storages mostly stand in the order in which the pickle names them
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    Storage& storage = checkpoint.storages[i];
+    storage.byte_order = order;
+    const std::string name = name_of(storage);
+    if (name.empty()) continue;
+    const ZipMember* const member = find_storage(zip, name, storage, source, context, likely);
+    if (member == nullptr) {
+      storage.bytes = memory_source({}, name);
+      continue;
+    }
+    storage.bytes = zip.read(*member);
+    begins[i] = member->data_offset;
+    holds_storage[zip.index_of(*member)] = true;
+    likely = zip.after(*member);
+  }
+  order_storages(checkpoint, begins);
+  return holds_storage;
 }
 
 ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const ByteSource& source) {

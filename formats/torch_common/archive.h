@@ -22,16 +22,16 @@ inline constexpr std::string_view alignment_name = ".storage_alignment";
 /// Throws Error (corrupt) where a member lies outside the folder `root`, or that holds no version.
 void check_root(const ZipReader& zip, const std::string& root, const ByteSource& source);
 
-/// The bytes of a storage, those of the member called `name`; empty ones, and a finding, where findings are collected
-/// and the archive lacks them. `begin` is set to where they start in the file. Throws Error: corrupt (no such member,
-/// or one of another size).
-ByteSourcePtr find_storage(const ZipReader& zip, const std::string& name, const Storage& storage,
-                           const ByteSource& source, const ReadContext& context, std::uint64_t& begin);
+/// The member called `name`, which holds the bytes of a storage; null, and a finding, where findings are collected and
+/// the archive lacks it. `likely`: see ZipReader::find. Throws Error: corrupt (no such member, or one of another size).
+const ZipMember* find_storage(const ZipReader& zip, const std::string& name, const Storage& storage,
+                              const ByteSource& source, const ReadContext& context, const ZipMember* likely = nullptr);
 
 /// Gives each storage the member that `name_of` names (an empty name: none), in the order of the file, and renumbers
-/// the uses accordingly. Throws as find_storage() does.
-void attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order, const ByteSource& source,
-                     const ReadContext& context, const std::function<std::string(const Storage&)>& name_of);
+/// the uses accordingly. Returns which of the archive's members those are. Throws as find_storage() does.
+std::vector<bool> attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order,
+                                  const ByteSource& source, const ReadContext& context,
+                                  const std::function<std::string(const Storage&)>& name_of);
 
 /// Puts the storages into the order of where they begin in the file, and renumbers their uses.
 void order_storages(Checkpoint& checkpoint, const std::vector<std::uint64_t>& begins);

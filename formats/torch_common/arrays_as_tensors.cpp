@@ -41,7 +41,7 @@ Checkpoint arrays_as_tensors(Checkpoint checkpoint) {
         values.make_persistent(calls.storage_id(tensor.info.dtype, storage.key, storage.location, storage.nbytes));
     make_torch_storage(storage);
     const auto call = calls.rebuild(persistent, tensor.info, storage.typed);
-    checkpoint.storage_uses.push_back({persistent, {place, {}, 0, 0}});
+    checkpoint.storage_uses.push_back({persistent, {place, nullptr}});
     const ValueId made = calls.kept(values.make_object(CallKind::reduce, call));
     tensors[tensor.value] = made;
     tensor.value = made;

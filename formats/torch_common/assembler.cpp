@@ -78,6 +78,7 @@ Checkpoint Assembler::finish(ValueId root) {
   checkpoint_.root = root;
   checkpoint_.format = "torch";
   checkpoint_.pickled = false;
+  shared_ = {};
   collect_storages(checkpoint_);
   for (Storage& storage : checkpoint_.storages) {
     std::size_t index = 0;
@@ -85,6 +86,7 @@ Checkpoint Assembler::finish(ValueId root) {
     storage.bytes = std::move(storages_[index].bytes);
     storage.byte_order = storages_[index].byte_order;
   }
+  storages_ = std::vector<Source>();
   decode_tensors(checkpoint_);
   return std::move(checkpoint_);
 }

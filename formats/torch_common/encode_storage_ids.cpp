@@ -22,8 +22,7 @@ bool is_plain_key(std::string_view key) {
 
 class Encoder {
  public:
-  Encoder(const Checkpoint& checkpoint, ValueGraph& values, IdForm form)
-      : checkpoint_(checkpoint), values_(values), form_(form) {}
+  Encoder(Checkpoint& checkpoint, IdForm form) : checkpoint_(checkpoint), values_(checkpoint.values), form_(form) {}
 
   std::vector<WrittenStorage> run() {
     choose_storages();
@@ -37,14 +36,14 @@ class Encoder {
 
  private:
   bool is_whole(const StorageUse& use) const {
-    if (use.view_key.empty()) return true;
+    if (use.view == nullptr) return true;
     const Storage& storage = checkpoint_.storages[use.storage];
-    return use.view_offset == 0 && use.view_size * dtype_size(storage.dtype) == storage.nbytes;
+    return use.view->offset == 0 && use.view->size * dtype_size(storage.dtype) == storage.nbytes;
   }
 
   /// The key of a view that is written as a storage of its own; empty where the whole storage is.
   std::string_view own_key(const StorageUse& use) const {
-    return form_ == IdForm::legacy || is_whole(use) ? std::string_view() : use.view_key;
+    return form_ == IdForm::legacy || is_whole(use) ? std::string_view() : use.view->key;
   }
 
   /// What is written for a use: in the order of the bytes, a storage before its views.
@@ -66,13 +65,13 @@ class Encoder {
       Storage storage = checkpoint_.storages[use->storage];
       if (!own_key(*use).empty()) {
         const std::uint64_t size = dtype_size(storage.dtype);
-        storage.key = use->view_key;
-        storage.nbytes = use->view_size * size;
-        storage.bytes = slice(storage.bytes, use->view_offset * size, storage.nbytes, storage.bytes->name());
+        storage.key = use->view->key;
+        storage.nbytes = use->view->size * size;
+        storage.bytes = slice(storage.bytes, use->view->offset * size, storage.nbytes, storage.bytes->source_name());
       }
       std::string source_key = storage.key;
       if (!keep_keys) storage.key = std::to_string(written_.size());
-      written_.push_back({storage.key, std::move(source_key), std::move(storage)});
+      written_.push_back({std::move(source_key), std::move(storage)});
     }
   }
 
@@ -97,11 +96,11 @@ class Encoder {
     const ValueId id = values_.items(persistent)[0];
     const auto old = decode_storage_id(values_, id);
     const bool same_form = values_.items(id).size() == (form_ == IdForm::zip ? 5u : 6u);
-    const bool same_key = old->key == written.key, same_location = old->location == storage.location;
+    const bool same_key = old->key == storage.key, same_location = old->location == storage.location;
     if (same_form && same_key && same_location && old->elements == elements) return;
 
     std::vector<ValueId> items(values_.items(id).begin(), values_.items(id).end());
-    if (!same_key) items[2] = text(written.key);
+    if (!same_key) items[2] = text(storage.key);
     if (!same_location) items[3] = text(storage.location);
     if (old->elements != elements) items[4] = integer(elements);
     if (form_ == IdForm::zip)
@@ -146,8 +145,8 @@ class Encoder {
 
 }  // namespace
 
-std::vector<WrittenStorage> encode_storage_ids(const Checkpoint& checkpoint, ValueGraph& values, IdForm form) {
-  return Encoder(checkpoint, values, form).run();
+std::vector<WrittenStorage> encode_storage_ids(Checkpoint& checkpoint, IdForm form) {
+  return Encoder(checkpoint, form).run();
 }
 
 }  // namespace ckpt::torch

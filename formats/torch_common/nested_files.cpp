@@ -21,10 +21,10 @@ std::shared_ptr<const NestedStorage> root_storage(const Checkpoint& file) {
   if (use == nullptr || !file.discarded.empty()) return nullptr;
   const ValueId type = file.values.items(file.values.items(file.root)[0])[1];
   Storage storage = file.storages[use->storage];
-  if (!use->view_key.empty()) {
+  if (use->view != nullptr) {
     const std::uint64_t size = dtype_size(storage.dtype);
-    storage.nbytes = use->view_size * size;
-    storage.bytes = slice(storage.bytes, use->view_offset * size, storage.nbytes, storage.bytes->name());
+    storage.nbytes = use->view->size * size;
+    storage.bytes = slice(storage.bytes, use->view->offset * size, storage.nbytes, storage.bytes->source_name());
   }
   return std::make_shared<NestedStorage>(
       NestedStorage{std::string(file.values.module(type)), std::string(file.values.name(type)), std::move(storage)});

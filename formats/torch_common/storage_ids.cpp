@@ -51,10 +51,10 @@ std::string with_bytes(std::uint64_t elements, StorageType type) {
 void check_views(const Checkpoint& checkpoint) {
   std::unordered_map<std::string_view, const StorageUse*, KeyedHash> views;
   for (const auto& [id, use] : checkpoint.storage_uses) {
-    if (use.view_key.empty()) continue;
-    const StorageUse& first = *views.try_emplace(use.view_key, &use).first->second;
-    if (first.storage != use.storage || first.view_offset != use.view_offset || first.view_size != use.view_size)
-      broken("the key '" + use.view_key + "' for two views", "one range a key");
+    if (use.view == nullptr) continue;
+    const StorageUse& first = *views.try_emplace(use.view->key, &use).first->second;
+    if (first.storage != use.storage || first.view->offset != use.view->offset || first.view->size != use.view->size)
+      broken("the key '" + use.view->key + "' for two views", "one range a key");
   }
   for (const Storage& storage : checkpoint.storages)
     if (views.contains(storage.key)) broken("the key '" + storage.key + "' for a storage and for a view", "two keys");
@@ -114,11 +114,13 @@ std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id)
   const auto view = values.items(items[5]);
   if (values.kind(items[5]) != ValueKind::tuple || view.size() != 3)
     broken("a view that is no triple", "None or (key, offset, size)");
-  storage.view_key = text_of(values, view[0], "view key");
-  storage.view_offset = count_of(values, view[1], "view offset");
-  storage.view_size = count_of(values, view[2], "view size");
-  if (!in_bounds(storage.view_offset, storage.view_size, storage.elements))
-    broken("a view of [" + std::to_string(storage.view_offset) + ", +" + std::to_string(storage.view_size) + ")",
+  StorageView& range = storage.view.emplace();
+  range.key = text_of(values, view[0], "view key");
+  if (range.key.empty()) broken("a view without a key", "a key of its own");
+  range.offset = count_of(values, view[1], "view offset");
+  range.size = count_of(values, view[2], "view size");
+  if (!in_bounds(range.offset, range.size, storage.elements))
+    broken("a view of [" + std::to_string(range.offset) + ", +" + std::to_string(range.size) + ")",
            "a range within " + std::to_string(storage.elements) + " elements");
   return storage;
 }
@@ -133,6 +135,7 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
   const auto count = static_cast<ValueId>(values.size());
   std::size_t persistent = 0;
   for (ValueId id = first; id < count; ++id) persistent += values.kind(id) == ValueKind::persistent ? 1 : 0;
+  by_key.reserve(checkpoint.storages.size() + persistent);
   checkpoint.storages.reserve(checkpoint.storages.size() + persistent);
   checkpoint.storage_uses.reserve(checkpoint.storage_uses.size() + persistent);
   for (ValueId id = first; id < count; ++id) {
@@ -157,7 +160,9 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
                                        .bytes = nullptr});
       else
         check_same(checkpoint.storages[place], *storage);
-      checkpoint.storage_uses.push_back({id, {place, storage->view_key, storage->view_offset, storage->view_size}});
+      std::shared_ptr<const StorageView> view;
+      if (storage->view) view = std::make_shared<const StorageView>(*std::move(storage->view));
+      checkpoint.storage_uses.push_back({id, {place, std::move(view)}});
     } catch (const Error& error) {
       if (doubts == nullptr) throw;
       doubts->emplace_back(id, error);

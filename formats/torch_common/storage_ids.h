@@ -22,9 +22,8 @@ struct StorageId {
   std::string key;
   std::string location;
   std::uint64_t elements = 0;
-  std::string view_key;                          ///< empty: the whole storage
-  std::uint64_t view_offset = 0, view_size = 0;  ///< in elements
-  std::uint64_t nbytes = 0;                      ///< elements × element size
+  std::optional<StorageView> view;  ///< none: the whole storage
+  std::uint64_t nbytes = 0;         ///< elements × element size
 };
 
 /// None where the id is not a storage's (a module's source, in legacy files). Throws Error (corrupt, unsupported)
@@ -42,16 +41,15 @@ enum class IdForm { zip, legacy };
 
 /// What a writer writes for one storage, in the order it writes them.
 struct WrittenStorage {
-  std::string key;         ///< in the file to be written
   std::string source_key;  ///< in the checkpoint: a storage's, or a view's that becomes one
-  Storage storage;         ///< for a view that the form cannot say, the slice of it
+  Storage storage;         ///< with the key it has in that file; for a view that the form cannot say, the slice of it
 };
 
-/// Brings every persistent id of `values` (a copy of the checkpoint's graph) into `form`, with the storages' present
+/// Brings every persistent id of the checkpoint's graph into `form`, with the storages' present
 /// locations, and returns the storages to write. Ids that say so already stay as they are. In zip form a legacy storage
 /// view becomes a storage of its own, as it does when PyTorch saves it again, and module containers give way to the
 /// class they contain.
 /// Throws Error (unsupported) where the form has no class for a storage.
-std::vector<WrittenStorage> encode_storage_ids(const Checkpoint& checkpoint, ValueGraph& values, IdForm form);
+std::vector<WrittenStorage> encode_storage_ids(Checkpoint& checkpoint, IdForm form);
 
 }  // namespace ckpt::torch

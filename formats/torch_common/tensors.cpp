@@ -90,6 +90,7 @@ class Decoder {
   std::optional<Tensor> rebuild(std::string_view name, const Arguments& arguments);
   std::optional<Tensor> legacy_tensor(ValueId id, DType dtype);
   std::optional<Tensor> wrapped(ValueId id) const;
+  const StorageUse* use_of(ValueId id);
 
   Tensor strided(const Arguments& arguments, std::size_t storage, std::optional<DType> dtype);
   void read_lazy_views(ValueId metadata, TensorInfo& info) const;
@@ -105,6 +106,7 @@ class Decoder {
   const ValueGraph& values_;
   Doubts* doubts_;
   ValueId current_ = no_value;
+  std::size_t next_use_ = 0;
 };
 
 std::optional<Tensor> Decoder::wrapped(ValueId id) const {
@@ -115,9 +117,23 @@ std::optional<Tensor> Decoder::wrapped(ValueId id) const {
   return *found;
 }
 
+/// find_storage_use(): storages mostly come in the order of the tensors that lie in them.
+const StorageUse* Decoder::use_of(ValueId id) {
+  const auto& uses = checkpoint_.storage_uses;
+  if (next_use_ >= uses.size() || uses[next_use_].first != id) {
+    const StorageUse* const found = find_storage_use(checkpoint_, id);
+    if (found == nullptr) return nullptr;
+    next_use_ =
+        static_cast<std::size_t>(std::lower_bound(uses.begin(), uses.end(), id,
+                                                  [](const auto& use, ValueId wanted) { return use.first < wanted; }) -
+                                 uses.begin());
+  }
+  return &uses[next_use_++].second;
+}
+
 /// (storage, offset, size, stride, …) at arguments[storage …]; the dtype is the storage's unless one is given.
 Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::optional<DType> dtype) {
-  const StorageUse* const use = find_storage_use(checkpoint_, arguments.at(storage));
+  const StorageUse* const use = use_of(arguments.at(storage));
   if (use == nullptr) arguments.fail(storage, "a storage");
   const Storage& holds = checkpoint_.storages[use->storage];
   Tensor tensor;
@@ -126,9 +142,9 @@ Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::op
   tensor.info.offset = arguments.integer(storage + 1);
   tensor.info.shape = arguments.integers(storage + 2);
   tensor.info.stride = arguments.integers(storage + 3);
-  const bool viewed = !use->view_key.empty();
-  tensor.view_offset = use->view_offset;
-  const std::uint64_t bytes = viewed ? use->view_size * dtype_size(holds.dtype) : holds.nbytes;
+  const StorageView* const view = use->view.get();
+  tensor.view_offset = view == nullptr ? 0 : view->offset;
+  const std::uint64_t bytes = view == nullptr ? holds.nbytes : view->size * dtype_size(holds.dtype);
   const std::uint64_t elements = bytes / dtype_size(tensor.info.dtype);
   if (dtype_per_byte(tensor.info.dtype) == 1) {
     check_geometry(tensor.info, elements, &holds);

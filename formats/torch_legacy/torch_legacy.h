@@ -16,7 +16,7 @@ bool probe_legacy(const ByteSource& source);
 Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context);
 /// Of a file that is cut or damaged. Throws Error: where no object is found in it.
 Salvage salvage_legacy(const ByteSourcePtr& source, const ReadContext& context);
-WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+WriteReceipt write_legacy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 
 /// The number that every legacy file begins with: 0x1950a86a20f9469cfc6c, little-endian.
 inline constexpr std::string_view legacy_magic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";

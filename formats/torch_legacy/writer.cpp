@@ -1,6 +1,6 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
-#include "io/checksum.h"
+#include "io/stream.h"
 #include "io/swapped_source.h"
 #include "pickle/emitter.h"
 #include "torch_common/read_pickle.h"
@@ -44,7 +44,7 @@ std::string make_key_list(const std::vector<WrittenStorage>& storages, int proto
   values.set_memoized(list);
   std::vector<ValueId> keys;
   for (const WrittenStorage& storage : storages) {
-    keys.push_back(values.make_str(storage.key));
+    keys.push_back(values.make_str(storage.storage.key));
     values.set_memoized(keys.back());
   }
   if (!keys.empty()) values.add_effect(list, EffectKind::append, keys);
@@ -71,11 +71,10 @@ void refuse_untyped(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
+WriteReceipt write_legacy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
   refuse_dangerous(checkpoint, options.allow_unsafe);
   refuse_untyped(checkpoint);
-  ValueGraph values = checkpoint.values;
-  const auto storages = encode_storage_ids(checkpoint, values, IdForm::legacy);
+  const auto storages = encode_storage_ids(checkpoint, IdForm::legacy);
   const int protocol = options.protocol.value_or(checkpoint.protocol);
   const auto* const own = dynamic_cast<const LegacyDetails*>(checkpoint.details.get());
   const bool keep_header = own != nullptr && !options.protocol;
@@ -83,8 +82,9 @@ WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const Wr
     sink.write(own->header);
   else
     sink.write(as_bytes(make_header(protocol)));
-  sink.write(
-      as_bytes(pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded})));
+  sink.write(as_bytes(
+      pickle::emit(checkpoint.values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded})));
+  checkpoint.values = {};
   sink.write(as_bytes(make_key_list(storages, protocol)));
   WriteReceipt receipt;
   for (const WrittenStorage& written : storages) {
@@ -92,10 +92,9 @@ WriteReceipt write_legacy(const Checkpoint& checkpoint, ByteSink& sink, const Wr
     std::vector<std::byte> count;
     append_le(count, storage.nbytes / dtype_size(storage.dtype));
     sink.write(count);
-    const auto append = [&](std::span<const std::byte> bytes) { sink.write(bytes); };
     const bool swap = storage.byte_order == ByteOrder::big;
-    receipt[written.key] =
-        stream_all(swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes, append);
+    receipt[written.storage.key] =
+        copy_all(swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes, sink);
   }
   return receipt;
 }

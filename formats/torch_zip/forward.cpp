@@ -25,18 +25,16 @@ std::optional<std::uint32_t> recorded(const ForwardArchive::Entry& entry) {
 /// A storage that is looked for when its bytes are first asked for.
 class ForwardStorage final : public ByteSource {
  public:
-  ForwardStorage(ArchivePtr archive, Storage storage)
-      : ByteSource(archive->source()->name() + ": member " +
-                   zip::quoted(archive->root() + "/" + std::string(storage_folder) + storage.key)),
-        archive_(std::move(archive)),
-        storage_(std::move(storage)) {}
+  /// `storage`: as ForwardArchive counts them.
+  ForwardStorage(ArchivePtr archive, std::uint32_t storage)
+      : ByteSource(SourceName(archive, storage)), storage_(storage), archive_(std::move(archive)) {}
 
-  [[nodiscard]] std::uint64_t size() const override { return storage_.nbytes; }
+  [[nodiscard]] std::uint64_t size() const override { return archive_->size_of(storage_); }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= size()) return 0;
     const auto wanted = out.first(std::min<std::uint64_t>(out.size(), size() - offset));
-    if (const auto* entry = archive_->find(storage_.key)) {
+    if (const auto* entry = archive_->find(storage_)) {
       const std::size_t got = archive_->source()->read_at(entry->data_offset + offset, wanted);
       if (got < wanted.size()) static_cast<void>(archive_->directory());  // the file ends early, and that says how
       return got;
@@ -45,22 +43,19 @@ class ForwardStorage final : public ByteSource {
   }
 
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override {
-    if (const auto* entry = archive_->find(storage_.key); entry != nullptr && archive_->close(*entry))
+    if (const auto* entry = archive_->find(storage_); entry != nullptr && archive_->close(*entry))
       return recorded(*entry);
     return from_directory().recorded_crc32();
   }
 
  private:
   const ByteSource& from_directory() const {
-    std::uint64_t begin = 0;
-    if (!listed_)
-      listed_ = find_storage(archive_->directory(), archive_->root() + "/" + std::string(storage_folder) + storage_.key,
-                             storage_, *archive_->source(), {}, begin);
+    if (!listed_) listed_ = archive_->directory().read(archive_->listed(storage_));
     return *listed_;
   }
 
+  std::uint32_t storage_;
   ArchivePtr archive_;
-  Storage storage_;
   mutable ByteSourcePtr listed_;
 };
 
@@ -143,11 +138,11 @@ std::optional<Checkpoint> read_plain(const ByteSourcePtr& source, const ReadCont
   const auto details = std::make_shared<ForwardDetails>(archive);
   const Heading heading = read_heading(*details, *archive);
   details->alignment = heading.alignment.value_or(details->alignment);
-  if (!heading.by_appearance) order_by_key(checkpoint);
-  for (Storage& storage : checkpoint.storages) {
-    storage.byte_order = heading.byte_order;
-    storage.bytes = std::make_shared<ForwardStorage>(archive, storage);
+  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) {
+    checkpoint.storages[i].byte_order = heading.byte_order;
+    checkpoint.storages[i].bytes = std::make_shared<ForwardStorage>(archive, i);
   }
+  if (!heading.by_appearance) order_by_key(checkpoint);
   decode_tensors(checkpoint);
   checkpoint.details = details;
   return checkpoint;

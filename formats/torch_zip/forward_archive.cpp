@@ -5,7 +5,7 @@
 
 #include "ckpt/error.h"
 #include "container/zip_format.h"
-#include "io/checksum.h"
+#include "io/stream.h"
 #include "torch_zip/layout.h"
 
 namespace ckpt::torch {
@@ -20,12 +20,19 @@ const zip::ForwardMember* ForwardArchive::first() {
 }
 
 bool ForwardArchive::begin(std::uint64_t pickle_size, const std::vector<Storage>& storages) {
-  for (const Storage& storage : storages) storages_.emplace(std::string(storage_folder) + storage.key, storage);
-  seen_.emplace(0, std::move(last_->header));
+  storages_.reserve(storages.size());
+  by_key_.reserve(storages.size());
+  entries_.reserve(storages.size());
+  for (const Storage& storage : storages) {
+    by_key_.add(hash_of(storage.key), static_cast<std::uint32_t>(storages_.size()),
+                [](std::uint32_t) { return false; });
+    storages_.push_back({.key = storage.key, .nbytes = storage.nbytes});
+  }
+  seen_.add(0, last_->header);
   entries_.push_back({std::string(pickle_name), last_->data_offset, pickle_size, std::nullopt});
   if (!close(entries_.front())) return false;
   const auto pickle = slice(source_, last_->data_offset, pickle_size, source_->name());
-  return stream_all(*pickle, [](std::span<const std::byte>) {}) == entries_.front().crc32;
+  return check_all(*pickle) == entries_.front().crc32;
 }
 
 bool ForwardArchive::give_up() {
@@ -49,11 +56,13 @@ bool ForwardArchive::step() {
   auto header = zip::read_forward_header(*source_, next_);
   if (!header || !header->name.starts_with(root_ + "/") || header->name.ends_with('/')) return give_up();
   const std::string name = header->name.substr(root_.size() + 1);
-  const auto storage = storages_.find(name);
-  const auto size =
-      storage == storages_.end() ? zip::find_forward_size(*source_, *header) : std::optional(storage->second.nbytes);
-  if (!size || !places_.emplace(name, entries_.size()).second) return give_up();
-  seen_.emplace(next_, std::move(header->header));
+  const std::uint32_t storage = storage_called(name);
+  Told* const told = storage == PositionIndex::nowhere ? nullptr : &storages_[storage];
+  const auto size = told == nullptr ? zip::find_forward_size(*source_, *header) : std::optional(told->nbytes);
+  const bool is_new = told == nullptr ? records_.insert(name).second : told->place == unseen;
+  if (!size || !is_new) return give_up();
+  if (told != nullptr) told->place = entries_.size();
+  seen_.add(next_, header->header);
   last_ = std::move(header);
   entries_.push_back({name, last_->data_offset, *size, std::nullopt});
   return true;
@@ -61,15 +70,34 @@ bool ForwardArchive::step() {
 
 const ForwardArchive::Entry* ForwardArchive::walk_to(std::size_t index) {
   while (index >= entries_.size())
-    if (!step()) return nullptr;
+    if (finished_ || !step()) return nullptr;
   return &entries_[index];
 }
 
-const ForwardArchive::Entry* ForwardArchive::find(const std::string& key) {
-  const std::string name = std::string(storage_folder) + key;
-  while (!places_.contains(name))
-    if (!step()) return nullptr;
-  return &entries_[places_.at(name)];
+std::uint32_t ForwardArchive::storage_called(std::string_view name) const {
+  if (!name.starts_with(storage_folder)) return PositionIndex::nowhere;
+  const std::string_view key = name.substr(storage_folder.size());
+  return by_key_.find(hash_of(key), [&](std::uint32_t other) { return storages_[other].key == key; });
+}
+
+const ForwardArchive::Entry* ForwardArchive::find(std::uint32_t storage) {
+  while (storages_[storage].place == unseen)
+    if (finished_ || !step()) return nullptr;
+  return &entries_[storages_[storage].place];
+}
+
+std::string ForwardArchive::name(std::uint32_t storage) const {
+  return source_->name() + ": member " +
+         zip::quoted(root_ + "/" + std::string(storage_folder) + storages_[storage].key);
+}
+
+const ZipMember* ForwardArchive::find_listed(const ZipReader& zip, const Told& storage, const ZipMember* likely) const {
+  return find_storage(zip, root_ + "/" + std::string(storage_folder) + storage.key,
+                      {.key = storage.key, .nbytes = storage.nbytes}, *source_, context_, likely);
+}
+
+const ZipMember& ForwardArchive::listed(std::uint32_t storage) {
+  return *find_listed(directory(), storages_[storage], nullptr);
 }
 
 void ForwardArchive::compare_with_directory() const {
@@ -106,16 +134,23 @@ const ZipReader& ForwardArchive::directory() {
 std::vector<std::string> ForwardArchive::finish() {
   if (finished_) return *finished_;
   const ZipReader& zip = directory();
-  for (const auto& [name, storage] : storages_) {
-    std::uint64_t begin = 0;
-    static_cast<void>(find_storage(zip, root_ + "/" + name, storage, *source_, context_, begin));
-  }
+  const ZipMember* likely = nullptr;
+  for (const Told& storage : storages_) likely = zip.after(*find_listed(zip, storage, likely));
   // What was read without a checksum to compare has one, where the archive has any.
   for (std::size_t i = 0; i < entries_.size() && zip.has_checksums(); ++i)
-    if (entries_[i].crc32.value_or(0) == 0 && entries_[i].size > 0)
-      stream_all(*zip.read(zip.members()[i]), [](std::span<const std::byte>) {});
+    if (entries_[i].crc32.value_or(0) == 0 && entries_[i].size > 0) check_all(*zip.read(zip.members()[i]));
   finished_ = archive_warnings(zip);
+  forget_the_walk();
   return *finished_;
+}
+
+/// What is asked from now on, the directory tells, which was found to say the same. It is read again then: as a rule,
+/// nothing is asked any more.
+void ForwardArchive::forget_the_walk() {
+  for (Told& storage : storages_) storage.place = unseen;
+  entries_ = std::vector<Entry>();  // braces alone would keep the room
+  seen_ = SeenHeaders();
+  directory_.reset();
 }
 
 }  // namespace ckpt::torch

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "ckpt/byte_source.h"
@@ -11,13 +11,14 @@
 #include "container/zip_forward.h"
 #include "container/zip_reader.h"
 #include "io/keyed_hash.h"
+#include "model/position_index.h"
 #include "torch_zip/details.h"
 
 namespace ckpt::torch {
 
 /// An archive that is walked from member to member as its bytes are asked for. Where it turns out not to be plain
 /// enough for that, its directory is read after all, and what is wrong with it, if anything, is said then.
-class ForwardArchive {
+class ForwardArchive final : public SourceNames {
  public:
   struct Entry {
     std::string name;  ///< within the root folder
@@ -36,8 +37,8 @@ class ForwardArchive {
 
   /// Member `index` in the order of the file; null past the last that walking leads to.
   const Entry* walk_to(std::size_t index);
-  /// A storage's member; null where walking does not lead to it.
-  const Entry* find(const std::string& key);
+  /// The member of a storage, in the order in which begin() was told them; null where walking does not lead to it.
+  const Entry* find(std::uint32_t storage);
   /// Reads the checksum behind an entry's bytes. False where it is not where it should be: the directory may know it.
   bool close(const Entry& entry);
 
@@ -50,18 +51,36 @@ class ForwardArchive {
 
   [[nodiscard]] const ByteSourcePtr& source() const { return source_; }
   [[nodiscard]] const std::string& root() const { return root_; }
-  [[nodiscard]] bool is_storage(const std::string& name) const { return storages_.contains(name); }
+  [[nodiscard]] bool is_storage(std::string_view name) const { return storage_called(name) != PositionIndex::nowhere; }
+  /// What a storage's source is called.
+  [[nodiscard]] std::string name(std::uint32_t storage) const override;
+  [[nodiscard]] std::uint64_t size_of(std::uint32_t storage) const { return storages_[storage].nbytes; }
+  /// Its member in the directory. Throws Error: corrupt, and what directory() throws.
+  const ZipMember& listed(std::uint32_t storage);
 
  private:
+  /// A storage as the pickle tells it.
+  struct Told {
+    std::string key;
+    std::uint64_t nbytes = 0;
+    std::size_t place = unseen;  ///< in entries_
+  };
+  static constexpr std::size_t unseen = SIZE_MAX;
+
+  /// PositionIndex::nowhere where the member of that name within the root folder is none.
+  [[nodiscard]] std::uint32_t storage_called(std::string_view name) const;
+  const ZipMember* find_listed(const ZipReader& zip, const Told& storage, const ZipMember* likely) const;
   bool step();
   bool give_up();
+  void forget_the_walk();
   void compare_with_directory() const;
 
   ByteSourcePtr source_;
   ReadContext context_;
   std::string root_;
-  std::unordered_map<std::string, Storage, KeyedHash> storages_;  // by name within the root folder
-  std::unordered_map<std::string, std::size_t, KeyedHash> places_;
+  std::vector<Told> storages_;
+  PositionIndex by_key_;  // of storages_
+  NameSet records_;       // members that are none
   std::vector<Entry> entries_;
   std::optional<zip::ForwardMember> last_;  // the header of the last entry
   std::uint64_t next_ = 0;

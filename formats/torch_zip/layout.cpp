@@ -8,13 +8,14 @@ namespace ckpt::torch {
 
 std::string find_root(const ZipReader& zip, const ByteSource& source) {
   std::vector<std::string> pickles;
+  const std::string last_part = "/" + std::string(pickle_name);
   for (const ZipMember& member : zip.members()) {
     // torch takes it for TorchScript by that name alone.
     if (member.name.ends_with("/constants.pkl"))
       throw Error(ErrorCode::corrupt, "the archive holds '" + member.name + "' beside an object that is no module")
           .expected("what torch.save writes, or what torch.jit.save does")
           .in(source.name());
-    if (member.name.ends_with("/" + std::string(pickle_name))) pickles.push_back(member.name);
+    if (member.name.ends_with(last_part)) pickles.push_back(member.name);
   }
   if (pickles.empty())
     throw Error(ErrorCode::corrupt, "the archive has no data.pkl")
@@ -36,7 +37,7 @@ std::string find_root(const ZipReader& zip, const ByteSource& source) {
 
 void refuse_views(const Checkpoint& checkpoint) {
   for (const auto& [id, use] : checkpoint.storage_uses)
-    if (!use.view_key.empty())
+    if (use.view != nullptr)
       throw Error(ErrorCode::corrupt,
                   "the pickle names a view of storage '" + checkpoint.storages[use.storage].key + "'")
           .expected("whole storages, as in every zip file")

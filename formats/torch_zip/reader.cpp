@@ -1,9 +1,12 @@
-#include <algorithm>
-#include <unordered_set>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "container/zip_kind.h"
 #include "container/zip_reader.h"
-#include "io/keyed_hash.h"
+#include "io/stream.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
 #include "torch_zip/forward.h"
@@ -13,21 +16,37 @@
 namespace ckpt::torch {
 namespace {
 
-std::shared_ptr<ZipDetails> describe(const Checkpoint& checkpoint, const ZipReader& zip, const std::string& root) {
-  auto details = std::make_shared<ListedDetails>();
-  details->root = root;
-  details->members.reserve(zip.members().size());
-  std::unordered_set<std::string_view, KeyedHash> keys;
-  keys.reserve(checkpoint.storages.size());
-  for (const Storage& storage : checkpoint.storages) keys.insert(storage.key);
-  for (const ZipMember& member : zip.members()) {
-    const std::string_view name = std::string_view(member.name).substr(root.size() + 1);
-    const bool is_storage = name.starts_with(storage_folder) && keys.contains(name.substr(storage_folder.size()));
-    details->members.push_back(describe_member(name, is_storage, [&] { return zip.read(member); }));
-    if (name == alignment_name)
-      details->alignment = parse_alignment(read_text(*zip.read(member))).value_or(details->alignment);
+/// The archive's own members, which its list tells.
+class ArchiveDetails final : public ZipDetails {
+ public:
+  ArchiveDetails(ZipReader zip, const std::string& folder, std::vector<bool> holds_storage)
+      : zip_(std::move(zip)), holds_storage_(std::move(holds_storage)) {
+    root = folder;
+    if (const ZipMember* const told = zip_.find(root + "/" + std::string(alignment_name)))
+      alignment = parse_alignment(read_text(*zip_.read(*told))).value_or(alignment);
   }
-  return details;
+
+  [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
+    if (index >= zip_.members().size()) return std::nullopt;
+    const ZipMember& listed = zip_.members()[index];
+    return describe_member(std::string_view(listed.name).substr(root.size() + 1), holds_storage_[index],
+                           [&] { return zip_.read(listed); });
+  }
+
+ private:
+  ZipReader zip_;
+  std::vector<bool> holds_storage_;
+};
+
+/// The pickle, its checksum compared. What is stored as it is need not be in memory as a whole.
+ByteSourcePtr pickle_bytes(const ZipReader& zip, const ZipMember& pickle, const ByteSourcePtr& source,
+                           const ReadContext& context) {
+  const ByteSourcePtr bytes = zip.read(pickle);
+  const std::string name = source->name() + ": " + pickle.name;
+  if (pickle.method != 0 || pickle.size > context.pickle_cap || !source->size_is_known())
+    return memory_source(read_all(*bytes, context.pickle_cap), name);
+  check_all(*bytes);
+  return slice(source, pickle.data_offset, pickle.size, name);
 }
 
 }  // namespace
@@ -44,15 +63,16 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   checkpoint.file = source->name();
   checkpoint.format = zip_format.name;
   const ZipMember& pickle = *zip.find(root + "/" + std::string(pickle_name));
-  read_object(*memory_source(read_all(*zip.read(pickle), context.pickle_cap), source->name() + ": " + pickle.name), 0,
-              context.pickle_cap, checkpoint, &context);
+  read_object(*pickle_bytes(zip, pickle, source, context), 0, context.pickle_cap, checkpoint, &context);
   if (pickle.method == 0)
     for (GlobalUse& global : checkpoint.globals) global.offset += pickle.data_offset;
   refuse_views(checkpoint);
-  attach_storages(checkpoint, zip, read_byte_order(zip, root, *source), *source, context,
-                  [&](const Storage& storage) { return root + "/" + std::string(storage_folder) + storage.key; });
+  const std::string folder = root + "/" + std::string(storage_folder);
+  checkpoint.details = std::make_shared<ArchiveDetails>(
+      zip, root,
+      attach_storages(checkpoint, zip, read_byte_order(zip, root, *source), *source, context,
+                      [&](const Storage& storage) { return folder + storage.key; }));
   decode_tensors(checkpoint);
-  checkpoint.details = describe(checkpoint, zip, root);
   if (context.findings != nullptr)
     for (const ZipMember& member : zip.members())
       context.check_bytes(*zip.read(member), "member '" + member.name + "'");

@@ -12,6 +12,7 @@
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "io/keyed_hash.h"
+#include "io/stream.h"
 #include "torch_common/archive.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
@@ -67,7 +68,7 @@ class Salvager {
     const auto faults = std::make_shared<FaultList>();
     const ByteSourcePtr bytes = zip::read(member, source_, faults);
     try {
-      stream_all(*bytes, [](std::span<const std::byte>) {});
+      check_all(*bytes);
       result_.is_checked = bytes->recorded_crc32().has_value();
       // Bytes may be missing from within it.
       if (!result_.is_checked && !member.ends_as_told) result_.is_certain = false;

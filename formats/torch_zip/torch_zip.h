@@ -11,6 +11,6 @@ bool probe_zip(const ByteSource& source);
 Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context);
 /// Of an archive that is cut or damaged. Throws Error: where its pickle is lost, and with it every name.
 Salvage salvage_zip(const ByteSourcePtr& source, const ReadContext& context);
-WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+WriteReceipt write_zip(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 
 }  // namespace ckpt::torch

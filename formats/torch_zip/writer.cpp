@@ -1,10 +1,11 @@
-#include <unordered_map>
+#include <utility>
 
 #include "container/zip_writer.h"
 #include "io/bytes.h"
-#include "io/keyed_hash.h"
 #include "io/swapped_source.h"
+#include "model/position_index.h"
 #include "pickle/emitter.h"
+#include "torch_common/archive.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/storage_ids.h"
 #include "torch_zip/details.h"
@@ -43,38 +44,43 @@ std::shared_ptr<const ZipDetails> arrange(const Checkpoint& checkpoint, const st
 
 }  // namespace
 
-WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
+WriteReceipt write_zip(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
   refuse_dangerous(checkpoint, options.allow_unsafe);
-  std::vector<WrittenStorage> storages;
-  std::string pickle;
-  {
-    ValueGraph values = checkpoint.values;
-    storages = encode_storage_ids(checkpoint, values, IdForm::zip);
-    pickle = pickle::emit(values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded});
-  }
+  const std::vector<WrittenStorage> storages = encode_storage_ids(checkpoint, IdForm::zip);
+  checkpoint.tensors = std::vector<Tensor>();  // braces alone would keep the room
+  checkpoint.storages = std::vector<Storage>();
+  checkpoint.storage_uses = std::vector<std::pair<ValueId, StorageUse>>();
+  std::string pickle =
+      pickle::emit(checkpoint.values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded});
+  checkpoint.values = {};
 
-  std::unordered_map<std::string_view, const WrittenStorage*, KeyedHash> by_key;
-  for (const WrittenStorage& written : storages) by_key[written.source_key] = &written;
+  PositionIndex by_key;
+  by_key.reserve(storages.size());
+  for (std::uint32_t i = 0; i < storages.size(); ++i)
+    by_key.add(hash_of(storages[i].source_key), i, [&](std::uint32_t) { return false; });
   const auto details = arrange(checkpoint, storages);
   // Of a torch zip all storages have one byte order, and its record says which.
   const bool keeps_order = details == checkpoint.details;
   ZipWriter zip(sink, details->alignment);
   WriteReceipt receipt;
-  const auto add = [&](const WrittenStorage& written) {
-    const Storage& storage = written.storage;
+  receipt.reserve(storages.size());
+  const std::string folder = details->root + "/" + std::string(storage_folder);
+  const auto add = [&](const Storage& storage) {
     const bool swap = !keeps_order && storage.byte_order == ByteOrder::big;
-    receipt[written.key] = zip.add(details->root + "/data/" + written.key,
-                                   swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes);
+    receipt[storage.key] =
+        zip.add(folder + storage.key, swap ? *swapped(storage.bytes, dtype_swap_size(storage.dtype)) : *storage.bytes);
   };
   for (std::size_t i = 0; const auto member = details->member(i); ++i) {
     switch (member->kind) {
       case Member::Kind::pickle:
         zip.add(details->root + "/data.pkl", as_bytes(pickle));
+        pickle = std::string();
         break;
       case Member::Kind::storage: {
-        const auto found = by_key.find(member->name);
-        if (found == by_key.end()) break;  // an edit has left it out
-        add(*found->second);
+        const std::uint32_t found = by_key.find(
+            hash_of(member->name), [&](std::uint32_t other) { return storages[other].source_key == member->name; });
+        if (found == PositionIndex::nowhere) break;  // an edit has left it out
+        add(storages[found].storage);
         break;
       }
       case Member::Kind::record:
@@ -84,7 +90,7 @@ WriteReceipt write_zip(const Checkpoint& checkpoint, ByteSink& sink, const Write
   }
   // Those that an edit has made, and the source's arrangement does not know.
   for (const WrittenStorage& written : storages)
-    if (!receipt.contains(written.key)) add(written);
+    if (!receipt.contains(written.storage.key)) add(written.storage);
   zip.finish();
   return receipt;
 }

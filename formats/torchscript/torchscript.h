@@ -9,6 +9,6 @@ extern const Format script_format;
 
 bool probe_script(const ByteSource& source);
 Checkpoint read_script(const ByteSourcePtr& source, const ReadContext& context);
-WriteReceipt write_script(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
+WriteReceipt write_script(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 
 }  // namespace ckpt::torchscript

@@ -74,7 +74,7 @@ std::map<std::string, std::string> edited_members(const Checkpoint& checkpoint, 
 
 }  // namespace
 
-WriteReceipt write_script(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
+WriteReceipt write_script(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
   const ScriptDetails& details = script_of(checkpoint);
   torch::refuse_dangerous(checkpoint, options.allow_unsafe);
   if (options.protocol.value_or(2) != 2)

@@ -4,7 +4,7 @@
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "ckpt/tensor_ops.h"
-#include "io/checksum.h"
+#include "io/stream.h"
 #include "targets/input.h"
 
 namespace ckpt::fuzz {

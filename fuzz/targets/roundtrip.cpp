@@ -42,7 +42,7 @@ ByteSourcePtr archive_around(const ByteSourcePtr& code) {
 
 bool has_views(const Checkpoint& checkpoint) {
   return std::any_of(checkpoint.storage_uses.begin(), checkpoint.storage_uses.end(),
-                     [](const auto& use) { return !use.second.view_key.empty(); });
+                     [](const auto& use) { return use.second.view != nullptr; });
 }
 
 bool has_modules(const Checkpoint& checkpoint) {

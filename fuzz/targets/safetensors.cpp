@@ -48,8 +48,8 @@ void check(const ByteSourcePtr& source) {
 /// What is read of an index is the same when it is read of what is written of it.
 void check_index(const ByteSourcePtr& source) {
   shards::Index index;
-  const bool named = recognises(shards::safetensors_index_format, *source) ||
-                     recognises(shards::torch_index_format, *source);
+  const bool named =
+      recognises(shards::safetensors_index_format, *source) || recognises(shards::torch_index_format, *source);
   if (error_of([&] { index = shards::read_index(*source); })) return;
   if (!index.weight_map) return;
   require(named, "an index that is not known for one");

@@ -38,6 +38,8 @@ int fuzz_zip(const std::uint8_t* data, std::size_t size);
 int fuzz_scan(const std::uint8_t* data, std::size_t size);
 /// Pictures, as they are and with their checksums put right.
 int fuzz_png(const std::uint8_t* data, std::size_t size);
+/// Files of MNIST's format, in gzip or not: what is read in parts is what is read at once.
+int fuzz_idx(const std::uint8_t* data, std::size_t size);
 /// Read, write in each format, read again: the same. Bytes that are no checkpoint are taken for a pickle, and an
 /// archive is made around it.
 int fuzz_roundtrip(const std::uint8_t* data, std::size_t size);
@@ -61,6 +63,7 @@ inline constexpr Target targets[] = {
     {"gzip", fuzz_gzip},
     {"zip", fuzz_zip},
     {"png", fuzz_png},
+    {"idx", fuzz_idx},
     {"numpy", fuzz_numpy},
     {"safetensors", fuzz_safetensors},
     {"dcp", fuzz_dcp},

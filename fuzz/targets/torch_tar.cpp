@@ -2,7 +2,7 @@
 
 #include "ckpt/formats.h"
 #include "container/tar_reader.h"
-#include "io/checksum.h"
+#include "io/stream.h"
 #include "targets/input.h"
 #include "targets/reading.h"
 #include "targets/targets.h"

@@ -12,7 +12,7 @@ namespace {
 
 using torchscript::script_format;
 
-std::vector<std::byte> written(const Checkpoint& checkpoint) {
+std::vector<std::byte> written(Checkpoint checkpoint) {
   MemorySink sink;
   WriteOptions options;
   options.allow_unsafe = true;

@@ -1,5 +1,5 @@
 #include "container/zip_reader.h"
-#include "io/checksum.h"
+#include "io/stream.h"
 #include "targets/input.h"
 #include "targets/targets.h"
 

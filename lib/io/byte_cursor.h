@@ -29,6 +29,10 @@ class ByteCursor {
     next_ += bytes.size();
     return bytes;
   }
+  /// What has been read ahead; valid until the next call.
+  [[nodiscard]] std::span<const std::byte> ready() const { return std::span(window_).subspan(next_, filled_ - next_); }
+  /// Takes bytes that are ready.
+  void pass(std::size_t count) { next_ += count; }
   /// Leaves out the next `count` bytes, which count for no limit; whether the source has them is not looked at.
   void skip(std::uint64_t count);
   /// Up to and without the next newline, which is skipped. Throws truncated, limit_exceeded past `longest`.

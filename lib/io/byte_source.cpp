@@ -10,12 +10,33 @@
 
 namespace ckpt {
 
-ByteSource::ByteSource(std::string name, std::string folder) : name_(std::move(name)), folder_(std::move(folder)) {}
+namespace {
+
+class OneName final : public SourceNames {
+ public:
+  explicit OneName(std::string name) : name_(std::move(name)) {}
+  [[nodiscard]] std::string name(std::uint32_t) const override { return name_; }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+SourceNames::~SourceNames() = default;
+SourceName::SourceName(std::string name) : SourceName(std::make_shared<OneName>(std::move(name)), 0) {}
+
+ByteSource::ByteSource(SourceName name) : name_(std::move(name)) {}
 ByteSource::~ByteSource() = default;
 
 bool ByteSource::size_is_known() const { return true; }
+bool ByteSource::is_concurrent() const { return false; }
+
+std::string ByteSource::folder() const { return {}; }
 
 std::optional<std::uint32_t> ByteSource::recorded_crc32() const { return std::nullopt; }
+
+void ByteSource::expect(std::uint64_t, std::uint64_t) const {}
 
 void ByteSource::read_exactly(std::uint64_t offset, std::span<std::byte> out) const {
   const std::size_t got = read_at(offset, out);
@@ -23,7 +44,7 @@ void ByteSource::read_exactly(std::uint64_t offset, std::span<std::byte> out) co
   throw Error(ErrorCode::truncated, "the bytes end here")
       .expected(std::to_string(out.size() - got) + " more")
       .at(offset + got)
-      .in(name_);
+      .in(name());
 }
 
 std::vector<std::byte> read_all(const ByteSource& source, std::uint64_t limit) {

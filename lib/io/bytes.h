@@ -35,13 +35,18 @@ template <class T>
     return std::bit_cast<T>(__builtin_bswap16(load_le<std::uint16_t>(from)));
 }
 
+template <class T>
+void store_le(void* to, T value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::memcpy(to, &value, sizeof value);
+}
+
 /// Appends `value` to a byte buffer, little-endian.
 template <class T, class Buffer>
 void append_le(Buffer& to, T value) {
-  static_assert(std::is_trivially_copyable_v<T>);
   static_assert(sizeof(typename Buffer::value_type) == 1);
   to.resize(to.size() + sizeof value);
-  std::memcpy(to.data() + to.size() - sizeof value, &value, sizeof value);
+  store_le(to.data() + to.size() - sizeof value, value);
 }
 
 template <class T>

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "ckpt/error.h"
-#include "ckpt/limits.h"
+#include "io/stream.h"
 
 namespace ckpt {
 namespace {
@@ -42,7 +42,11 @@ std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
 
 // CRC-32 is linear: that of head and rest is that of the head, moved past the rest, plus that of the rest.
 std::uint32_t crc32_of_rest(std::uint32_t whole, std::uint32_t head, std::uint64_t rest) {
-  return whole ^ static_cast<std::uint32_t>(crc32_combine(head, 0, static_cast<z_off_t>(rest)));
+  return whole ^ crc32_of_both(head, 0, rest);
+}
+
+std::uint32_t crc32_of_both(std::uint32_t head, std::uint32_t rest, std::uint64_t count) {
+  return static_cast<std::uint32_t>(crc32_combine(head, rest, static_cast<z_off_t>(count)));
 }
 
 struct Sha256::State {
@@ -89,29 +93,6 @@ void check_recorded_crc32(const ByteSource& source, std::uint32_t computed) {
   throw Error(ErrorCode::corrupt, "the bytes have CRC-32 " + hexadecimal(computed))
       .expected(hexadecimal(*recorded) + " as recorded")
       .in(source.name());
-}
-
-std::uint32_t stream_all(const ByteSource& source, const std::function<void(std::span<const std::byte>)>& consume) {
-  const bool known = source.size_is_known();
-  const std::uint64_t size = known ? source.size() : UINT64_MAX;
-  // Tens of thousands of tiny tensors are common: no more room than the source can fill, and none of it cleared.
-  const std::size_t room = std::min<std::uint64_t>(size, limits::copy_chunk);
-  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(room);
-  std::uint32_t crc = 0;
-  std::uint64_t offset = 0;
-  while (offset < size) {
-    const std::span<std::byte> chunk(buffer.get(), std::min<std::uint64_t>(room, size - offset));
-    if (known) source.read_exactly(offset, chunk);
-    const std::size_t got = known ? chunk.size() : source.read_at(offset, chunk);
-    if (got == 0) break;
-    crc = crc32(crc, chunk.first(got));
-    consume(chunk.first(got));
-    offset += got;
-  }
-  // No bytes, but what stands for them is checked by a read all the same.
-  if (std::byte none{}; size == 0) static_cast<void>(source.read_at(0, {&none, 1}));
-  check_recorded_crc32(source, crc);
-  return crc;
 }
 
 std::string sha256_of(const ByteSource& source) {

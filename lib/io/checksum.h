@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +16,9 @@ CKPT_API std::uint32_t crc32(std::uint32_t crc, std::span<const std::byte> bytes
 
 /// The CRC-32 of the last `rest` bytes of what has the CRC-32 `whole` and begins with what has `head`.
 CKPT_API std::uint32_t crc32_of_rest(std::uint32_t whole, std::uint32_t head, std::uint64_t rest);
+
+/// The CRC-32 of what begins with bytes that have the CRC-32 `head`, and goes on with `count` that have `rest`.
+CKPT_API std::uint32_t crc32_of_both(std::uint32_t head, std::uint32_t rest, std::uint64_t count);
 
 /// Eight lower-case hexadecimal digits.
 CKPT_API std::string hexadecimal(std::uint32_t value);
@@ -39,11 +41,5 @@ class CKPT_API Sha256 {
 
 /// Throws Error (corrupt, naming the source and both values) where the source records another CRC-32 than `computed`.
 CKPT_API void check_recorded_crc32(const ByteSource& source, std::uint32_t computed);
-
-/// Reads all of `source` forward in chunks of limits::copy_chunk, hands each to `consume`, and returns the CRC-32.
-/// Throws Error (corrupt, naming the source and both values) where the source records another one, after everything
-/// has been consumed.
-CKPT_API std::uint32_t stream_all(const ByteSource& source,
-                                  const std::function<void(std::span<const std::byte>)>& consume);
 
 }  // namespace ckpt

@@ -1,31 +1,33 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace ckpt {
 
-/// Compresses a stream of bytes to one raw deflate stream (RFC 1951), forward only.
+/// Compresses pieces of bytes, each for itself.
 class Deflater {
  public:
-  using Emit = std::function<void(std::span<const std::byte>)>;
-
   virtual ~Deflater() = default;
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
 
-  /// Takes all of `bytes` (4 GiB at most), hands what is ready to `emit`; `last` ends the stream.
-  virtual void feed(std::span<const std::byte> bytes, bool last, const Emit& emit) = 0;
+  /// Puts one raw deflate stream (RFC 1951) of all of `bytes` (below 4 GiB) into `out` from `at` on, which grows where
+  /// it has to. Returns where the stream ends. The same bytes always give the same stream.
+  virtual std::size_t deflate(std::span<const std::byte> bytes, std::vector<std::byte>& out, std::size_t at) = 0;
 
  protected:
   Deflater() = default;
+  /// Makes room in `out` from `at` on for all that `bytes` bytes can come to: where a compressor has to stop for want
+  /// of room, it may go on with other matches.
+  static void make_room(std::vector<std::byte>& out, std::size_t at, std::size_t bytes);
 };
 
-/// Levels 1 to 3: fast, and on float weights no larger than zlib's best.
+/// Levels 1 to 3 are ISA-L's: fast, and on float weights no larger than zlib's best; 4 to 9 are zlib's.
+std::unique_ptr<Deflater> make_deflater(int level);
 std::unique_ptr<Deflater> isal_deflater(int level);
-/// Levels 1 to 9 of zlib; used from 4 on.
 std::unique_ptr<Deflater> zlib_deflater(int level);
 
 }  // namespace ckpt

@@ -14,29 +14,37 @@ namespace ckpt {
 class FilePool::Source final : public ByteSource {
  public:
   Source(const std::string& path, const struct stat& status, std::shared_ptr<Open> open)
-      : ByteSource(path, folder_of(path)), status_(status), open_(std::move(open)) {}
+      : ByteSource(path), status_(status), open_(std::move(open)) {}
   ~Source() override {
-    open_->remove_if([&](const auto& entry) { return entry.first == this; });
+    const std::lock_guard lock(open_->mutex);
+    open_->files.remove_if([&](const auto& entry) { return entry.first == this; });
   }
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
+  [[nodiscard]] std::string folder() const override { return folder_of(name()); }
+
   [[nodiscard]] std::uint64_t size() const override { return static_cast<std::uint64_t>(status_.st_size); }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    return file().read_at(offset, out);
+    return file()->read_at(offset, out);
   }
 
+  [[nodiscard]] bool is_concurrent() const override { return true; }
+
  private:
-  const ByteSource& file() const {
-    const auto found = std::find_if(open_->begin(), open_->end(), [&](const auto& e) { return e.first == this; });
-    if (found != open_->end()) {
-      open_->splice(open_->begin(), *open_, found);
+  /// Whoever reads it keeps it open until that is done.
+  ByteSourcePtr file() const {
+    const std::lock_guard lock(open_->mutex);
+    auto& files = open_->files;
+    const auto found = std::find_if(files.begin(), files.end(), [&](const auto& e) { return e.first == this; });
+    if (found != files.end()) {
+      files.splice(files.begin(), files, found);
     } else {
-      if (open_->size() >= limits::open_files) open_->pop_back();
-      open_->emplace_front(this, opened());
+      if (files.size() >= limits::open_files) files.pop_back();
+      files.emplace_front(this, opened());
     }
-    return *open_->front().second;
+    return files.front().second;
   }
 
   /// What it is compared with is the file as it was at first: another in its place has another time or size.

@@ -7,7 +7,9 @@
 #include <functional>
 #include <optional>
 
+#include "ckpt/limits.h"
 #include "io/file_source.h"
+#include "io/leftovers.h"
 #include "io/output.h"
 #include "io/output_target.h"
 #include "io/temporaries.h"
@@ -27,6 +29,7 @@ struct FileSink::State {
   UniqueFd file;
   std::optional<TemporaryName> temporary;  // where the file system has no unnamed files, or while commit() renames
   std::optional<BufferedOutput> output;
+  std::vector<std::string> removed;
 
   ~State() { remove_temporary(); }
 
@@ -62,6 +65,7 @@ void FileSink::State::create() {
       throw output_error("cannot create", target.shown, errno_value);
     }
   }
+  hold_temporary(file.get());
   output.emplace(file.get(), target.shown);
 }
 
@@ -149,12 +153,19 @@ FileSink::FileSink(const std::string& path, FileSinkOptions options)
   state_->options = options;
   state_->target = open_target(path);
   if (options.no_clobber && state_->target.existing) throw exists_already(path);
+  state_->removed = remove_leftovers(state_->target.folder.get());
   state_->create();
 }
 
 FileSink::~FileSink() = default;
 
-void FileSink::append(std::span<const std::byte> bytes) { state_->output->write(bytes); }
+void FileSink::append(std::span<const std::byte> bytes) {
+  constexpr std::size_t much = 128 * limits::kib;  // to be copied into a buffer first
+  bytes.size() < much ? ByteSink::append(bytes) : state_->output->write_now(bytes);
+}
+
+std::span<std::byte> FileSink::prepare() { return state_->output->room(); }
+void FileSink::append_prepared(std::size_t count) { state_->output->advance(count); }
 
 void FileSink::commit() {
   State& state = *state_;
@@ -164,6 +175,8 @@ void FileSink::commit() {
   state.give_name();
   state.sync_folder();
 }
+
+const std::vector<std::string>& FileSink::removed() const { return state_->removed; }
 
 ByteSourcePtr FileSink::read_back() const {
   state_->output->flush();

@@ -15,13 +15,16 @@ class FileSource final : public ByteSource {
  public:
   FileSource(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
              const std::optional<struct stat>& as_opened, std::string folder)
-      : ByteSource(std::move(name), std::move(folder)),
+      : ByteSource(std::move(name)),
+        folder_(std::move(folder)),
         fd_(std::move(fd)),
         begin_(begin),
         size_(size),
         as_opened_(as_opened) {}
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] bool is_concurrent() const override { return true; }
+  [[nodiscard]] std::string folder() const override { return folder_; }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= size_) return 0;
@@ -55,6 +58,7 @@ class FileSource final : public ByteSource {
         .hint("try again when nothing writes to it any more");
   }
 
+  std::string folder_;
   UniqueFd fd_;
   std::uint64_t begin_;
   std::uint64_t size_;

@@ -23,7 +23,7 @@ UniqueFd open_regular(const std::string& path, struct stat& status);
 /// The same as open_file() gives it.
 ByteSourcePtr open_regular_file(const std::string& path);
 
-/// Copies all that `fd` still gives to an unnamed temporary file in $TMPDIR (or /tmp) and returns that.
+/// Copies all that `fd` still gives to an unnamed temporary file in temporary_folder() and returns that.
 /// Throws Error (io).
 UniqueFd spool(int fd, const std::string& name, std::uint64_t& size);
 

@@ -10,6 +10,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/file_sink.h"
+#include "io/leftovers.h"
 #include "io/output.h"
 #include "io/output_target.h"
 #include "io/paths.h"
@@ -24,6 +25,7 @@ struct FolderSink::State {
   std::optional<TemporaryName> temporary;  ///< none in a dry run, and after commit()
   UniqueFd folder;                         ///< the temporary one
   std::uint64_t bytes = 0;
+  std::vector<std::string> removed;
 
   ~State() { remove_temporary(); }
 
@@ -48,7 +50,8 @@ class FileInFolder final : public ByteSink {
   }
 
  private:
-  void append(std::span<const std::byte> bytes) override { output_.write(bytes); }
+  std::span<std::byte> prepare() override { return output_.room(); }
+  void append_prepared(std::size_t count) override { output_.advance(count); }
 
   UniqueFd file_;
   BufferedOutput output_;
@@ -80,6 +83,7 @@ void FolderSink::State::create() {
       constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
       folder = UniqueFd(uninterrupted([&] { return ::openat(target.folder.get(), temporary->name(), flags); }));
       if (!folder) fail("cannot create");
+      hold_temporary(folder.get());
     } else if (errno != EEXIST || attempt == most_attempts) {
       const int errno_value = errno;
       temporary.reset();
@@ -100,10 +104,12 @@ FolderSink::FolderSink(const std::string& path, FolderSinkOptions options) : sta
   state_->options = options;
   state_->target = open_folder_target(path);
   if (state_->target.existing && options.no_clobber) throw exists_already(path);
-  if (!options.dry_run)
+  if (!options.dry_run) {
+    state_->removed = remove_leftovers(state_->target.folder.get());
     state_->create();
-  else if (::faccessat(state_->target.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+  } else if (::faccessat(state_->target.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
     state_->fail("cannot create");
+  }
 }
 
 FolderSink::~FolderSink() = default;
@@ -149,6 +155,7 @@ std::string FolderSink::path() const {
 
 std::uint64_t FolderSink::bytes() const { return state_->bytes; }
 
+const std::vector<std::string>& FolderSink::removed() const { return state_->removed; }
 const std::string& FolderSink::name() const { return state_->shown; }
 
 }  // namespace ckpt

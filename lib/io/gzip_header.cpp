@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 
@@ -71,6 +72,12 @@ class HeaderReader {
 
 bool has_gzip_magic(std::span<const std::byte> bytes) {
   return bytes.size() >= 2 && bytes[0] == first_magic && bytes[1] == second_magic;
+}
+
+Error inflates_past(std::uint64_t most) {
+  return Error(ErrorCode::limit_exceeded, "gzip within gzip grows past " + std::to_string(most) + " bytes")
+      .expected("at most " + std::to_string(limits::inflated_ratio) + " times the file, and " +
+                std::to_string(limits::inflated_floor));
 }
 
 void skip_gzip_header(CompressedInput& input) {

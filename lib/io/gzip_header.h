@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "ckpt/error.h"
 #include "io/compressed_input.h"
 
 namespace ckpt {
@@ -20,6 +21,9 @@ inline constexpr std::size_t gzip_trailer_bytes = 8;
 
 /// True where `bytes` begin with 1f 8b.
 [[nodiscard]] bool has_gzip_magic(std::span<const std::byte> bytes);
+
+/// That more comes out of gzip in gzip than `most` bytes.
+[[nodiscard]] Error inflates_past(std::uint64_t most);
 
 /// Goes past one member's header, which begins with 1f 8b. Optional fields are skipped, in whatever length they claim,
 /// without being held; the header's CRC-16 is checked where there is one.

@@ -4,7 +4,6 @@
 
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
-#include "ckpt/limits.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "io/gunzip_damaged.h"
@@ -75,10 +74,7 @@ class GzipDecoder final : public Decoder {
     at_.crc = crc32(at_.crc, out.first(count));
     at_.member_output += count;
     at_.output += count;
-    if (at_.output > most_)
-      throw Error(ErrorCode::limit_exceeded, "gzip within gzip grows past " + std::to_string(most_) + " bytes")
-          .expected("at most " + std::to_string(limits::inflated_ratio) + " times the file, and " +
-                    std::to_string(limits::inflated_floor));
+    if (at_.output > most_) throw inflates_past(most_);
     if (at_.inflater.finished()) at_.phase = Phase::trailer;
     return count;
   }

@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-/// For hash tables whose keys a file chooses: SipHash-2-4 with a key of this process, so that no file can be made whose
+/// For hash tables whose keys a file chooses: SipHash-1-3 with a key of this process, so that no file can be made whose
 /// keys all fall into one bucket. Strings that collide in std::hash are easily made: its blocks cancel in pairs.
 struct KeyedHash {
   using is_transparent = void;

@@ -17,7 +17,7 @@ constexpr bool is_second(unsigned byte) { return (byte & 0xC0) == 0x80; }
 class Latin1Source final : public ByteSource {
  public:
   Latin1Source(ByteSourcePtr utf8, std::uint64_t size)
-      : ByteSource(utf8->name()), utf8_(std::move(utf8)), size_(size) {}
+      : ByteSource(utf8->source_name()), utf8_(std::move(utf8)), size_(size) {}
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
 

@@ -10,9 +10,12 @@ namespace {
 class MemorySource final : public ByteSource {
  public:
   MemorySource(std::vector<std::byte> bytes, std::string name, std::string folder)
-      : ByteSource(std::move(name), std::move(folder)), bytes_(std::move(bytes)) {}
+      : ByteSource(std::move(name)), bytes_(std::move(bytes)), folder_(std::move(folder)) {}
 
   [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+  [[nodiscard]] bool is_concurrent() const override { return true; }
+
+  [[nodiscard]] std::string folder() const override { return folder_; }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= bytes_.size()) return 0;
@@ -23,6 +26,7 @@ class MemorySource final : public ByteSource {
 
  private:
   std::vector<std::byte> bytes_;
+  std::string folder_;
 };
 
 }  // namespace

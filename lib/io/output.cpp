@@ -2,18 +2,11 @@
 
 #include <poll.h>
 
-#include <cstring>
 #include <utility>
 
-#include "ckpt/limits.h"
 #include "io/posix.h"
 
 namespace ckpt {
-namespace {
-
-constexpr std::size_t capacity = limits::copy_chunk;
-
-}  // namespace
 
 Error output_error(const std::string& doing, const std::string& name, int errno_value) {
   Error error(ErrorCode::io, doing + ": " + system_words(errno_value));
@@ -23,24 +16,63 @@ Error output_error(const std::string& doing, const std::string& name, int errno_
   return error;
 }
 
-BufferedOutput::BufferedOutput(int fd, std::string name)
-    : fd_(fd), name_(std::move(name)), buffer_(std::make_unique_for_overwrite<std::byte[]>(capacity)) {}
+BufferedOutput::BufferedOutput(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
 
-void BufferedOutput::write(std::span<const std::byte> bytes) {
-  if (bytes.empty()) return;
-  const bool large = bytes.size() >= capacity / 2;
-  if (large || bytes.size() > capacity - held_) flush();
-  if (large) return write_through(bytes);
-  std::memcpy(buffer_.get() + held_, bytes.data(), bytes.size());
-  held_ += bytes.size();
+BufferedOutput::~BufferedOutput() = default;
+
+std::span<std::byte> BufferedOutput::room() {
+  if (buffer_.empty()) buffer_ = ring_.room();
+  return buffer_.subspan(held_);
+}
+
+void BufferedOutput::advance(std::size_t count) {
+  held_ += count;
+  if (held_ < buffer_.size()) return;
+  if (!writer_) writer_ = std::make_unique<Companion>([this] { serve(); }, [this] { ring_.end(); });
+  hand_over();
+}
+
+void BufferedOutput::write_now(std::span<const std::byte> bytes) {
+  flush();
+  write_here(bytes);
 }
 
 void BufferedOutput::flush() {
-  const std::size_t count = std::exchange(held_, 0);
-  write_through({buffer_.get(), count});
+  if (held_ > 0) hand_over();
+  if (failure_) std::rethrow_exception(failure_);
+  if (writer_ && *writer_) ring_.wait_until_empty();
 }
 
-void BufferedOutput::write_through(std::span<const std::byte> bytes) {
+void BufferedOutput::hand_over() {
+  const std::span<const std::byte> bytes = buffer_.first(std::exchange(held_, 0));
+  if (!writer_ || !*writer_) return write_here(bytes);
+  buffer_ = {};
+  ring_.filled(bytes.size());
+}
+
+/// What has failed once fails for good, as it does where a thread writes.
+void BufferedOutput::write_here(std::span<const std::byte> bytes) {
+  if (failure_) std::rethrow_exception(failure_);
+  try {
+    write_through(bytes);
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+void BufferedOutput::serve() {
+  try {
+    for (auto bytes = ring_.next(); !bytes.empty(); bytes = ring_.next()) {
+      write_through(bytes);
+      ring_.emptied();
+    }
+  } catch (...) {
+    ring_.stop(std::current_exception());
+  }
+}
+
+void BufferedOutput::write_through(std::span<const std::byte> bytes) const {
   while (!bytes.empty()) {
     const ssize_t put = uninterrupted([&] { return ::write(fd_, bytes.data(), bytes.size()); });
     if (put > 0) {

@@ -30,6 +30,8 @@ class UniqueFd {
     fd_ = -1;
   }
   [[nodiscard]] int get() const { return fd_; }
+  /// Gives it to another owner.
+  int release() { return std::exchange(fd_, -1); }
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

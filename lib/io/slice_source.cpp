@@ -1,7 +1,8 @@
+#include "io/slice_source.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "ckpt/byte_source.h"
 #include "ckpt/error.h"
 #include "io/bytes.h"
 
@@ -10,16 +11,21 @@ namespace {
 
 class SliceSource final : public ByteSource {
  public:
-  SliceSource(ByteSourcePtr whole, std::uint64_t begin, std::uint64_t size, std::string name,
+  SliceSource(ByteSourcePtr whole, std::uint64_t begin, std::uint64_t size, SourceName name,
               std::optional<std::uint32_t> crc)
-      : ByteSource(std::move(name)), whole_(std::move(whole)), begin_(begin), size_(size), crc_(crc) {}
+      : ByteSource(std::move(name)), crc_(crc), whole_(std::move(whole)), begin_(begin), size_(size) {}
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] bool is_concurrent() const override { return whole_->is_concurrent(); }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= size_) return 0;
     const std::size_t count = std::min<std::uint64_t>(out.size(), size_ - offset);
     return whole_->read_at(begin_ + offset, out.first(count));
+  }
+
+  void expect(std::uint64_t offset, std::uint64_t size) const override {
+    if (offset < size_) whole_->expect(begin_ + offset, std::min(size, size_ - offset));
   }
 
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override { return crc_; }
@@ -28,22 +34,22 @@ class SliceSource final : public ByteSource {
   [[nodiscard]] std::uint64_t begin() const { return begin_; }
 
  private:
+  std::optional<std::uint32_t> crc_;
   ByteSourcePtr whole_;
   std::uint64_t begin_;
   std::uint64_t size_;
-  std::optional<std::uint32_t> crc_;
 };
 
 }  // namespace
 
-ByteSourcePtr slice(ByteSourcePtr whole, std::uint64_t offset, std::uint64_t size, std::string name,
+ByteSourcePtr slice(ByteSourcePtr whole, std::uint64_t offset, std::uint64_t size, SourceName name,
                     std::optional<std::uint32_t> recorded_crc32) {
   const std::uint64_t total = whole->size_is_known() ? whole->size() : UINT64_MAX;
   if (!in_bounds(offset, size, total)) {
     throw Error(ErrorCode::truncated, "the bytes end at " + std::to_string(total))
         .expected(std::to_string(size) + " bytes from here")
         .at(offset)
-        .in(name);
+        .in(name.text());
   }
   std::uint64_t begin = offset;
   // A slice of a slice stands on the whole itself, so that a chain of them costs one step.
@@ -52,6 +58,12 @@ ByteSourcePtr slice(ByteSourcePtr whole, std::uint64_t offset, std::uint64_t siz
     whole = ByteSourcePtr(inner->whole());
   }
   return std::make_shared<SliceSource>(std::move(whole), begin, size, std::move(name), recorded_crc32);
+}
+
+std::optional<SliceOf> slice_of(const ByteSource& source) {
+  const auto* const part = dynamic_cast<const SliceSource*>(&source);
+  if (part == nullptr) return std::nullopt;
+  return SliceOf{part->whole().get(), part->begin(), part->size()};
 }
 
 }  // namespace ckpt

@@ -10,12 +10,13 @@
 #include "io/temporaries.h"
 
 namespace ckpt {
-namespace {
 
 std::string temporary_folder() {
   const char* folder = ::getenv("TMPDIR");
   return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
+
+namespace {
 
 [[noreturn]] void fail(const std::string& name, const std::string& folder, int errno_value) {
   throw Error(ErrorCode::io, "cannot be kept in a temporary file in " + folder + ": " + system_words(errno_value))

@@ -14,7 +14,8 @@ class StandardOutput final : public ByteSink {
   void commit() override { output_.flush(); }
 
  private:
-  void append(std::span<const std::byte> bytes) override { output_.write(bytes); }
+  std::span<std::byte> prepare() override { return output_.room(); }
+  void append_prepared(std::size_t count) override { output_.advance(count); }
 
   BufferedOutput output_;
 };

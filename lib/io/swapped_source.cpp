@@ -11,7 +11,7 @@ namespace {
 class SwappedSource final : public ByteSource {
  public:
   SwappedSource(ByteSourcePtr source, std::size_t element_size)
-      : ByteSource(source->name()), source_(std::move(source)), element_size_(element_size) {}
+      : ByteSource(source->source_name()), source_(std::move(source)), element_size_(element_size) {}
 
   [[nodiscard]] std::uint64_t size() const override { return source_->size(); }
   [[nodiscard]] bool size_is_known() const override { return source_->size_is_known(); }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -52,6 +53,20 @@ void remove_entry(const Slot& slot) {
 }
 
 }  // namespace
+
+bool is_temporary_name(std::string_view name) {
+  const auto take = [&](std::string_view text) {
+    const bool there = name.starts_with(text);
+    if (there) name.remove_prefix(text.size());
+    return there;
+  };
+  const auto take_number = [&] {
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    name.remove_prefix(digits);
+    return digits > 0;
+  };
+  return take(".ckpt-") && take_number() && take("-") && take_number() && name == ".tmp";
+}
 
 SignalsBlocked::SignalsBlocked() {
   sigset_t all;

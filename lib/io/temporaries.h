@@ -3,6 +3,7 @@
 #include <csignal>
 #include <deque>
 #include <string>
+#include <string_view>
 
 namespace ckpt {
 
@@ -17,6 +18,9 @@ class SignalsBlocked {
  private:
   sigset_t before_{};
 };
+
+/// Whether a TemporaryName of any process may have made it.
+bool is_temporary_name(std::string_view name);
 
 /// A file in a temporary folder, in a list that a signal handler can walk.
 struct TemporaryFile {

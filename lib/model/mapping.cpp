@@ -29,6 +29,11 @@ class Collector {
  public:
   Collector(const ValueGraph& values, bool every_pair) : values_(values), every_pair_(every_pair) {}
 
+  void reserve(std::size_t pairs) {
+    entries_.reserve(pairs);
+    if (!every_pair_) places_.reserve(pairs);
+  }
+
   void add(const MappingEntry& entry) {
     const std::uint32_t place = every_pair_ ? PositionIndex::nowhere : find_or_add(entry.key);
     if (place < entries_.size())
@@ -84,8 +89,17 @@ void add_python2_pair(const ValueGraph& values, ValueId pair, Collector& entries
     entries.add_pairs(values.items(values.effect(handle)), handle, pair);
 }
 
+/// Those of a dict and of SETITEM(S).
+std::size_t count_pairs(const ValueGraph& values, ValueId mapping) {
+  std::size_t pairs = values.kind(mapping) == ValueKind::dict ? values.items(mapping).size() / 2 : 0;
+  for (auto handle = values.first_effect(mapping); handle != 0; handle = values.effect(handle).next)
+    if (values.effect(handle).kind == EffectKind::set_items) pairs += values.effect(handle).count / 2;
+  return pairs;
+}
+
 std::vector<MappingEntry> collect(const ValueGraph& values, ValueId mapping, bool every_pair) {
   Collector entries(values, every_pair);
+  entries.reserve(count_pairs(values, mapping));
   if (values.kind(mapping) == ValueKind::dict) {
     entries.add_pairs(values.items(mapping), 0, mapping);
   } else if (const ValueId list = pair_list(values, mapping); list != no_value) {

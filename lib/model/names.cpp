@@ -18,11 +18,11 @@ std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
   const auto each_edge = [&](auto&& use) {
     for (ValueId id = 0; id < values.size(); ++id) values.each_operand(id, [&](ValueId item) { use(id, item); });
   };
-  each_edge([&](ValueId, ValueId item) { ++first[item + 1]; });
+  each_edge([&](ValueId, ValueId item) { ++first[item]; });
+  // Where the holders of each end, and once they are filled in from there, where they begin.
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
   std::vector<ValueId> holders(first.back());
-  std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
-  each_edge([&](ValueId id, ValueId item) { holders[next[item]++] = id; });
+  each_edge([&](ValueId id, ValueId item) { holders[--first[item]] = id; });
 
   std::vector<bool> holds(values.size(), false);
   std::vector<ValueId> open;
@@ -48,8 +48,10 @@ class NameWalk {
         parts_(checkpoint.file, caps.name_bytes),
         holds_(values_holding_tensors(checkpoint)),
         on_path_(checkpoint.values.size(), false),
-        tensor_of_(checkpoint.values.size(), nullptr) {
-    for (const Tensor& tensor : checkpoint.tensors) tensor_of_[tensor.value] = &tensor;
+        tensor_of_(checkpoint.values.size(), no_tensor) {
+    for (std::uint32_t i = 0; i < checkpoint.tensors.size(); ++i) tensor_of_[checkpoint.tensors[i].value] = i;
+    names_.reserve(checkpoint.tensors.size());
+    places_.reserve(checkpoint.tensors.size());
   }
 
   std::vector<NamedTensor> walk();
@@ -70,7 +72,8 @@ class NameWalk {
   NameCaps caps_;
   NameBudget parts_;
   std::vector<bool> holds_, on_path_;
-  std::vector<const Tensor*> tensor_of_;
+  static constexpr std::uint32_t no_tensor = 0xFFFFFFFF;
+  std::vector<std::uint32_t> tensor_of_;  ///< by value: index into the checkpoint's tensors
   std::vector<Open> open_;
   std::string path_;
   std::vector<NamedTensor> names_;
@@ -111,7 +114,7 @@ void NameWalk::visit(ValueId id) {
     throw Error(ErrorCode::limit_exceeded,
                 "containers of the file hold each other more than " + std::to_string(caps_.steps) + " times over")
         .in(checkpoint_.file);
-  if (tensor_of_[id] != nullptr) return add_name(*tensor_of_[id]);
+  if (tensor_of_[id] != no_tensor) return add_name(checkpoint_.tensors[tensor_of_[id]]);
   if (!holds_[id] || on_path_[id]) return;
   on_path_[id] = true;
   open_.push_back({id, path_.size(), named_children(checkpoint_.values, id, parts_)});

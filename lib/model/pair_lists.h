@@ -6,8 +6,8 @@
 
 namespace ckpt {
 
-/// How many pairs the mappings from `first` on are given in lists, as Python 2 gives them to an OrderedDict: each counts
-/// as often as a mapping has it. A few bytes give one long list to thousands of mappings.
+/// How many pairs the mappings from `first` on are given in lists, as Python 2 gives them to an OrderedDict: each
+/// counts as often as a mapping has it. A few bytes give one long list to thousands of mappings.
 std::uint64_t pairs_in_lists(const ValueGraph& values, ValueId first);
 
 }  // namespace ckpt

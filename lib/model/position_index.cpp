@@ -1,5 +1,6 @@
 #include "model/position_index.h"
 
+#include <bit>
 #include <utility>
 
 #include "io/keyed_hash.h"
@@ -7,8 +8,12 @@
 namespace ckpt {
 std::uint64_t hash_of(std::string_view bytes) { return KeyedHash()(bytes); }
 
-void PositionIndex::grow() {
-  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.empty() ? 16 : 2 * slots_.size()));
+void PositionIndex::reserve(std::size_t positions) {
+  if (const std::size_t slots = std::bit_ceil(2 * positions); slots > slots_.size()) grow_to(slots);
+}
+
+void PositionIndex::grow_to(std::size_t slots) {
+  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots));
   for (const Slot& slot : old)
     if (slot.position != nowhere) slots_[place_of(slot.hash, [](std::uint32_t) { return false; })] = slot;
 }

@@ -21,10 +21,13 @@ class CKPT_API PositionIndex {
  public:
   static constexpr std::uint32_t nowhere = 0xFFFFFFFF;
 
+  /// Makes room for so many positions, so that none is moved as they are added.
+  void reserve(std::size_t positions);
+
   /// The position added before under an equal content; else adds `position`, and returns that.
   template <class Equal>
   std::uint32_t add(std::uint64_t hash, std::uint32_t position, Equal equal) {
-    if (2 * (count_ + 1) > slots_.size()) grow();
+    if (2 * (count_ + 1) > slots_.size()) grow_to(slots_.empty() ? 16 : 2 * slots_.size());
     Slot& slot = slots_[place_of(hash, equal)];
     if (slot.position == nowhere) {
       slot = {static_cast<std::uint32_t>(hash), position};
@@ -56,7 +59,7 @@ class CKPT_API PositionIndex {
     return at;
   }
 
-  void grow();
+  void grow_to(std::size_t slots);
 
   std::vector<Slot> slots_;  ///< a power of two of them, half of them free at least
   std::size_t count_ = 0;

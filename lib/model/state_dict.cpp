@@ -51,9 +51,7 @@ class Search {
     }
   }
 
-  std::vector<StateDict> state_dicts;
-  std::vector<Module> modules;
-  std::vector<OptimizerState> optimizers;
+  Parts take() { return std::move(found_); }
 
  private:
   /// A place on the way: a part of a path, and the place above it. Paths are put together for what is found only.
@@ -99,13 +97,13 @@ class Search {
       const ValueId groups = value_under(values_, entries, "param_groups");
       if (state != no_value && groups != no_value) {
         const std::size_t parameters = is_mapping(values_, state) ? mapping_entries(values_, state).size() : 0;
-        return optimizers.push_back({spent_path_to(at.place), at.value, parameters, list_size(values_, groups)});
+        return found_.optimizers.push_back({spent_path_to(at.place), at.value, parameters, list_size(values_, groups)});
       }
-      if (is_state_dict(entries)) return state_dicts.push_back({spent_path_to(at.place), at.value});
+      if (is_state_dict(entries)) return found_.state_dicts.push_back({spent_path_to(at.place), at.value});
       for (const MappingEntry& entry : entries)
         if (is_searched(entry.value)) add(python_str(values_, entry.key), entry.value);
     } else if (modules_.read(at.value).is_module()) {
-      return modules.push_back({spent_path_to(at.place), at.value, class_name(values_, at.value)});
+      return found_.modules.push_back({spent_path_to(at.place), at.value, class_name(values_, at.value)});
     } else if (values_.kind(at.value) == ValueKind::list || values_.kind(at.value) == ValueKind::tuple) {
       std::size_t position = 0;
       const auto add_positions = [&](std::span<const ValueId> items) {
@@ -137,26 +135,23 @@ class Search {
   std::vector<Place> places_{1};  ///< the first is the root
   std::vector<Open> open_;
   NameBudget part_bytes_, path_bytes_;
+  Parts found_;
 };
-
-/// A model that only goes as a whole has no such parts.
-Search searched(const Checkpoint& checkpoint) {
-  Search search(checkpoint);
-  if (!whole_module(checkpoint)) search.run();
-  return search;
-}
 
 }  // namespace
 
-std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) { return searched(checkpoint).state_dicts; }
-
-std::vector<Module> find_modules(const Checkpoint& checkpoint) {
-  if (const auto type = whole_module(checkpoint)) return {{"", checkpoint.root, *type}};
-  return searched(checkpoint).modules;
+Parts find_parts(const Checkpoint& checkpoint) {
+  // A model that only goes as a whole has no such parts.
+  if (const auto type = whole_module(checkpoint)) return {{}, {{"", checkpoint.root, *type}}, {}};
+  Search search(checkpoint);
+  search.run();
+  return search.take();
 }
 
+std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) { return find_parts(checkpoint).state_dicts; }
+std::vector<Module> find_modules(const Checkpoint& checkpoint) { return find_parts(checkpoint).modules; }
 std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint) {
-  return searched(checkpoint).optimizers;
+  return find_parts(checkpoint).optimizers;
 }
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {

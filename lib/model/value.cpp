@@ -45,10 +45,11 @@ ValueGraph::Span ValueGraph::add_text(std::string_view text) {
 }
 
 void ValueGraph::reserve_for(std::size_t pickle_bytes) {
-  // As state dicts have it: 12 bytes and more a value, 5 and more an operand, a quarter of it text.
-  nodes_.reserve(nodes_.size() + pickle_bytes / 12);
+  // As state dicts have it: 10 bytes and more a value, 5 and more an operand, a third of it text. Room for what does
+  // not come costs nothing; to move all because of the last few values costs as much again.
+  nodes_.reserve(nodes_.size() + pickle_bytes / 10);
   children_.reserve(children_.size() + pickle_bytes / 5);
-  text_.reserve(text_.size() + pickle_bytes / 4);
+  text_.reserve(text_.size() + pickle_bytes / 3);
 }
 
 ValueId ValueGraph::make_none() { return add(ValueKind::none, {}); }

@@ -175,7 +175,7 @@ class Averager {
         return std::nullopt;
       }
       sources.storages.push_back(*tensor.storage);
-      sources.infos.push_back(std::move(placed->placed));
+      sources.infos.push_back(*placed->placed);
     }
     return sources;
   }

@@ -29,7 +29,10 @@ DType part_of(DType dtype) {
 class AveragedSource final : public ByteSource {
  public:
   AveragedSource(std::vector<AverageStep> steps, double divisor, DType to)
-      : ByteSource(steps.back().elements->name()), steps_(std::move(steps)), divisor_(divisor), to_(part_of(to)) {
+      : ByteSource(steps.back().elements->source_name()),
+        steps_(std::move(steps)),
+        divisor_(divisor),
+        to_(part_of(to)) {
     for (AverageStep& step : steps_) step.dtype = part_of(step.dtype);
     numbers_ = steps_.back().elements->size() / dtype_size(steps_.back().dtype);
   }

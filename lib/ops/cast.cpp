@@ -86,6 +86,7 @@ std::pair<Checkpoint, CastReport> cast(Checkpoint checkpoint, DType dtype, const
     edit.set(i, place->second, std::move(cast_info));
     ++report.tensors;
   }
+  made.clear();
   checkpoint = edit.finish();
   report.saved = static_cast<std::int64_t>(before) - static_cast<std::int64_t>(storage_bytes(checkpoint));
   return {std::move(checkpoint), std::move(report)};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "ckpt/limits.h"
@@ -16,66 +15,82 @@ namespace {
 
 class CastSource final : public ByteSource {
  public:
-  CastSource(Storage storage, std::shared_ptr<const WatchedSource> watched, DType from, DType to)
-      : ByteSource(watched->name()),
-        storage_(std::move(storage)),
+  CastSource(const Storage& storage, std::shared_ptr<const WatchedSource> watched, DType from, DType to)
+      : ByteSource(watched->source_name()),
         watched_(std::move(watched)),
+        nbytes_(storage.nbytes),
+        storage_dtype_(storage.dtype),
+        byte_order_(storage.byte_order),
+        typed_(storage.typed),
         from_(from),
-        to_(to),
-        from_size_(dtype_size(from)),
-        to_size_(dtype_size(to)),
-        elements_(storage_.nbytes / from_size_) {
-    storage_.bytes = watched_;
-  }
+        to_(to) {}
 
   // The storage knows how many bytes it has before anybody has read them.
-  [[nodiscard]] std::uint64_t size() const override { return elements_ * to_size_; }
+  [[nodiscard]] std::uint64_t size() const override { return elements() * dtype_size(to_); }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     const auto wanted =
         static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - std::min(offset, size())));
     if (wanted == 0) return 0;
-    if (!window_) window_.emplace(storage_, elements_ * from_size_, limits::copy_chunk);
+    if (!reading_) reading_ = std::make_unique<Reading>(*this);
     for (std::size_t done = 0; done < wanted;) done += read_some(offset + done, out.subspan(done, wanted - done));
     if (offset + wanted == size()) end();
     return wanted;
   }
 
  private:
+  /// What it takes while it is read: of tens of thousands, one or a few are.
+  struct Reading {
+    explicit Reading(const CastSource& of)
+        : storage({.key = {},
+                   .dtype = of.storage_dtype_,
+                   .typed = of.typed_,
+                   .location = {},
+                   .nbytes = of.nbytes_,
+                   .byte_order = of.byte_order_,
+                   .bytes = of.watched_}),
+          window(storage, of.elements() * dtype_size(of.from_), limits::copy_chunk) {}
+    Storage storage;
+    StorageWindow window;
+  };
+
+  [[nodiscard]] std::uint64_t elements() const { return nbytes_ / dtype_size(from_); }
+
   std::size_t read_some(std::uint64_t offset, std::span<std::byte> out) const {
-    const auto in = window_->from(offset / to_size_ * from_size_);
-    const auto skip = static_cast<std::size_t>(offset % to_size_);
-    if (skip == 0 && out.size() >= to_size_) {
-      const std::size_t count = std::min(in.size() / from_size_, out.size() / to_size_);
-      cast_elements(from_, to_, in.first(count * from_size_), out);
-      return count * to_size_;
+    const std::size_t from_size = dtype_size(from_), to_size = dtype_size(to_);
+    const auto in = reading_->window.from(offset / to_size * from_size);
+    const auto skip = static_cast<std::size_t>(offset % to_size);
+    if (skip == 0 && out.size() >= to_size) {
+      const std::size_t count = std::min(in.size() / from_size, out.size() / to_size);
+      cast_elements(from_, to_, in.first(count * from_size), out);
+      return count * to_size;
     }
     std::array<std::byte, sizeof(double)> element{};
-    cast_elements(from_, to_, in.first(from_size_), element);
-    const std::size_t count = std::min(to_size_ - skip, out.size());
+    cast_elements(from_, to_, in.first(from_size), element);
+    const std::size_t count = std::min(to_size - skip, out.size());
     std::copy_n(element.begin() + static_cast<std::ptrdiff_t>(skip), count, out.begin());
     return count;
   }
 
   /// What makes no element is read as well, so that the checksum is compared.
   void end() const {
-    window_.reset();
+    reading_.reset();
     watched_->finish();
   }
 
-  Storage storage_;
-  std::shared_ptr<const WatchedSource> watched_;  ///< storage_.bytes
+  std::shared_ptr<const WatchedSource> watched_;  ///< the storage's bytes
+  std::uint64_t nbytes_;
+  DType storage_dtype_;
+  ByteOrder byte_order_;
+  bool typed_;
   DType from_, to_;
-  std::size_t from_size_, to_size_;
-  std::uint64_t elements_;
-  mutable std::optional<StorageWindow> window_;
+  mutable std::unique_ptr<Reading> reading_;
 };
 
 }  // namespace
 
-ByteSourcePtr cast_source(Storage storage, DType from, DType to) {
-  auto watched = watch(storage.bytes);
-  return std::make_shared<CastSource>(std::move(storage), std::move(watched), from, to);
+ByteSourcePtr cast_source(const Storage& storage, DType from, DType to) {
+  return std::make_shared<CastSource>(storage, watch(storage.bytes), from, to);
 }
 
 }  // namespace ckpt

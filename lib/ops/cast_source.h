@@ -8,6 +8,6 @@ namespace ckpt {
 /// The elements of a storage that has bytes, all of dtype `from`, as `to` and little-endian: cast as they are read
 /// (cast_elements()). Trailing bytes that make no whole element are left out. 256 KiB are held from the first read to
 /// the last byte. The storage's recorded CRC-32 is compared by the read that reaches the end, where all has been read.
-ByteSourcePtr cast_source(Storage storage, DType from, DType to);
+ByteSourcePtr cast_source(const Storage& storage, DType from, DType to);
 
 }  // namespace ckpt

@@ -8,6 +8,7 @@
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
+#include "model/position_index.h"
 #include "ops/check_fix.h"
 #include "ops/root.h"
 #include "ops/unpacked.h"
@@ -60,7 +61,10 @@ struct Entries {
       : path(dict.path), file(checkpoint.file), modules(module_versions(checkpoint.values, dict.value)) {
     std::unordered_map<ValueId, const Tensor*> tensors;
     for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
-    for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value)) {
+    const auto entries = mapping_entries(checkpoint.values, dict.value);
+    all.reserve(entries.size());
+    places.reserve(entries.size());
+    for (const MappingEntry& entry : entries) {
       const auto found = tensors.find(entry.value);
       if (found == tensors.end())
         add({checkpoint.values.text(entry.key)});
@@ -74,13 +78,14 @@ struct Entries {
   }
 
   void add(const Entry& entry) {
-    places.emplace(entry.key, all.size());
+    places.add(hash_of(entry.key), static_cast<std::uint32_t>(all.size()),
+               [&](std::uint32_t other) { return all[other].key == entry.key; });
     all.push_back(entry);
   }
 
   [[nodiscard]] const Entry* find(std::string_view key) const {
-    const auto found = places.find(key);
-    return found == places.end() ? nullptr : &all[found->second];
+    const std::uint32_t found = places.find(hash_of(key), [&](std::uint32_t other) { return all[other].key == key; });
+    return found == PositionIndex::nowhere ? nullptr : &all[found];
   }
 
   [[nodiscard]] std::vector<std::string_view> keys() const {
@@ -93,7 +98,7 @@ struct Entries {
   std::string path, file;
   std::vector<std::pair<std::string_view, std::int64_t>> modules;  ///< that `_metadata` names, with their versions
   std::vector<Entry> all;
-  NameViewMap<std::size_t> places;
+  PositionIndex places;  ///< of `all`
 };
 
 /// The modules of a model, in the order in which PyTorch visits them: each before its children. A tree, a step for each
@@ -244,7 +249,7 @@ std::optional<CheckFix> other_root(const Checkpoint& checkpoint, const std::stri
     for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value))
       keys.insert(checkpoint.values.text(entry.key));
     const bool same =
-        keys.size() == wanted.places.size() &&
+        keys.size() == wanted.all.size() &&
         std::all_of(keys.begin(), keys.end(), [&](std::string_view key) { return wanted.find(key) != nullptr; });
     if (same) return CheckFix{{}, {}, {}, dict.path};
   }

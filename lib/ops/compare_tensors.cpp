@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "io/checksum.h"
+#include "ops/ordered_work.h"
 #include "ops/tensor_bytes.h"
 #include "ops/watched_source.h"
 
@@ -36,7 +37,7 @@ std::optional<Changed<T>> changed(T a, T b) {
 
 }  // namespace
 
-DiffSide::DiffSide(const Checkpoint& of) : checkpoint(of), storages(watched_storages(of)) {}
+DiffSide::DiffSide(const Checkpoint& of) : checkpoint(of), storages(watched_storages(of, Compared::when_asked)) {}
 
 TensorPairs::TensorPairs(const DiffSide& a, const DiffSide& b, const DiffOptions& options)
     : a_(a), b_(b), options_(options) {
@@ -106,51 +107,32 @@ void TensorPairs::run() {
   };
   check(a_, &Job::a);
   check(b_, &Job::b);
-  std::optional<ValueDifference> values;
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    const Job& job = jobs_[i];
-    if (!again(i)) values = compare(job);
-    if (!values) continue;
-    TensorDifference& difference = differences_[job.place];
-    difference.name = job.name;
-    difference.values = values;
-  }
+  std::size_t job = 0;
+  const auto next = [&]() -> std::optional<ElementPair> {
+    for (; job < jobs_.size(); ++job)
+      if (!again(job))
+        if (auto pair = pair_of(job)) return ++job, pair;
+    return std::nullopt;
+  };
+  compare_elements({a_, b_, rules_, options_.threads == 0 ? working_threads() : options_.threads}, next,
+                   [&](std::size_t first, const ValueDifference& values) {
+                     for (std::size_t i = first; i < jobs_.size() && (i == first || again(i)); ++i) {
+                       TensorDifference& difference = differences_[jobs_[i].place];
+                       difference.name = jobs_[i].name;
+                       difference.values = values;
+                     }
+                   });
   jobs_.clear();
 }
 
-std::optional<ValueDifference> TensorPairs::compare(const Job& job) {
-  const auto at = [&](const DiffSide& side, auto&& work) {
-    return in_file_of(side, [&] {
-      try {
-        return work();
-      } catch (Error& error) {
-        error.within("tensor '" + job.name + "'");
-        throw;
-      }
-    });
-  };
+std::optional<ElementPair> TensorPairs::pair_of(std::size_t number) const {
+  const Job& job = jobs_[number];
   const auto dense_of = [&](const DiffSide& side, const Tensor& tensor) {
     return in_file_of(side, [&] { return dense_tensor(side.checkpoint, job.name, tensor); });
   };
-  const auto a = dense_of(a_, *job.a), b = dense_of(b_, *job.b);
+  auto a = dense_of(a_, *job.a), b = dense_of(b_, *job.b);
   if (!a || !b) return std::nullopt;
-  const auto stream_of = [&](const DiffSide& side, const DenseTensor& tensor) {
-    return at(side, [&] { return TensorStream(side.storages[*tensor.tensor->storage], tensor.placed); });
-  };
-  TensorStream stream_a = stream_of(a_, *a), stream_b = stream_of(b_, *b);
-  const std::size_t size_a = dtype_size(a->placed.dtype), size_b = dtype_size(b->placed.dtype);
-  ValueComparison comparison(job.a->info, job.b->info, rules_);
-  std::span<const std::byte> left_a, left_b;
-  while (true) {
-    if (left_a.empty()) left_a = at(a_, [&] { return stream_a.next(); });
-    if (left_b.empty()) left_b = at(b_, [&] { return stream_b.next(); });
-    if (left_a.empty() || left_b.empty()) break;
-    const std::size_t count = std::min(left_a.size() / size_a, left_b.size() / size_b);
-    comparison.add(left_a.first(count * size_a), left_b.first(count * size_b));
-    left_a = left_a.subspan(count * size_a);
-    left_b = left_b.subspan(count * size_b);
-  }
-  return comparison.result();
+  return ElementPair{number, job.name, job.a->info, job.b->info, std::move(*a), std::move(*b)};
 }
 
 std::vector<TensorDifference> TensorPairs::take() {
@@ -175,7 +157,7 @@ std::string content_of(const DiffSide& side, const NamedTensor& tensor) {
     std::string content = form_of(*tensor.tensor);
     for (const DenseTensor& part : parts) {
       std::uint32_t crc = 0;
-      stream_tensor(side.storages[*part.tensor->storage], part.placed,
+      stream_tensor(side.storages[*part.tensor->storage], *part.placed,
                     [&](std::span<const std::byte> bytes) { crc = crc32(crc, bytes); });
       content += "; " + form_of(*part.tensor) + " " + hexadecimal(crc);
     }

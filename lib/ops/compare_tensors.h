@@ -7,6 +7,7 @@
 
 #include "ckpt/diff.h"
 #include "ckpt/error.h"
+#include "ops/compare_elements.h"
 #include "ops/compare_values.h"
 #include "ops/dense_tensor.h"
 
@@ -52,7 +53,7 @@ class TensorPairs {
   };
 
   void add_dense(const std::string& name, const Tensor& a, const Tensor& b, bool same_content);
-  std::optional<ValueDifference> compare(const Job& job);
+  std::optional<ElementPair> pair_of(std::size_t job) const;
 
   const DiffSide& a_;
   const DiffSide& b_;

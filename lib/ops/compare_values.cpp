@@ -28,7 +28,7 @@ std::string incomparable(DType a, DType b) {
   return std::string(dtype_name(a)) + " and " + std::string(dtype_name(b)) + " are not numbers of one kind";
 }
 
-ValueComparison::ValueComparison(const TensorInfo& a, const TensorInfo& b, const ValueRules& rules)
+ValueComparison::ValueComparison(const TensorInfo& a, const TensorInfo& b, const ValueRules& rules, std::uint64_t first)
     : dtype_a_(a.dtype),
       dtype_b_(b.dtype),
       shape_(a.shape),
@@ -37,7 +37,9 @@ ValueComparison::ValueComparison(const TensorInfo& a, const TensorInfo& b, const
       size_b_(dtype_size(b.dtype)),
       numeric_(is_numeric(a.dtype) && is_numeric(b.dtype)),
       complex_(is_complex(a.dtype) || is_complex(b.dtype)),
-      wide_(needs_long_double(a.dtype) || needs_long_double(b.dtype)) {
+      wide_(needs_long_double(a.dtype) || needs_long_double(b.dtype)),
+      place_(first),
+      has_beginning_(first == 0) {
   if (dtype_a_ != dtype_b_) rules_.bits = false;
   if (!numeric_) rules_.bits = true;
   if (is_integral(dtype_a_) && is_integral(dtype_b_)) rules_.rtol = rules_.atol = 0;
@@ -69,6 +71,7 @@ void ValueComparison::add_packed(std::span<const std::byte> a, std::span<const s
   const std::uint64_t per_byte = dtype_per_byte(dtype_a_);
   const std::uint64_t row = shape_.empty() ? 1 : static_cast<std::uint64_t>(shape_.back());
   const std::uint64_t row_bytes = row / per_byte + (row % per_byte != 0 ? 1 : 0);
+  double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i, ++place_) {
     if (a[i] == b[i]) continue;
     const std::uint64_t column = place_ % row_bytes * per_byte;
@@ -77,10 +80,11 @@ void ValueComparison::add_packed(std::span<const std::byte> a, std::span<const s
       if (x == y) continue;
       note(place_ / row_bytes * row + column + part, {&x, 1}, {&y, 1});
       const double error = std::abs(std::to_integer<int>(x) - std::to_integer<int>(y));
-      sum_ += error;
+      sum += error;
       largest_ = std::max(largest_, error);
     }
   }
+  add_sum(sum);
 }
 
 void ValueComparison::add_stretch(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -130,7 +134,7 @@ void ValueComparison::add_numbers(std::span<const std::byte> a, std::span<const 
       ++found_.not_finite;
     }
   }
-  sum_ += sum;
+  add_sum(sum);
 }
 
 void ValueComparison::note(std::uint64_t place, std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -146,6 +150,25 @@ void ValueComparison::note(std::uint64_t place, std::span<const std::byte> a, st
   }
   found_.first_a += " (" + bits_text(a) + ")";  // NaN and NaN, of other bits
   found_.first_b += " (" + bits_text(b) + ")";
+}
+
+void ValueComparison::add_sum(double sum) {
+  if (has_beginning_)
+    sum_ += sum;
+  else if (sum != 0)
+    sums_.push_back(sum);
+}
+
+void ValueComparison::join(const ValueComparison& rest) {
+  if (found_.different == 0) {
+    found_.first = rest.found_.first;
+    found_.first_a = rest.found_.first_a;
+    found_.first_b = rest.found_.first_b;
+  }
+  found_.different += rest.found_.different;
+  found_.not_finite += rest.found_.not_finite;
+  largest_ = std::max(largest_, rest.largest_);
+  for (const double sum : rest.sums_) sum_ += sum;
 }
 
 std::optional<ValueDifference> ValueComparison::result() const {

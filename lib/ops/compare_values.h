@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ckpt/diff.h"
 #include "ckpt/tensor.h"
@@ -22,10 +23,14 @@ std::string incomparable(DType a, DType b);
 /// Compares the elements of two tensors of one shape, given piece by piece in the order of their indices.
 class ValueComparison {
  public:
-  ValueComparison(const TensorInfo& a, const TensorInfo& b, const ValueRules& rules);
+  /// `first`: where the elements to come begin (bytes, of packed dtypes), where others have those before.
+  ValueComparison(const TensorInfo& a, const TensorInfo& b, const ValueRules& rules, std::uint64_t first = 0);
 
   /// The next elements of both, equally many.
   void add(std::span<const std::byte> a, std::span<const std::byte> b);
+
+  /// Adds the elements that follow. Parts that begin at multiples of 1,024 elements come to the same as all at once.
+  void join(const ValueComparison& rest);
 
   /// None where all are equal.
   [[nodiscard]] std::optional<ValueDifference> result() const;
@@ -36,6 +41,7 @@ class ValueComparison {
   template <class T>
   void add_numbers(std::span<const std::byte> a, std::span<const std::byte> b, std::size_t count);
   void add_bits(std::span<const std::byte> a, std::span<const std::byte> b, std::size_t count);
+  void add_sum(double sum);
   void note(std::uint64_t place, std::span<const std::byte> a, std::span<const std::byte> b);
 
   DType dtype_a_, dtype_b_;
@@ -44,7 +50,10 @@ class ValueComparison {
   std::size_t size_a_, size_b_;  ///< bytes of an element
   bool numeric_, complex_, wide_;
   std::uint64_t place_ = 0;  ///< elements (bytes, of packed dtypes) so far
-  double sum_ = 0, largest_ = 0;
+  double largest_ = 0;
+  double sum_ = 0;            ///< of errors from the tensor's beginning
+  std::vector<double> sums_;  ///< of each stretch, where others have the beginning
+  bool has_beginning_;
   ValueDifference found_;
 };
 

@@ -18,6 +18,14 @@ bool is_meta(const Checkpoint& checkpoint, const Tensor& tensor) {
   return storage.location == "meta" && !storage.bytes;
 }
 
+/// Of tens of thousands of tensors, none or few need one of their own.
+std::shared_ptr<const TensorInfo> placed_info(const Tensor& tensor) {
+  if (tensor.view_offset == 0 && dtype_per_byte(tensor.info.dtype) == 1) return {std::shared_ptr<void>(), &tensor.info};
+  TensorInfo placed = packed(tensor.info);
+  placed.offset += static_cast<std::int64_t>(tensor.view_offset);
+  return std::make_shared<const TensorInfo>(std::move(placed));
+}
+
 }  // namespace
 
 std::string part_name(const std::string& name, const std::string& part) {
@@ -34,10 +42,9 @@ std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::strin
     throw Error(ErrorCode::unsupported, "tensor '" + name + "' has no storage (it is held as a numpy array)")
         .expected("tensors in storages");
   }
-  TensorInfo placed = packed(tensor.info);
-  placed.offset += static_cast<std::int64_t>(tensor.view_offset);
-  check_expansion(name, placed, checkpoint.storages[*tensor.storage]);
-  const std::uint64_t begin = static_cast<std::uint64_t>(placed.offset) * dtype_size(placed.dtype);
+  std::shared_ptr<const TensorInfo> placed = placed_info(tensor);
+  check_expansion(name, *placed, checkpoint.storages[*tensor.storage]);
+  const std::uint64_t begin = static_cast<std::uint64_t>(placed->offset) * dtype_size(placed->dtype);
   return DenseTensor{std::move(name), &tensor, std::move(placed), begin};
 }
 
@@ -63,7 +70,7 @@ void check_views_together(const Checkpoint& checkpoint, std::span<const DenseTen
   std::set<std::uint32_t> storages;
   for (const DenseTensor* view : views) {
     const std::uint32_t storage = *view->tensor->storage;
-    bytes = checked_add(bytes, logical_bytes(view->placed)).value_or(most);
+    bytes = checked_add(bytes, logical_bytes(*view->placed)).value_or(most);
     if (storages.insert(storage).second) held = checked_add(held, checkpoint.storages[storage].nbytes).value_or(most);
   }
   if (bytes <= limits::expansion_floor || bytes <= checked_mul(held, limits::expansion_ratio).value_or(most)) return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,8 +15,9 @@ namespace ckpt {
 struct DenseTensor {
   std::string name;
   const Tensor* tensor = nullptr;  ///< owned by the checkpoint
-  TensorInfo placed;               ///< how it lies in the whole of its storage
-  std::uint64_t begin = 0;         ///< of its bytes in the storage
+  /// How it lies in the whole of its storage: as a rule what the tensor itself says, which outlives this.
+  std::shared_ptr<const TensorInfo> placed;
+  std::uint64_t begin = 0;  ///< of its bytes in the storage
 };
 
 /// None for a meta tensor, which has no bytes. Throws Error, naming the tensor: unsupported (held as a numpy array),

@@ -95,7 +95,7 @@ class Differ {
   void compare_sharing(bool shared_in_a);
 
   static void read_rest(const DiffSide& side) {
-    finish_watching(side.storages);
+    finish_watching(side.storages, &side.checkpoint);
     finish_reading(side.checkpoint);
   }
 
@@ -166,6 +166,7 @@ NameSet Differ::unequal_names(const std::vector<NamedTensor>& a, const std::vect
                               const std::vector<std::pair<std::size_t, std::size_t>>& pairs) const {
   DiffOptions by_bits;
   by_bits.ignore_devices = true;
+  by_bits.threads = options_.threads;
   TensorPairs comparison(a_, b_, by_bits);
   for (const auto& [place_a, place_b] : pairs) comparison.add(a[place_a].name, *a[place_a].tensor, *b[place_b].tensor);
   comparison.run();
@@ -210,9 +211,9 @@ const Tensor& Differ::storage_as_tensor(const Checkpoint& checkpoint, ValueId pe
   tensor.value = persistent;
   tensor.storage = use.storage;
   tensor.info.dtype = storage.dtype;
-  const bool viewed = !use.view_key.empty();
-  const std::uint64_t elements = viewed ? use.view_size : storage.nbytes / dtype_size(storage.dtype);
-  tensor.view_offset = viewed ? use.view_offset : 0;
+  const StorageView* const view = use.view.get();
+  const std::uint64_t elements = view != nullptr ? view->size : storage.nbytes / dtype_size(storage.dtype);
+  tensor.view_offset = view != nullptr ? view->offset : 0;
   tensor.info.shape = {static_cast<std::int64_t>(elements)};
   tensor.info.stride = {1};
   return made_.emplace_back(std::move(tensor));

@@ -1,13 +1,19 @@
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <tuple>
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
+#include "ckpt/glob.h"
+#include "ckpt/limits.h"
 #include "ckpt/ops.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "io/stream.h"
+#include "io/workers.h"
 #include "ops/dense_tensor.h"
 #include "ops/root.h"
 #include "ops/tensor_bytes.h"
@@ -18,18 +24,23 @@ namespace {
 
 /// Storage by storage, each forward; equal views stand side by side.
 auto reading_order(const DenseTensor& job) {
-  const TensorInfo& info = job.placed;
+  const TensorInfo& info = *job.placed;
   return std::tie(*job.tensor->storage, job.begin, info.dtype, info.shape, info.stride, info.conjugate, info.negative);
 }
 
-std::vector<DenseTensor> jobs_below(const Checkpoint& checkpoint, const std::string& root) {
+std::vector<DenseTensor> jobs_below(const Checkpoint& checkpoint, const std::string& root,
+                                    const std::vector<std::string>& keys = {}) {
   std::vector<DenseTensor> jobs;
   bool any = false;
-  for (const NamedTensor& named : tensor_names(checkpoint)) {
+  std::vector<NamedTensor> names = tensor_names(checkpoint);
+  jobs.reserve(names.size());
+  for (NamedTensor& named : names) {
     const auto name = name_below(root, named.name);
     if (!name) continue;
     any = true;
-    add_dense_tensors(checkpoint, std::string(*name), *named.tensor, jobs);
+    if (!any_glob_match(keys, *name)) continue;
+    named.name.erase(0, named.name.size() - name->size());
+    add_dense_tensors(checkpoint, std::move(named.name), *named.tensor, jobs);
   }
   if (!any && !root.empty()) {
     throw Error(ErrorCode::invalid_argument, "no tensor lies below '" + root + "'")
@@ -45,57 +56,124 @@ bool is_whole_storage(const Storage& storage, const TensorInfo& placed) {
          logical_bytes(placed) == storage.nbytes;
 }
 
-/// `first`: of its storage. Then the storage's recorded checksum is compared too, in the same reading where the tensor
-/// is the whole of it.
-std::string sha256_of(const Checkpoint& checkpoint, const DenseTensor& job, bool first) {
+/// In hexadecimal digits.
+using Hash = std::array<char, 64>;
+
+std::string_view text_of(const Hash& hash) { return {hash.data(), hash.size()}; }
+
+/// A view to be hashed.
+struct View {
+  const DenseTensor* tensor = nullptr;
+  bool first = false;  ///< of its storage
+  Hash sha256{};
+};
+
+/// Of the first view of a storage, the storage's recorded checksum is compared too, in the same reading where the
+/// tensor is the whole of it.
+Hash sha256_of(const Checkpoint& checkpoint, const View& view, ReadAhead ahead) {
+  const DenseTensor& job = *view.tensor;
   const Storage& storage = checkpoint.storages[*job.tensor->storage];
   Sha256 hash;
   const auto update = [&](std::span<const std::byte> bytes) { hash.update(bytes); };
   try {
-    if (is_whole_storage(storage, job.placed)) {
-      stream_all(*storage.bytes, update);
+    if (is_whole_storage(storage, *job.placed)) {
+      stream_all(*storage.bytes, update, ahead);
     } else {
-      if (first && storage.bytes->recorded_crc32()) stream_all(*storage.bytes, [](std::span<const std::byte>) {});
-      stream_tensor(storage, job.placed, update);
+      if (view.first && storage.bytes->recorded_crc32()) check_all(*storage.bytes);
+      stream_tensor(storage, *job.placed, update);
     }
   } catch (Error& error) {
     error.within("tensor '" + job.name + "'");
     throw;
   }
-  return hash.hex();
+  Hash digits{};
+  const std::string text = hash.hex();
+  std::copy_n(text.begin(), digits.size(), digits.begin());
+  return digits;
 }
 
-/// In the order of `jobs`; each view is read once, however many names it has.
-std::vector<std::string> hash_all(const Checkpoint& checkpoint, const std::vector<DenseTensor>& jobs) {
-  std::vector<std::size_t> order(jobs.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+/// What the jobs come down to: a view is hashed once, however many names it has.
+struct Views {
+  std::vector<View> all;                ///< in the order in which they are read
+  std::vector<std::uint32_t> of_a_job;  ///< each job's place in `all`
+};
+
+Views views_of(const Checkpoint& checkpoint, const std::vector<DenseTensor>& jobs) {
+  std::vector<std::uint32_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return reading_order(jobs[a]) < reading_order(jobs[b]); });
-  const auto repeats = [&](std::size_t i) {
-    return i > 0 && reading_order(jobs[order[i - 1]]) == reading_order(jobs[order[i]]);
-  };
-  std::vector<const DenseTensor*> views;
-  for (std::size_t i = 0; i < order.size(); ++i)
-    if (!repeats(i)) views.push_back(&jobs[order[i]]);
-  check_views_together(checkpoint, views);
-  std::vector<std::string> hashes(jobs.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const DenseTensor& job = jobs[order[i]];
-    if (repeats(i)) {
-      hashes[order[i]] = hashes[order[i - 1]];
-    } else {
-      const bool first = i == 0 || jobs[order[i - 1]].tensor->storage != job.tensor->storage;
-      hashes[order[i]] = sha256_of(checkpoint, job, first);
+                   [&](auto a, auto b) { return reading_order(jobs[a]) < reading_order(jobs[b]); });
+  Views views;
+  views.all.reserve(jobs.size());
+  views.of_a_job.resize(jobs.size());
+  for (const std::uint32_t i : order) {
+    if (views.all.empty() || reading_order(*views.all.back().tensor) != reading_order(jobs[i])) {
+      const bool first = views.all.empty() || views.all.back().tensor->tensor->storage != jobs[i].tensor->storage;
+      views.all.push_back({&jobs[i], first, {}});
     }
+    views.of_a_job[i] = static_cast<std::uint32_t>(views.all.size() - 1);
   }
-  return hashes;
+  std::vector<const DenseTensor*> tensors;
+  tensors.reserve(views.all.size());
+  for (const View& view : views.all) tensors.push_back(view.tensor);
+  check_views_together(checkpoint, tensors);
+  return views;
 }
 
-std::string total_line(const std::string& sha256, const DenseTensor& job) {
+bool are_concurrent(const Checkpoint& checkpoint, const std::vector<View>& views) {
+  return std::all_of(views.begin(), views.end(), [&](const View& view) {
+    return checkpoint.storages[*view.tensor->tensor->storage].bytes->is_concurrent();
+  });
+}
+
+/// Views side by side that are worth a task of their own.
+std::vector<std::span<View>> batches_of(std::vector<View>& views) {
+  constexpr std::uint64_t worth = limits::mib;
+  std::vector<std::span<View>> batches;
+  std::uint64_t bytes = 0;
+  for (std::size_t begin = 0, end = 1; end <= views.size(); ++end) {
+    bytes += logical_bytes(*views[end - 1].tensor->placed);
+    if (bytes < worth && end < views.size()) continue;
+    batches.push_back(std::span(views).subspan(begin, end - begin));
+    begin = end;
+    bytes = 0;
+  }
+  return batches;
+}
+
+void hash_all(const Checkpoint& checkpoint, std::vector<View>& views) {
+  if (are_concurrent(checkpoint, views)) {
+    Workers workers;
+    std::vector<Workers::TaskPtr> tasks;
+    for (const std::span<View> batch : batches_of(views))
+      tasks.push_back(workers.start([&checkpoint, batch] {
+        for (View& view : batch) view.sha256 = sha256_of(checkpoint, view, ReadAhead::no);
+      }));
+    for (const auto& task : tasks) workers.finish(task);
+  } else {
+    for (View& view : views) view.sha256 = sha256_of(checkpoint, view, ReadAhead::yes);
+  }
+}
+
+std::string total_line(const Hash& sha256, const DenseTensor& job) {
   const TensorInfo& info = job.tensor->info;
-  std::string line = sha256 + " " + std::string(dtype_name(info.dtype)) + " [";
+  std::string line = std::string(text_of(sha256)) + " " + std::string(dtype_name(info.dtype)) + " [";
   for (std::size_t i = 0; i < info.shape.size(); ++i) line += (i == 0 ? "" : ",") + std::to_string(info.shape[i]);
   return line + "] " + job.name + "\n";
+}
+
+std::string total_of(const std::vector<DenseTensor>& jobs, const Views& views) {
+  const auto hash = [&](std::uint32_t job) -> const Hash& { return views.all[views.of_a_job[job]].sha256; };
+  std::vector<std::uint32_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), 0U);
+  // Bytewise, as the lines are: a hash is what each begins with.
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (hash(a) != hash(b)) return text_of(hash(a)) < text_of(hash(b));
+    return total_line(hash(a), jobs[a]) < total_line(hash(b), jobs[b]);
+  });
+  Sha256 total;
+  for (const std::uint32_t i : order) total.update(as_bytes(total_line(hash(i), jobs[i])));
+  return total.hex();
 }
 
 }  // namespace
@@ -112,24 +190,19 @@ void check_views(const Checkpoint& checkpoint, std::string_view root) {
   }
 }
 
-CheckpointDigest digest(const Checkpoint& packed, std::string_view root) {
+CheckpointDigest digest(const Checkpoint& packed, std::string_view root, const std::vector<std::string>& keys) {
   try {
     std::optional<Unpacked> unpacked;
     if (root == "auto") unpacked.emplace(packed);
     const Checkpoint& checkpoint = unpacked ? unpacked->get() : packed;
-    const std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));
-    std::vector<std::string> hashes = hash_all(checkpoint, jobs);
+    std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root), keys);
+    Views views = views_of(checkpoint, jobs);
+    hash_all(checkpoint, views.all);
     finish_reading(checkpoint);
-    CheckpointDigest result;
-    std::vector<std::string> lines;
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      lines.push_back(total_line(hashes[i], jobs[i]));
-      result.tensors.push_back({jobs[i].name, std::move(hashes[i])});
-    }
-    std::sort(lines.begin(), lines.end());
-    Sha256 total;
-    for (const std::string& line : lines) total.update(as_bytes(line));
-    result.total = total.hex();
+    CheckpointDigest result{total_of(jobs, views), {}};
+    result.tensors.reserve(jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      result.tensors.push_back({std::move(jobs[i].name), std::string(text_of(views.all[views.of_a_job[i]].sha256))});
     return result;
   } catch (Error& error) {
     error.in(packed.file);

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <functional>
-#include <numeric>
+#include <memory>
+#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,136 +10,128 @@
 #include "ckpt/ops.h"
 #include "ops/dense_tensor.h"
 #include "ops/float_bits.h"
-#include "ops/storage_window.h"
+#include "ops/ordered_work.h"
 #include "ops/tensor_bytes.h"
+#include "ops/view_sweep.h"
 
 namespace ckpt {
 namespace {
 
-/// A tensor as it lies in its storage, and what has been found in it.
-class View {
+/// Which of a view's elements lies how far from its first one in the storage, or in the order of a view that overlaps.
+class ElementPlaces {
  public:
-  View(DenseTensor tensor, const FloatBits& bits) : tensor_(std::move(tensor)), bits_(bits) {
-    const TensorInfo& info = tensor_.placed;
-    std::uint64_t place = 1;
+  ElementPlaces() = default;
+  explicit ElementPlaces(const SweptView& view) {
+    const TensorInfo& info = *view.tensor.placed;
+    std::uint64_t place = 1, order = 1;
     for (std::size_t i = info.shape.size(); i-- > 0;) {
       const auto size = static_cast<std::uint64_t>(info.shape[i]), stride = static_cast<std::uint64_t>(info.stride[i]);
-      if (stride == 0)
-        repeats_ *= size;
-      else if (size > 1)
-        axes_.push_back({size, stride, place});
+      const bool overlaps = view.runs.overlaps();
+      if (size > 1 && stride > 0) axes_.push_back({overlaps ? order : stride, place});
+      if (stride > 0) order *= size;
       place *= size;
     }
-    std::stable_sort(axes_.begin(), axes_.end(), [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
-    for (const Axis& axis : axes_) {
-      overlaps_ = overlaps_ || axis.stride <= reach_;
-      reach_ += (axis.size - 1) * axis.stride;
-    }
-    std::reverse(axes_.begin(), axes_.end());
+    std::stable_sort(axes_.begin(), axes_.end(), [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
   }
 
-  [[nodiscard]] std::uint32_t storage() const { return *tensor_.tensor->storage; }
-  [[nodiscard]] const FloatBits& bits() const { return bits_; }
-  [[nodiscard]] const DenseTensor& tensor() const { return tensor_; }
-  /// Bytes of the storage that it lies in.
-  [[nodiscard]] std::uint64_t begin() const { return tensor_.begin; }
-  [[nodiscard]] std::uint64_t end() const { return tensor_.begin + (reach_ + 1) * item(); }
-  /// Whether an element of the storage may be several of its own, at different places.
-  [[nodiscard]] bool overlaps() const { return overlaps_; }
-
-  /// Looks at those of its elements that lie in `bytes`, which begin at `address` of the storage.
-  void look_at(std::uint64_t address, std::span<const std::byte> bytes) {
-    const std::uint64_t first = std::max(begin(), address), last = std::min(end(), address + bytes.size());
-    constexpr std::uint64_t piece = 4 * limits::kib;
-    for (std::uint64_t from = first; from < last; from += piece) {
-      const std::uint64_t to = std::min(last, from + piece);
-      if (!any_not_finite(bits_, bytes.subspan(from - address, to - from))) continue;
-      for (std::uint64_t at = from; at < to; at += item()) {
-        const std::byte* const element = bytes.data() + (at - address);
-        if (!holds_fault(element)) continue;
-        if (const auto index = index_at((at - begin()) / item())) count(element, *index, repeats_);
-      }
-    }
-  }
-
-  /// Looks at all of its elements in the order of their indices.
-  void look_at_all(const Storage& storage) {
+  /// In the order of the indices, the first of those that an expanded view shows.
+  [[nodiscard]] std::uint64_t at(std::uint64_t distance) const {
     std::uint64_t index = 0;
-    TensorInfo plain = tensor_.placed;
-    plain.conjugate = plain.negative = false;
-    stream_tensor(storage, plain, [&](std::span<const std::byte> elements) {
-      for (std::size_t at = 0; at + item() <= elements.size(); at += item(), ++index)
-        if (holds_fault(elements.data() + at)) count(elements.data() + at, index, 1);
-    });
-  }
-
-  /// None where all is finite.
-  [[nodiscard]] std::optional<NonFinite> result() const {
-    if (found_.nan + found_.positive + found_.negative == 0) return std::nullopt;
-    NonFinite found = found_;
-    found.name = tensor_.name;
-    found.first = index_of(first_, tensor_.placed.shape);
-    return found;
+    for (const Axis& axis : axes_) {
+      index += distance / axis.stride * axis.place;
+      distance %= axis.stride;
+    }
+    return index;
   }
 
  private:
   struct Axis {
-    std::uint64_t size, stride, place;  ///< a step's length in the storage, and in the order of the indices
+    std::uint64_t stride, place;  ///< a step's length in the storage, and in the order of the indices
   };
-
-  [[nodiscard]] std::uint64_t item() const { return dtype_size(tensor_.placed.dtype); }
-
-  [[nodiscard]] bool holds_fault(const std::byte* element) const {
-    for (std::size_t part = 0; part < item(); part += bits_.width)
-      if (finiteness(bits_, element + part) != Finiteness::finite) return true;
-    return false;
-  }
-
-  /// Which of its elements lies that far from its first; none where none does.
-  [[nodiscard]] std::optional<std::uint64_t> index_at(std::uint64_t distance) const {
-    std::uint64_t index = 0;
-    for (const Axis& axis : axes_) {
-      const std::uint64_t steps = distance / axis.stride;
-      if (steps >= axis.size) return std::nullopt;
-      index += steps * axis.place;
-      distance -= steps * axis.stride;
-    }
-    return distance == 0 ? std::optional(index) : std::nullopt;
-  }
-
-  void count(const std::byte* element, std::uint64_t index, std::uint64_t times) {
-    const TensorInfo& info = tensor_.placed;
-    first_ = std::min(first_, index);
-    for (std::size_t part = 0; part < item(); part += bits_.width) {
-      const bool turned = info.negative != (info.conjugate && part != 0);
-      switch (finiteness(bits_, element + part)) {
-        case Finiteness::finite:
-          break;
-        case Finiteness::nan:
-          found_.nan += times;
-          break;
-        case Finiteness::positive_infinity:
-          (turned ? found_.negative : found_.positive) += times;
-          break;
-        case Finiteness::negative_infinity:
-          (turned ? found_.positive : found_.negative) += times;
-          break;
-      }
-    }
-  }
-
-  DenseTensor tensor_;
-  FloatBits bits_;
   std::vector<Axis> axes_;  ///< the longest step first
-  std::uint64_t reach_ = 0, repeats_ = 1;
-  bool overlaps_ = false;
-  NonFinite found_;
-  std::uint64_t first_ = static_cast<std::uint64_t>(-1);
+};
+
+struct Found {
+  std::uint64_t nan = 0, positive = 0, negative = 0;
+  std::uint64_t first = static_cast<std::uint64_t>(-1);  ///< in the order of the indices
+
+  void add(const Found& other, std::uint64_t times) {
+    nan += other.nan * times, positive += other.positive * times, negative += other.negative * times;
+    first = std::min(first, other.first);
+  }
+};
+
+class FiniteVisitor final : public ViewVisitor {
+ public:
+  FiniteVisitor(std::span<const SweptView> views, std::vector<Found>& found) : views_(views), found_(found) {}
+
+  void begin(std::size_t view, std::uint64_t /*done*/) override {
+    view_ = view;
+    info_ = views_[view].tensor.placed.get();
+    bits_ = *float_bits(info_->dtype);
+    places_.reset();
+    here_ = {};
+  }
+
+  void elements(std::span<const std::byte> bytes, std::uint64_t distance) override {
+    constexpr std::size_t piece = 4 * limits::kib;
+    for (std::size_t from = 0; from < bytes.size(); from += piece) {
+      const auto some = bytes.subspan(from, std::min(piece, bytes.size() - from));
+      if (any_not_finite(bits_, some)) count(some, distance + from);
+    }
+  }
+
+  void end() override {
+    if (here_.nan + here_.positive + here_.negative > 0) parts_.emplace_back(view_, here_);
+  }
+
+  void join() override {
+    for (const auto& [view, found] : parts_) found_[view].add(found, views_[view].runs.repeats());
+    parts_.clear();
+  }
+
+ private:
+  void count(std::span<const std::byte> bytes, std::uint64_t distance) {
+    const std::size_t item = dtype_size(info_->dtype);
+    if (!places_) places_.emplace(views_[view_]);
+    for (std::size_t at = 0; at < bytes.size(); at += item) {
+      bool any = false;
+      for (std::size_t part = 0; part < item; part += bits_.width) any = count_part(bytes.data() + at, part) || any;
+      if (any) here_.first = std::min(here_.first, places_->at((distance + at) / item));
+    }
+  }
+
+  bool count_part(const std::byte* element, std::size_t part) {
+    const bool turned = info_->negative != (info_->conjugate && part != 0);
+    switch (finiteness(bits_, element + part)) {
+      case Finiteness::finite:
+        return false;
+      case Finiteness::nan:
+        ++here_.nan;
+        break;
+      case Finiteness::positive_infinity:
+        ++(turned ? here_.negative : here_.positive);
+        break;
+      case Finiteness::negative_infinity:
+        ++(turned ? here_.positive : here_.negative);
+        break;
+    }
+    return true;
+  }
+
+  std::span<const SweptView> views_;
+  std::vector<Found>& found_;
+  std::vector<std::pair<std::size_t, Found>> parts_;
+  std::size_t view_ = 0;
+  const TensorInfo* info_ = nullptr;
+  FloatBits bits_;
+  std::optional<ElementPlaces> places_;  ///< once they are asked for
+  Found here_;
 };
 
 /// Every tensor with floating elements, or part of one, once, in the file's order.
-std::vector<View> floating_views(const Checkpoint& checkpoint, std::vector<Error>* unread) {
-  std::vector<View> views;
+std::vector<SweptView> floating_views(const Checkpoint& checkpoint, std::vector<Error>* unread) {
+  std::vector<SweptView> views;
   std::set<const Tensor*> seen;
   for (const NamedTensor& named : tensor_names(checkpoint)) {
     if (!seen.insert(named.tensor).second) continue;
@@ -151,12 +142,20 @@ std::vector<View> floating_views(const Checkpoint& checkpoint, std::vector<Error
       if (unread == nullptr) throw error.in(checkpoint.file);
       unread->push_back(error);
     }
-    for (DenseTensor& tensor : dense)
-      if (const auto bits = float_bits(tensor.placed.dtype); bits && logical_bytes(tensor.placed) > 0)
-        views.emplace_back(std::move(tensor), *bits);
+    for (DenseTensor& tensor : dense) {
+      if (!float_bits(tensor.placed->dtype) || logical_bytes(*tensor.placed) == 0) continue;
+      try {
+        ViewRuns runs(checkpoint.storages[*tensor.tensor->storage], *tensor.placed);
+        views.push_back({std::move(tensor), std::move(runs)});
+      } catch (Error& error) {
+        error.within("tensor '" + tensor.name + "'");
+        if (unread == nullptr) throw error.in(checkpoint.file);
+        unread->push_back(error);
+      }
+    }
   }
   std::vector<const DenseTensor*> dense;
-  for (const View& view : views) dense.push_back(&view.tensor());
+  for (const SweptView& view : views) dense.push_back(&view.tensor);
   try {
     check_views_together(checkpoint, dense);
   } catch (Error& error) {
@@ -167,57 +166,27 @@ std::vector<View> floating_views(const Checkpoint& checkpoint, std::vector<Error
   return views;
 }
 
-/// Reads the part of a storage that views lie in once, forward.
-void scan(const Storage& storage, std::span<View* const> views) {
-  constexpr std::uint64_t alignment = 16;  // that of the largest element
-  std::uint64_t begin = views.front()->begin(), end = 0;
-  std::vector<FloatBits> kinds;
-  for (const View* view : views) {
-    begin = std::min(begin, view->begin());
-    end = std::max(end, view->end());
-    const auto same = [&](const FloatBits& bits) {
-      return bits.mask == view->bits().mask && bits.width == view->bits().width;
-    };
-    if (std::none_of(kinds.begin(), kinds.end(), same)) kinds.push_back(view->bits());
-  }
-  StorageWindow window(storage, end, limits::copy_chunk);
-  for (std::uint64_t at = begin / alignment * alignment; at < end;) {
-    auto bytes = window.from(at);
-    bytes = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), end - at)));
-    const bool any =
-        std::any_of(kinds.begin(), kinds.end(), [&](const FloatBits& bits) { return any_not_finite(bits, bytes); });
-    for (View* view : views)
-      if (any && !view->overlaps() && view->begin() < at + bytes.size() && view->end() > at) view->look_at(at, bytes);
-    at += bytes.size();
-  }
-  for (View* view : views)
-    if (view->overlaps()) view->look_at_all(storage);
-}
-
 }  // namespace
 
 std::vector<NonFinite> find_non_finite(const Checkpoint& checkpoint, std::vector<Error>* unread) {
-  std::vector<View> views = floating_views(checkpoint, unread);
-  std::vector<View*> order;
-  for (View& view : views) order.push_back(&view);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const View* a, const View* b) { return a->storage() < b->storage(); });
-  for (auto first = order.begin(); first != order.end();) {
-    const auto last =
-        std::find_if(first, order.end(), [&](const View* v) { return v->storage() != (*first)->storage(); });
-    try {
-      scan(checkpoint.storages[(*first)->storage()], {first, last});
-    } catch (Error& error) {
-      error.within("tensor '" + (*first)->tensor().name + "'");
-      if (unread == nullptr) throw error.in(checkpoint.file);
-      unread->push_back(error);
-    }
-    first = last;
+  const std::vector<SweptView> views = floating_views(checkpoint, unread);
+  std::vector<Found> found(views.size());
+  SweepOptions how{working_threads(), {}};
+  if (unread != nullptr) how.on_error = [&](const Error& error) { unread->push_back(error); };
+  try {
+    sweep(
+        checkpoint.storages, views, [&] { return std::make_unique<FiniteVisitor>(views, found); }, how);
+  } catch (Error& error) {
+    throw error.in(checkpoint.file);
   }
-  std::vector<NonFinite> found;
-  for (const View& view : views)
-    if (auto result = view.result()) found.push_back(std::move(*result));
-  return found;
+  std::vector<NonFinite> results;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const auto& [nan, positive, negative, first] = found[i];
+    if (nan + positive + negative == 0) continue;
+    const DenseTensor& tensor = views[i].tensor;
+    results.push_back({tensor.name, nan, positive, negative, index_of(first, tensor.placed->shape)});
+  }
+  return results;
 }
 
 }  // namespace ckpt

@@ -13,12 +13,13 @@ namespace {
 
 class GatheredSource final : public ByteSource {
  public:
-  GatheredSource(Storage storage, std::shared_ptr<const WatchedSource> watched, TensorInfo info)
-      : ByteSource(watched->name()),
+  GatheredSource(Storage storage, std::shared_ptr<const WatchedSource> watched, TensorInfo info, std::uint64_t block)
+      : ByteSource(watched->source_name()),
         storage_(std::move(storage)),
         watched_(std::move(watched)),
         info_(std::move(info)),
-        size_(logical_bytes(info_)) {
+        size_(logical_bytes(info_)),
+        block_(block) {
     storage_.bytes = watched_;
     const TensorStream checks_the_geometry(storage_, info_);
   }
@@ -47,7 +48,7 @@ class GatheredSource final : public ByteSource {
  private:
   void begin_again() const {
     stream_.reset();
-    stream_.emplace(storage_, info_);
+    stream_.emplace(storage_, info_, block_);
     piece_ = {};
     at_ = 0;
   }
@@ -71,7 +72,7 @@ class GatheredSource final : public ByteSource {
   Storage storage_;
   std::shared_ptr<const WatchedSource> watched_;  ///< storage_.bytes
   TensorInfo info_;
-  std::uint64_t size_;
+  std::uint64_t size_, block_;
   mutable std::optional<TensorStream> stream_;
   mutable std::span<const std::byte> piece_;  ///< what is left of the stream's last piece
   mutable std::uint64_t at_ = 0;              ///< of piece_'s first byte
@@ -79,9 +80,9 @@ class GatheredSource final : public ByteSource {
 
 }  // namespace
 
-ByteSourcePtr gathered_source(Storage storage, const TensorInfo& info) {
+ByteSourcePtr gathered_source(Storage storage, const TensorInfo& info, std::uint64_t block) {
   auto watched = watch(storage.bytes);
-  return std::make_shared<GatheredSource>(std::move(storage), std::move(watched), info);
+  return std::make_shared<GatheredSource>(std::move(storage), std::move(watched), info, block);
 }
 
 }  // namespace ckpt

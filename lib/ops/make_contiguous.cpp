@@ -35,7 +35,7 @@ std::pair<Checkpoint, std::size_t> make_contiguous(Checkpoint checkpoint) {
       TensorInfo plain = info;
       plain.conjugate = plain.negative = false;
       Storage gathered = storage;
-      gathered.bytes = gathered_source(edit.material(place), plain);
+      gathered.bytes = gathered_source(edit.material(place), plain, large_gathered_block);
       gathered.nbytes = gathered.bytes->size();
       gathered.byte_order = ByteOrder::little;
       found->second = edit.add(std::move(gathered), place);

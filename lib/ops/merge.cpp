@@ -66,7 +66,10 @@ class Merger {
       merged_.storage_uses.emplace_back(copy.moved(id), use);
       StorageUse& moved = merged_.storage_uses.back().second;
       moved.storage += before;
-      if (!moved.view_key.empty()) moved.view_key += "_" + std::to_string(files_);
+      if (use.view == nullptr) continue;
+      StorageView view = *use.view;
+      view.key += "_" + std::to_string(files_);
+      moved.view = std::make_shared<const StorageView>(std::move(view));
     }
     std::sort(merged_.storage_uses.begin(), merged_.storage_uses.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "io/bytes.h"
-#include "ops/number_kernels.h"
 
 namespace ckpt {
 namespace {
@@ -25,16 +24,24 @@ void count_not_finite(Moments& moments, const std::byte* numbers, std::size_t co
 }
 
 template <class T>
-void add_block(Moments& moments, const NumberSums& sums, const std::byte* numbers, std::size_t count) {
+double sum(const std::byte* numbers, std::size_t count, const NumberKernels& kernels) {
+  return (sizeof(T) == sizeof(float) ? kernels.sum_floats : kernels.sum_doubles)(numbers, count);
+}
+
+template <class T>
+void add_block(Moments& moments, double sum, const std::byte* numbers, std::size_t count,
+               const NumberKernels& kernels) {
   const auto numbers_of = static_cast<double>(count);
+  const double average = sum / numbers_of;
+  const auto measure = sizeof(T) == sizeof(float) ? kernels.measure_floats : kernels.measure_doubles;
+  const NumberFigures figures = measure(numbers, count, average);
   Moments block;
   block.finite = count;
-  block.zeros = sums.zeros;
-  block.min = sums.min, block.max = sums.max;
-  block.average = sums.sum / numbers_of;
-  const Distances distances = sum_distances<T>(numbers, count, block.average);
-  block.below = distances.sum / numbers_of;
-  const double squares = distances.squares - distances.sum * block.below;
+  block.zeros = figures.zeros;
+  block.min = figures.min, block.max = figures.max;
+  block.average = average;
+  block.below = figures.distances / numbers_of;
+  const double squares = figures.squares - figures.distances * block.below;
   block.squares = squares < 0 ? 0 : squares;
   moments.add(block);
 }
@@ -91,20 +98,20 @@ std::size_t copy_finite(const std::byte* numbers, std::size_t count, double* out
 }
 
 template <class T>
-void add_numbers(Moments& moments, const std::byte* numbers, std::size_t count) {
+void add_numbers(Moments& moments, const std::byte* numbers, std::size_t count, const NumberKernels& kernels) {
   if (count == 0) return;
-  const NumberSums sums = sum_numbers<T>(numbers, count);
-  if (std::isfinite(sums.sum)) return add_block<T>(moments, sums, numbers, count);
+  const double all = sum<T>(numbers, count, kernels);
+  if (std::isfinite(all)) return add_block<T>(moments, all, numbers, count, kernels);
   count_not_finite<T>(moments, numbers, count);
   std::array<double, moments_block> finite;
   const std::size_t left = copy_finite<T>(numbers, count, finite.data());
   const auto* const rest = reinterpret_cast<const std::byte*>(finite.data());
-  if (left > 0) add_block<double>(moments, sum_numbers<double>(rest, left), rest, left);
+  if (left > 0) add_block<double>(moments, sum<double>(rest, left, kernels), rest, left, kernels);
 }
 
 template std::size_t copy_finite<float>(const std::byte*, std::size_t, double*);
 template std::size_t copy_finite<double>(const std::byte*, std::size_t, double*);
-template void add_numbers<float>(Moments&, const std::byte*, std::size_t);
-template void add_numbers<double>(Moments&, const std::byte*, std::size_t);
+template void add_numbers<float>(Moments&, const std::byte*, std::size_t, const NumberKernels&);
+template void add_numbers<double>(Moments&, const std::byte*, std::size_t, const NumberKernels&);
 
 }  // namespace ckpt

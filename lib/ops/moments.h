@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "ops/number_kernels.h"
+
 namespace ckpt {
 
 /// What one pass over numbers leaves of them, so that two runs can be joined (Chan, Golub, LeVeque 1979): no precision
@@ -27,12 +29,14 @@ struct Moments {
   [[nodiscard]] double norm() const;
 };
 
-/// Numbers at a time: they are read twice, and the first-level cache holds them.
+/// Numbers at a time: they are read twice, and the first-level cache holds them. Where blocks begin shows in the last
+/// digits of what they come to.
 constexpr std::size_t moments_block = 2048;
 
 /// Adds what the `count` numbers come to, at most moments_block; `T` is float or double.
 template <class T>
-void add_numbers(Moments& moments, const std::byte* numbers, std::size_t count);
+void add_numbers(Moments& moments, const std::byte* numbers, std::size_t count,
+                 const NumberKernels& kernels = best_numbers());
 
 /// Copies those that are finite to `out`, which has room for all; how many they are.
 template <class T>

@@ -3,28 +3,43 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/bin_rule.h"
+
 namespace ckpt {
 
-struct NumberSums {
-  double sum = 0, min = 0, max = 0;  ///< min and max: of those that are no NaN
+struct NumberFigures {
+  double distances = 0, squares = 0;  ///< sums of the distances to what was given, and of their squares
+  double min = 0, max = 0;            ///< of those that are no NaN
   std::uint64_t zeros = 0;
 };
 
-/// The loops of statistics over `count` numbers, `T` float or double, at any address. All is computed in double and in
-/// the same order on every machine; some machines do four at a time.
-template <class T>
-NumberSums sum_numbers(const std::byte* numbers, std::size_t count);
-
-/// The sums of the distances to `mean` and of their squares.
-struct Distances {
-  double sum = 0, squares = 0;
+/// The loops of statistics, over little-endian numbers at any address.
+struct NumberKernels {
+  /// Sums are computed in double and in the same order on every machine.
+  double (*sum_floats)(const std::byte* numbers, std::size_t count);
+  double (*sum_doubles)(const std::byte* numbers, std::size_t count);
+  NumberFigures (*measure_floats)(const std::byte* numbers, std::size_t count, double from);
+  NumberFigures (*measure_doubles)(const std::byte* numbers, std::size_t count, double from);
+  /// BinRule::place() of each number. `rule` has at most most_byte_bins bins.
+  void (*place_floats)(const std::byte* numbers, std::size_t count, const BinRule& rule, std::uint8_t* places);
+  void (*place_doubles)(const std::byte* numbers, std::size_t count, const BinRule& rule, std::uint8_t* places);
+  /// Adds how many of the places are each of `first` to `last` (both included, below 255) to counts[place]. `places`
+  /// may be read, and written, up to its next multiple of 64.
+  void (*count_places)(std::uint8_t* places, std::size_t count, std::size_t first, std::size_t last,
+                       std::uint64_t* counts);
 };
-template <class T>
-Distances sum_distances(const std::byte* numbers, std::size_t count, double mean);
 
-/// In which of `bins` bins between `min` and `max` each number lies, truncated as torch.histc does; max lies in bin
-/// `bins`. All numbers lie between them, and (max - min) * bins is finite.
-template <class T>
-void find_bins(const std::byte* numbers, std::size_t count, double min, double max, double bins, std::int32_t* out);
+/// Bins whose places fit a byte and leave one value free.
+constexpr std::size_t most_byte_bins = 255;
+
+/// In plain C++. It says what the others give, to the bit.
+extern const NumberKernels portable_numbers;
+
+/// Null where the machine, or the build, lacks their instructions.
+const NumberKernels* avx2_numbers();
+const NumberKernels* avx512_numbers();
+
+/// The fastest that the machine has.
+const NumberKernels& best_numbers();
 
 }  // namespace ckpt

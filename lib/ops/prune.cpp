@@ -16,6 +16,9 @@
 namespace ckpt {
 namespace {
 
+/// As ValueGraph::reserve_for() counts.
+constexpr std::size_t pickle_bytes_a_value = 12;
+
 /// Whether a call could leave a trace in it.
 bool may_change(ValueKind kind) {
   switch (kind) {
@@ -54,9 +57,13 @@ class Pruner {
     mark(checkpoint_.root);
     keep_discarded();
     keep_globals();
-    copy_values();
+    ValueId next = 0;
+    for (ValueId id = 0; id < values_.size(); ++id)
+      if (stays_[id]) moved_[id] = next++;
     std::erase_if(checkpoint_.tensors, [&](const Tensor& tensor) { return !stays_[tensor.value]; });
     move_storages();
+    copy_values();
+    values_ = ValueGraph();  // as much again as what was copied
     each_tensor(checkpoint_.tensors, [&](Tensor& tensor) { move_tensor(tensor); });
     checkpoint_.root = moved_[checkpoint_.root];
     for (ValueId& id : checkpoint_.discarded) id = moved_[id];
@@ -118,10 +125,8 @@ class Pruner {
   void copy_values() {
     const std::optional<MakingOrder> order =
         checkpoint_.discarded.empty() ? making_order(values_, checkpoint_.root) : std::nullopt;
-    ValueId next = 0;
-    for (ValueId id = 0; id < values_.size(); ++id)
-      if (stays_[id]) moved_[id] = next++;
     ValueGraph& result = checkpoint_.values;
+    result.reserve_for(values_.size() * pickle_bytes_a_value);
     std::vector<std::pair<std::uint32_t, ValueId>> effects;
     for (ValueId id = 0; id < values_.size(); ++id) {
       if (!stays_[id]) continue;
@@ -148,17 +153,18 @@ class Pruner {
   }
 
   void move_storages() {
-    std::vector<std::pair<ValueId, StorageUse>> uses;
     std::vector<bool> used(checkpoint_.storages.size());
-    for (const auto& [id, use] : checkpoint_.storage_uses) {
-      if (!stays_[id]) continue;
+    auto& uses = checkpoint_.storage_uses;
+    std::erase_if(uses, [&](const auto& use) { return !stays_[use.first]; });
+    for (auto& [id, use] : uses) {
       used[use.storage] = true;
-      uses.emplace_back(moved_[id], use);
+      id = moved_[id];
     }
     each_tensor(checkpoint_.tensors, [&](const Tensor& tensor) {
       if (tensor.storage) used[*tensor.storage] = true;
     });
     std::vector<Storage> storages;
+    storages.reserve(static_cast<std::size_t>(std::count(used.begin(), used.end(), true)));
     place_.resize(used.size());
     for (std::size_t i = 0; i < used.size(); ++i) {
       place_[i] = static_cast<std::uint32_t>(storages.size());
@@ -167,7 +173,6 @@ class Pruner {
     for (auto& [id, use] : uses) use.storage = place_[use.storage];
     std::sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     checkpoint_.storages = std::move(storages);
-    checkpoint_.storage_uses = std::move(uses);
   }
 
   void move_tensor(Tensor& tensor) const {
@@ -177,7 +182,7 @@ class Pruner {
   }
 
   Checkpoint checkpoint_;  ///< without its values
-  const ValueGraph values_;
+  ValueGraph values_;
   std::vector<bool> stays_;
   std::vector<ValueId> moved_;        ///< each value's new id
   std::vector<std::uint32_t> place_;  ///< each storage's new index

@@ -29,6 +29,7 @@ RenamedKeys rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Ren
   std::vector<std::string> names;  // the new ones
   names.reserve(pairs.size());
   PositionIndex places;
+  places.reserve(pairs.size());
   for (const MappingEntry& entry : pairs) {
     const std::string key(values.text(entry.key));
     const auto renamed = rename(key);

@@ -7,33 +7,17 @@
 
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
-#include "io/bytes.h"
 #include "ops/dense_tensor.h"
-#include "ops/histogram_counter.h"
-#include "ops/moments.h"
+#include "ops/ordered_work.h"
 #include "ops/root.h"
+#include "ops/stats_passes.h"
 #include "ops/tensor_bytes.h"
 #include "ops/unpacked.h"
 #include "ops/view_numbers.h"
-#include "ops/view_sweep.h"
 #include "ops/watched_source.h"
 
 namespace ckpt {
 namespace {
-
-/// The least and the greatest of integers that a double cannot hold.
-template <class T>
-struct Extremes {
-  T min = std::numeric_limits<T>::max(), max = std::numeric_limits<T>::min();
-
-  void add(std::span<const std::byte> elements) {
-    for (std::size_t at = 0; at + sizeof(T) <= elements.size(); at += sizeof(T)) {
-      const T value = load_le<T>(elements.data() + at);
-      min = std::min(min, value);
-      max = std::max(max, value);
-    }
-  }
-};
 
 /// The rows of the result, and the views that they are figures of: equal ones are one.
 struct Plan {
@@ -98,7 +82,7 @@ class Planner {
     row.figures.emplace();
     row.figures->elements = element_count(tensor.info);
     if (row.figures->elements == 0) return;
-    const TensorInfo& placed = dense->placed;
+    const TensorInfo& placed = *dense->placed;
     const auto [known, fresh] = views_.try_emplace(
         Key{*tensor.storage, placed.offset, placed.dtype, tensor.info.shape, placed.stride, placed.negative},
         plan_.views.size());
@@ -112,94 +96,6 @@ class Planner {
   const StatsOptions& options_;
   Plan plan_;
   std::map<Key, std::size_t> views_;
-};
-
-/// The first pass: everything but histograms.
-class MomentsPass final : public ViewVisitor {
- public:
-  struct Found {
-    Moments moments;
-    Extremes<std::int64_t> integers;
-    Extremes<std::uint64_t> naturals;
-  };
-
-  explicit MomentsPass(const std::vector<SweptView>& views) : views_(views), found_(views.size()) {}
-
-  void begin(std::size_t view, std::uint64_t done) override {
-    now_ = view;
-    numbers_.begin(views_[view].tensor.tensor->info, done);
-  }
-  void elements(std::span<const std::byte> bytes) override { numbers_.add(bytes); }
-  void end() override { numbers_.end(); }
-
-  std::vector<Found>& found() { return found_; }
-
- private:
-  void add(const NumberBlock& block) {
-    Found& found = found_[now_];
-    const DType dtype = views_[now_].tensor.placed.dtype;
-    if (dtype == DType::int64) found.integers.add(block.elements);
-    if (dtype == DType::uint64) found.naturals.add(block.elements);
-    if (block.floats)
-      add_numbers<float>(found.moments, block.numbers, block.count);
-    else
-      add_numbers<double>(found.moments, block.numbers, block.count);
-  }
-
-  const std::vector<SweptView>& views_;
-  std::vector<Found> found_;
-  std::size_t now_ = 0;
-  ViewNumbers numbers_{[this](const NumberBlock& block) { add(block); }};
-};
-
-/// The second pass: counts the finite numbers in bins between what the first pass found.
-class HistogramPass final : public ViewVisitor {
- public:
-  HistogramPass(const std::vector<SweptView>& views, const std::vector<MomentsPass::Found>& found, const Moments& all,
-                std::size_t bins)
-      : views_(views), all_(all.min, all.max, bins) {
-    for (const auto& each : found) {
-      counters_.emplace_back(each.moments.min, each.moments.max, each.moments.finite == 0 ? 0 : bins);
-      all_finite_.push_back(each.moments.not_finite() == 0);
-    }
-  }
-
-  void begin(std::size_t view, std::uint64_t done) override {
-    now_ = view;
-    numbers_.begin(views_[view].tensor.tensor->info, done);
-  }
-  void elements(std::span<const std::byte> bytes) override { numbers_.add(bytes); }
-  void end() override { numbers_.end(); }
-
-  [[nodiscard]] Histogram of(std::size_t view) const { return counters_[view].result(); }
-  [[nodiscard]] Histogram of_all() const { return all_.result(); }
-  /// The histogram of all floating tensors is counted too.
-  void count_all() { counts_all_ = true; }
-
- private:
-  void add(const NumberBlock& block) {
-    if (all_finite_[now_])
-      return block.floats ? count<float>(block.numbers, block.count) : count<double>(block.numbers, block.count);
-    const std::size_t left = block.floats ? copy_finite<float>(block.numbers, block.count, finite_.data())
-                                          : copy_finite<double>(block.numbers, block.count, finite_.data());
-    if (left > 0) count<double>(reinterpret_cast<const std::byte*>(finite_.data()), left);
-  }
-
-  template <class T>
-  void count(const std::byte* numbers, std::size_t count) {
-    const std::uint64_t times = views_[now_].runs.repeats();
-    counters_[now_].add<T>(numbers, count, times);
-    if (counts_all_ && is_floating(views_[now_].tensor.placed.dtype)) all_.add<T>(numbers, count, times);
-  }
-
-  const std::vector<SweptView>& views_;
-  std::vector<HistogramCounter> counters_;
-  HistogramCounter all_;
-  std::vector<bool> all_finite_;
-  bool counts_all_ = false;
-  std::size_t now_ = 0;
-  std::vector<double> finite_ = std::vector<double>(moments_block);
-  ViewNumbers numbers_{[this](const NumberBlock& block) { add(block); }};
 };
 
 Figures figures_of(const Moments& moments) {
@@ -218,7 +114,7 @@ Figures figures_of(const Moments& moments) {
   return figures;
 }
 
-Figures figures_of(const MomentsPass::Found& found, DType dtype) {
+Figures figures_of(const ViewMoments& found, DType dtype) {
   Figures figures = figures_of(found.moments);
   if (dtype == DType::int64) figures.min = found.integers.min, figures.max = found.integers.max;
   if (dtype == DType::uint64) figures.min = found.naturals.min, figures.max = found.naturals.max;
@@ -227,35 +123,37 @@ Figures figures_of(const MomentsPass::Found& found, DType dtype) {
 
 CheckpointStats stats_of(const Checkpoint& checkpoint, const StatsOptions& options) {
   Plan plan = Planner(checkpoint, options).plan();
-  const std::vector<Storage> storages = watched_storages(checkpoint);
-  MomentsPass moments(plan.views);
-  sweep(storages, plan.views, moments);
+  const std::vector<Storage> storages = watched_storages(checkpoint, Compared::when_asked);
+  const SweepOptions how{options.threads == 0 ? working_threads() : options.threads, {}};
+  std::vector<ViewMoments> found(plan.views.size());
+  sweep(
+      storages, plan.views, [&] { return moments_visitor(plan.views, found); }, how);
   Moments all;
   CheckpointStats result;
   for (std::size_t i = 0; i < plan.views.size(); ++i) {
-    Moments& view = moments.found()[i].moments;
-    view.repeat(plan.views[i].runs.repeats());
-    if (!is_floating(plan.views[i].tensor.placed.dtype)) continue;
-    all.add(view);
+    found[i].moments.repeat(plan.views[i].runs.repeats());
+    if (!is_floating(plan.views[i].tensor.placed->dtype)) continue;
+    all.add(found[i].moments);
     ++result.floating_tensors;
   }
   std::optional<HistogramPass> histograms;
   if (options.bins > 0) {
-    histograms.emplace(plan.views, moments.found(), all, options.bins);
-    if (result.floating_tensors > 1) histograms->count_all();
-    sweep(storages, plan.views, *histograms);
+    histograms.emplace(plan.views, found, all, options.bins, result.floating_tensors > 1);
+    sweep(
+        storages, plan.views, [&] { return histograms->visitor(); }, how);
   }
+  compare_watched(storages, &checkpoint);
   finish_reading(checkpoint);
   result.floating = figures_of(all);
   for (std::size_t i = 0; i < plan.rows.size(); ++i) {
     if (!plan.rows[i].figures) continue;
     const auto view = plan.view_of[i];
-    plan.rows[i].figures = view ? figures_of(moments.found()[*view], plan.rows[i].dtype) : figures_of(Moments());
+    plan.rows[i].figures = view ? figures_of(found[*view], plan.rows[i].dtype) : figures_of(Moments());
     if (view && histograms) plan.rows[i].figures->histogram = histograms->of(*view);
     const bool alone = view && result.floating_tensors == 1 && is_floating(plan.rows[i].dtype);
     if (alone) result.floating.histogram = plan.rows[i].figures->histogram;
   }
-  if (histograms && result.floating_tensors > 1 && all.finite > 0) result.floating.histogram = histograms->of_all();
+  if (histograms && result.floating_tensors > 1) result.floating.histogram = histograms->of_all();
   result.tensors = std::move(plan.rows);
   return result;
 }

@@ -9,6 +9,13 @@
 
 namespace ckpt {
 
+/// Fills `out` from `begin` on, in little-endian order whatever the file's. `begin` is a multiple of storage_alignment,
+/// as is the end where it is not the storage's own. Throws what reading throws.
+void read_little_endian(const Storage& storage, std::uint64_t begin, std::span<std::byte> out);
+
+/// The largest element: what is read begins at its multiples, so that none is cut and every swap is whole.
+constexpr std::uint64_t storage_alignment = 16;
+
 /// A moving window over a storage's bytes, in little-endian order whatever the file's. Holds `window` bytes, never the
 /// storage. Bytes that no one asks for are read only where they share a window with those that someone does.
 class StorageWindow {
@@ -23,6 +30,8 @@ class StorageWindow {
     return std::span<const std::byte>(bytes_).subspan(static_cast<std::size_t>(address - begin_));
   }
 
+  [[nodiscard]] const Storage& storage() const { return storage_; }
+
   /// Copies out.size() bytes from `address` on.
   void copy(std::uint64_t address, std::span<std::byte> out);
 
@@ -32,7 +41,6 @@ class StorageWindow {
   const Storage& storage_;
   std::uint64_t end_;
   std::size_t window_;
-  std::size_t swap_size_;
   std::uint64_t begin_ = 0;
   std::vector<std::byte> bytes_;
 };

@@ -1,29 +1,25 @@
 #include "ops/tensor_bytes.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "ops/gather.h"
 #include "ops/storage_window.h"
 
 namespace ckpt {
 namespace {
 
-/// Bytes gathered at a time: the larger, the fewer passes over a storage that is read across its grain.
-constexpr std::uint64_t block_bytes = 8 * limits::mib;
 /// Where less than this part of a stretch is wanted, single pages of it are read instead of all.
 constexpr std::uint64_t sparse_ratio = 64;
 constexpr std::size_t sparse_window = 4 * limits::kib;
+/// Of what may be read anywhere: reading a gap of so many bytes takes longer than a call that leaves it out.
+constexpr std::uint64_t skipped_gap = 4 * limits::kib;
 
-/// A dimension: how many steps, how far one goes in the storage and in the block, in bytes.
-struct Axis {
-  std::uint64_t size = 1;
-  std::uint64_t step = 0;
-  std::uint64_t place = 0;
-};
+using Axis = GatherAxis;
 
 /// The part of the storage the tensor looks at, in bytes.
 struct Extent {
@@ -67,41 +63,6 @@ std::vector<Axis> axes_of(const TensorInfo& info, std::uint64_t item) {
   return axes;
 }
 
-/// Fills `out` from the box of `axes` at `base`, going through the storage forward.
-void gather(StorageWindow& window, std::uint64_t base, std::vector<Axis> axes, std::uint64_t item,
-            std::span<std::byte> out) {
-  // Long steps outside, short ones inside; steps of 0 outermost of all, so that what repeats is copied in long runs.
-  std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.step - 1 > b.step - 1; });
-  std::uint64_t run = item;
-  while (!axes.empty() && axes.back().step == run && axes.back().place == run) {
-    run *= axes.back().size;
-    axes.pop_back();
-  }
-  Axis inner;
-  if (!axes.empty()) {
-    inner = axes.back();
-    axes.pop_back();
-  }
-  std::vector<std::uint64_t> index(axes.size(), 0);
-  std::uint64_t place = 0;
-  while (true) {
-    for (std::uint64_t i = 0; i < inner.size; ++i) {
-      window.copy(base + i * inner.step,
-                  out.subspan(static_cast<std::size_t>(place + i * inner.place), static_cast<std::size_t>(run)));
-    }
-    std::size_t axis = axes.size();
-    while (axis > 0) {
-      --axis;
-      base += axes[axis].step, place += axes[axis].place;
-      if (++index[axis] < axes[axis].size) break;
-      base -= axes[axis].step * axes[axis].size, place -= axes[axis].place * axes[axis].size;
-      index[axis] = 0;
-      if (axis == 0) return;
-    }
-    if (axes.empty()) return;
-  }
-}
-
 bool has_sign_bit(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -132,7 +93,7 @@ struct Blocks {
   std::uint64_t row = 0;   ///< bytes of one
 };
 
-Blocks lay_out(std::vector<Axis>& axes, std::uint64_t item) {
+Blocks lay_out(std::vector<Axis>& axes, std::uint64_t item, std::uint64_t block_bytes) {
   Blocks blocks{axes.size() - 1, 1, item};
   axes.back().place = item;
   while (blocks.split > 0 && axes[blocks.split].size <= block_bytes / blocks.row) {
@@ -143,10 +104,22 @@ Blocks lay_out(std::vector<Axis>& axes, std::uint64_t item) {
   return blocks;
 }
 
-std::size_t window_for(const std::vector<Axis>& axes, const Blocks& blocks, std::uint64_t item) {
+std::uint64_t stretch_of(const std::vector<Axis>& axes, const Blocks& blocks, std::uint64_t item) {
   std::uint64_t stretch = item + (blocks.rows - 1) * axes[blocks.split].step;
   for (std::size_t i = blocks.split + 1; i < axes.size(); ++i) stretch += (axes[i].size - 1) * axes[i].step;
-  return stretch / sparse_ratio > blocks.rows * blocks.row ? sparse_window : limits::copy_chunk;
+  return stretch;
+}
+
+std::size_t window_for(const Storage& storage, const std::vector<Axis>& axes, const Blocks& blocks,
+                       std::uint64_t item) {
+  std::vector<Axis> box(axes.begin() + static_cast<std::ptrdiff_t>(blocks.split), axes.end());
+  box.front().size = blocks.rows;
+  const std::uint64_t run = sort_for_gathering(box, item);
+  if (storage.bytes && storage.bytes->is_concurrent() && is_transpose(box, run)) {
+    const std::uint64_t line = run * box.back().size, lines_apart = box[box.size() - 2].step;
+    if (line < limits::copy_chunk && lines_apart - line >= skipped_gap) return static_cast<std::size_t>(line) + 32;
+  }
+  return stretch_of(axes, blocks, item) / sparse_ratio > blocks.rows * blocks.row ? sparse_window : limits::copy_chunk;
 }
 
 }  // namespace
@@ -174,7 +147,8 @@ void check_expansion(std::string_view name, const TensorInfo& info, const Storag
 }
 
 struct TensorStream::State {
-  State(const Storage& storage, const TensorInfo& tensor, std::uint64_t bytes, std::uint64_t item_size)
+  State(const Storage& storage, const TensorInfo& tensor, std::uint64_t bytes, std::uint64_t item_size,
+        std::uint64_t block_bytes)
       : info(tensor),
         item(item_size),
         left(bytes),
@@ -186,8 +160,12 @@ struct TensorStream::State {
       return;
     }
     if (axes.empty()) axes.push_back({1, item, item});
-    blocks = lay_out(axes, item);
-    window.emplace(storage, extent.end, window_for(axes, blocks, item));
+    blocks = lay_out(axes, item, block_bytes);
+    later_window = window_for(storage, axes, blocks, item);
+    // Where most of the storage is wanted, the first block reads it whole: from a disk that is one pass of it, and what
+    // the next blocks pick out lies in memory then.
+    const std::uint64_t looked_at = extent.end - extent.begin;
+    window.emplace(storage, extent.end, bytes >= looked_at / 2 ? limits::copy_chunk : later_window);
     buffer.resize(static_cast<std::size_t>(blocks.rows * blocks.row));
     index.assign(blocks.split, 0);
   }
@@ -204,10 +182,12 @@ struct TensorStream::State {
     const Axis split = box.front();
     box.front().size = std::min(blocks.rows, split.size - rows_done);
     const std::span<std::byte> block(buffer.data(), static_cast<std::size_t>(box.front().size * blocks.row));
-    gather(*window, extent.begin + rows_done * split.step, std::move(box), item, block);
+    const std::uint64_t run = sort_for_gathering(box, item);
+    gather(*window, extent.begin + rows_done * split.step, box, run, block);
     if (info.conjugate || info.negative) resolve(info, block);
     rows_done += blocks.rows;
     if (rows_done >= split.size) step_outside();
+    if (later_window != 0) window.emplace(window->storage(), extent.end, std::exchange(later_window, 0));
     return block;
   }
 
@@ -232,15 +212,16 @@ struct TensorStream::State {
   std::vector<std::byte> buffer;  ///< of a block; empty where the bytes come straight from the window
   std::vector<std::uint64_t> index;
   std::uint64_t rows_done = 0;
+  std::size_t later_window = 0;  ///< once the first block has been gathered; 0: it has
 };
 
-TensorStream::TensorStream(const Storage& storage, const TensorInfo& info) {
+TensorStream::TensorStream(const Storage& storage, const TensorInfo& info, std::uint64_t block) {
   if (info.layout != Layout::strided || info.stride.size() != info.shape.size()) {
     refuse_geometry(storage, "has " + std::to_string(info.stride.size()) + " strides for " +
                                  std::to_string(info.shape.size()) + " dimensions");
   }
   if (const std::uint64_t bytes = logical_bytes(info); bytes > 0)
-    state_ = std::make_unique<State>(storage, info, bytes, dtype_size(info.dtype));
+    state_ = std::make_unique<State>(storage, info, bytes, dtype_size(info.dtype), block);
 }
 
 TensorStream::~TensorStream() = default;

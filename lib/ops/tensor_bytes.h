@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ckpt/export.h"
+#include "ckpt/limits.h"
 #include "ckpt/storage.h"
 #include "ckpt/tensor.h"
 
@@ -21,14 +22,18 @@ CKPT_API std::uint64_t logical_bytes(const TensorInfo& info);
 /// Throws Error (limit_exceeded), naming the tensor.
 CKPT_API void check_expansion(std::string_view name, const TensorInfo& info, const Storage& storage);
 
+/// Bytes gathered at a time: the more, the longer are the pieces of a storage that is read across its grain. The second
+/// is for who has one stream alone.
+constexpr std::uint64_t gathered_block = 8 * limits::mib, large_gathered_block = 12 * limits::mib;
+
 /// The tensor's elements in the order of their indices, contiguous and little-endian, in pieces of any size; conjugate
-/// and negative views resolved. Whatever strides it has, no more than a few MiB are held: what is not contiguous is
+/// and negative views resolved. Whatever strides it has, little more than a block is held: what is not contiguous is
 /// gathered block by block, each block reading its part of the storage forward.
 class CKPT_API TensorStream {
  public:
   /// `storage` must outlive the stream. Throws Error: corrupt (a shape, stride or offset that is negative or leaves the
   /// storage).
-  TensorStream(const Storage& storage, const TensorInfo& info);
+  TensorStream(const Storage& storage, const TensorInfo& info, std::uint64_t block = gathered_block);
   ~TensorStream();
   TensorStream(TensorStream&&) noexcept;
 

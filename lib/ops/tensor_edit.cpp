@@ -14,6 +14,10 @@
 namespace ckpt {
 namespace {
 
+/// As ValueGraph::reserve_for() counts: what rewriting a call usually adds is an id of a storage, and the arguments
+/// around it, five values.
+constexpr std::size_t pickle_bytes_a_call = 60;
+
 Checkpoint whole(Checkpoint checkpoint) {
   refuse_part(checkpoint);
   return checkpoint;
@@ -127,6 +131,15 @@ ValueId TensorEdit::edited(ValueId tuple, const std::vector<ValueId>& items) {
   return copy;
 }
 
+/// Whether a tuple of the graph says these numbers, and stays what it is.
+static bool says(const ValueGraph& values, ValueId tuple, const std::vector<std::int64_t>& numbers) {
+  const auto items = values.items(tuple);
+  if (values.kind(tuple) != ValueKind::tuple || items.size() != numbers.size()) return false;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (values.kind(items[i]) != ValueKind::integer || values.integer(items[i]) != numbers[i]) return false;
+  return true;
+}
+
 /// Only what has changed: hooks, a quantiser and what else the call is given stay.
 void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId storage) {
   ValueGraph& values = checkpoint_.values;
@@ -136,9 +149,10 @@ void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId
   ValueId function = subclass ? values.items(outer)[0] : values.items(place.call)[0];
   std::vector<ValueId> items(values.items(tuple).begin(), values.items(tuple).end());
   items[0] = storage;
-  items[1] = values.make_integer(view.info.offset);
-  items[2] = calls_.integers(view.info.shape);
-  items[3] = calls_.integers(view.info.stride);
+  if (values.kind(items[1]) != ValueKind::integer || values.integer(items[1]) != view.info.offset)
+    items[1] = values.make_integer(view.info.offset);
+  if (!says(values, items[2], view.info.shape)) items[2] = calls_.integers(view.info.shape);
+  if (!says(values, items[3], view.info.stride)) items[3] = calls_.integers(view.info.stride);
   // PyTorch cannot load what it saves of a tensor that requires grad and has no typed storage: _rebuild_tensor_v3 sets
   // the storage of a leaf that does already. (A Parameter asks for grad itself.)
   constexpr std::size_t requires_grad_at = 4;
@@ -179,7 +193,7 @@ void TensorEdit::rewrite(std::size_t index) {
       storage.typed
           ? calls_.storage_id(storage.dtype, storage.key, storage.location, storage.nbytes)
           : calls_.storage_id("torch.storage", "UntypedStorage", storage.key, storage.location, storage.nbytes));
-  checkpoint_.storage_uses.push_back({id, {view.storage, {}, 0, 0}});
+  checkpoint_.storage_uses.push_back({id, {view.storage, nullptr}});
   const bool says_dtype = values.name(values.items(place.call)[0]) != "_rebuild_tensor";
   if (place.form != TensorPlace::Form::other && (storage.typed || says_dtype))
     return rewrite_arguments(place, view, id);
@@ -234,6 +248,10 @@ static void make_keys_unique(std::vector<Storage>& storages) {
 Checkpoint TensorEdit::finish() {
   if (std::none_of(places_.begin(), places_.end(), [](const Place& place) { return place.changed; }))
     return std::move(checkpoint_);
+  const auto changed = static_cast<std::size_t>(
+      std::count_if(places_.begin(), places_.end(), [](const Place& place) { return place.changed; }));
+  checkpoint_.values.reserve_for((changed + 64) * pickle_bytes_a_call);
+  checkpoint_.storage_uses.reserve(checkpoint_.storage_uses.size() + changed);
   for (std::size_t i = 0; i < views_.size(); ++i)
     if (places_[i].changed) rewrite(i);
   each_tensor(checkpoint_.tensors, [&](Tensor& tensor) { update(tensor); });
@@ -243,6 +261,9 @@ Checkpoint TensorEdit::finish() {
       tensor.info.dtype =
           (tensor.info.layout == Layout::nested ? tensor.parts.front() : tensor.parts.back()).tensor.info.dtype;
   calls_.list_globals(checkpoint_.globals);
+  views_ = std::vector<View>();  // of which there may be tens of thousands, as of what is copied next
+  known_ = {};
+  watched_ = {};
   sort_storages();
   std::sort(checkpoint_.storage_uses.begin(), checkpoint_.storage_uses.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -24,7 +24,7 @@ TensorReader::TensorReader(const Checkpoint& checkpoint, const NamedTensor& tens
     if (!dense) throw Error(ErrorCode::unsupported, "tensor '" + name_ + "' is on the meta device: it has no bytes");
     storage_ = checkpoint.storages[*tensor.tensor->storage];
     storage_.bytes = std::make_shared<WatchedSource>(std::move(storage_.bytes));
-    info_ = std::move(dense->placed);
+    info_ = *dense->placed;
     const TensorStream geometry(storage_, info_);
     const std::uint64_t bytes = logical_bytes(info_);
     if (!info_.shape.empty()) rows_ = static_cast<std::uint64_t>(info_.shape[0]);

@@ -57,7 +57,9 @@ void ChildCollector::add_members(std::span<const ValueId> items) {
 }
 
 void ChildCollector::add_mapping(ValueId mapping) {
-  for (const MappingEntry& entry : mapping_entries(values_, mapping)) add_key(entry.key, entry.value);
+  const auto entries = mapping_entries(values_, mapping);
+  children_.reserve(children_.size() + entries.size());
+  for (const MappingEntry& entry : entries) add_key(entry.key, entry.value);
 }
 
 void ChildCollector::add_key(ValueId key, ValueId value) {

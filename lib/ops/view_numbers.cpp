@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "ops/cast_elements.h"
 #include "ops/moments.h"
 #include "ops/numbers.h"
 
@@ -47,6 +48,12 @@ void ViewNumbers::convert(std::span<const std::byte> elements) {
   const std::size_t count = elements.size() / dtype_size(dtype_);
   if (!negative_ && (dtype_ == DType::float32 || dtype_ == DType::float64))
     return use_({elements.data(), count, dtype_ == DType::float32, elements});
+  const bool short_floats = !negative_ && is_floating(dtype_) && dtype_size(dtype_) < sizeof(float);
+  if (short_floats) {
+    std::array<float, moments_block> floats;
+    cast_elements(dtype_, DType::float32, elements, std::as_writable_bytes(std::span(floats)));
+    return use_({reinterpret_cast<const std::byte*>(floats.data()), count, true, elements});
+  }
   std::array<double, 2 * moments_block> numbers;
   to_numbers(dtype_, elements, is_complex(dtype_), numbers.data());
   if (is_complex(dtype_))

@@ -28,7 +28,7 @@ ViewRuns::ViewRuns(const Storage& storage, const TensorInfo& placed) : run_(dtyp
     if (stride == 0)
       repeats_ *= size;
     else if (size > 1 && last)
-      axes_.push_back({size, stride * item, 0});
+      axes_.push_back({size, stride * item});
   }
   const auto end = last && *last < storage.nbytes ? checked_mul(*last + 1, item) : std::nullopt;
   if (!end || *end > storage.nbytes) refuse(storage);
@@ -44,25 +44,40 @@ ViewRuns::ViewRuns(const Storage& storage, const TensorInfo& placed) : run_(dtyp
     overlaps_ = overlaps_ || axis->step < reach;
     reach += (axis->size - 1) * axis->step;
   }
-  rewind();
 }
 
-void ViewRuns::rewind() {
-  for (Axis& axis : axes_) axis.index = 0;
-  run_begin_ = at_ = begin_;
-  left_ = run_;
+ViewRuns::Place ViewRuns::find(std::uint64_t address) const {
+  Place place;
+  place.index.resize(axes_.size());
+  place.run = begin_;
+  std::uint64_t rest = address <= begin_ ? 0 : address - begin_, inside = run_;
+  for (const Axis& axis : axes_) inside *= axis.size;
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    // Where the address lies past the last step, it lies past all that is inside of it.
+    place.index[i] = std::min(rest / axes_[i].step, axes_[i].size - 1);
+    rest -= place.index[i] * axes_[i].step;
+    place.run += place.index[i] * axes_[i].step;
+    inside /= axes_[i].size;
+    place.done += place.index[i] * inside;
+  }
+  place.at = place.run + std::min(rest, run_);
+  place.left = run_ - std::min(rest, run_);
+  place.done += std::min(rest, run_);
+  if (place.left == 0) step(place);
+  return place;
 }
 
-void ViewRuns::next_run() {
-  for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
-    run_begin_ += axis->step;
-    if (++axis->index < axis->size) {
-      at_ = run_begin_;
-      left_ = run_;
+void ViewRuns::step(Place& place) const {
+  place.left = 0;
+  for (std::size_t i = axes_.size(); i-- > 0;) {
+    place.run += axes_[i].step;
+    if (++place.index[i] < axes_[i].size) {
+      place.at = place.run;
+      place.left = run_;
       return;
     }
-    run_begin_ -= axis->step * axis->size;
-    axis->index = 0;
+    place.run -= axes_[i].step * axes_[i].size;
+    place.index[i] = 0;
   }
 }
 

@@ -25,30 +25,37 @@ class ViewRuns {
   [[nodiscard]] std::uint64_t begin() const { return begin_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
 
-  void rewind();
-  /// Calls use(address, size) for what lies before `address` and was not given since rewind(), in order.
+  /// Calls use(address, size, done) for what lies between the addresses `first` and `last`, in order. `done`: bytes of
+  /// the view before. Not for one that overlaps.
   template <class Use>
-  void until(std::uint64_t address, Use&& use) {
-    while (left_ > 0 && at_ < address) {
-      const std::uint64_t size = std::min(left_, address - at_);
-      use(at_, size);
-      at_ += size;
-      left_ -= size;
-      if (left_ == 0) next_run();
+  void within(std::uint64_t first, std::uint64_t last, Use&& use) const {
+    for (Place place = find(first); place.left > 0 && place.at < last; step(place)) {
+      const std::uint64_t size = std::min(place.left, last - place.at);
+      use(place.at, size, place.done);
+      if (size < place.left) return;
+      place.done += size;
     }
   }
 
  private:
   struct Axis {
-    std::uint64_t size, step, index;  ///< a step's length in bytes
+    std::uint64_t size, step;  ///< a step's length in bytes
   };
 
-  void next_run();
+  struct Place {
+    std::vector<std::uint64_t> index;  ///< of the run, an axis each
+    std::uint64_t run = 0, at = 0, left = 0,
+                  done = 0;  ///< the run's address; what is left of it, or nothing at the end
+  };
+
+  /// The first bytes at or behind the address.
+  [[nodiscard]] Place find(std::uint64_t address) const;
+  /// To the next run.
+  void step(Place& place) const;
 
   std::vector<Axis> axes_;  ///< outside a run, the longest step first
   std::uint64_t begin_ = 0, end_ = 0, run_ = 0, repeats_ = 1;
   bool overlaps_ = false;
-  std::uint64_t run_begin_ = 0, at_ = 0, left_ = 0;  ///< of the next run; none where nothing is left of it
 };
 
 }  // namespace ckpt

@@ -4,8 +4,21 @@ import gzip
 import struct
 import zlib
 
-from attack import Attack, fine, refused, unsupported
-from forge import Part, archive, deflated, legacy, mapping, program, storage, tensor, torch_zip
+from attack import Attack, Outcome, fine, refused, unsupported
+from forge import (
+    Part,
+    archive,
+    deflated,
+    gzip_index,
+    gzip_member,
+    gzip_records,
+    legacy,
+    mapping,
+    program,
+    storage,
+    tensor,
+    torch_zip,
+)
 
 
 def member(data, flags=0, fields=b"", crc=None, size=None, method=8, body=None, level=9):
@@ -187,6 +200,31 @@ def layers():
     )
 
 
+def indexes():
+    """What stands at the end of a file may not be true of it."""
+    for data, kind in ((torch_zip(), ""), (legacy(), "-legacy")):
+        sizes = [100, 150, len(data) - 250]
+        members = [gzip_member(data[:100]), gzip_member(data[100:250]), gzip_member(data[250:])]
+        whole, records = b"".join(members), gzip_records(members, sizes)
+
+        def lying(change, behind=b""):
+            return whole + behind + gzip_index([change(i, *record) for i, record in enumerate(records)])
+
+        bare = lying(lambda i, *record: record)
+        in_the_index = refused("gzip member 1", 0, verify=0)
+        in_the_index["verify"] = Outcome(0, ": ok (")  # goes by the bytes, as Python does
+        yield Attack(f"gzip-index{kind}.pt.gz", bare, fine("weight"))
+        yield Attack(f"gzip-index-cut{kind}.pt.gz", bare[:-1], refused("the trailer is cut off"))
+        yield Attack(f"gzip-index-and-more{kind}.pt.gz", bare + members[0], fine("weight", "bytes follow" if kind else ""))
+        moved = lying(lambda i, size, inflated, crc: (size + (i == 0) - (i == 1), inflated, crc))
+        yield Attack(f"gzip-index-moved{kind}.pt.gz", moved, {**in_the_index, "inspect": Outcome(3), "convert": Outcome(3)})
+        shifted = lying(lambda i, size, inflated, crc: (size, inflated + (i == 0) - (i == 1), crc))
+        yield Attack(f"gzip-index-shifted{kind}.pt.gz", shifted, {**in_the_index, "inspect": Outcome(3), "convert": Outcome(3)})
+        # By the index one file, by the bytes another one.
+        other = whole + gzip_index([(len(whole), len(data), zlib.crc32(whole))])
+        yield Attack(f"gzip-index-of-one{kind}.pt.gz", other, {**in_the_index, "inspect": Outcome(3), "convert": Outcome(3)})
+
+
 def controls():
     for data, kind in ((torch_zip(), ""), (legacy(), "-legacy")):
         fields = struct.pack("<H", 5) + b"extra" + b"name\0" + b"comment\0"
@@ -213,5 +251,5 @@ def controls():
 
 
 def attacks():
-    for group in (members, headers, layers, controls):
+    for group in (members, headers, layers, indexes, controls):
         yield from group()

@@ -229,6 +229,9 @@ def zips():
         yield from hit(f"member-{title}.pt", torch_zip(GOOD, more=[Part("r/x", call(code, ECHO) + b".")]), "dangerous: copyreg.extension.7")
     yield from hit("member-of-protocol-0.pt", torch_zip(GOOD, more=[Part("r/x", OLD)]))
     yield from hit("member-behind-an-odd-name.pt", torch_zip(GOOD, more=[Part("r/x", b"c81d243bd2c585b0f4821__mypyc\nx\n0" + OLD)]))
+    for title, code in (("ext1", b"\x82\x07"), ("ext2", b"\x83\x07\0"), ("ext4", b"\x84\x07\0\0\0")):
+        yield from hit(f"storage-{title}.pt", archive([*torch_parts(GOOD), Part("r/data/0", program(call(code, ECHO)))]), "dangerous: copyreg.extension.7")
+        yield from hit(f"second-pickle-{title}.pkl", GOOD + call(code, ECHO) + b".", "dangerous: copyreg.extension.7")
     yield from hit("storage-of-protocol-0.pt", archive([*torch_parts(GOOD), Part("r/data/0", OLD)]))
     yield from hit("deflated.pt", archive([Part("r/data.pkl", EVIL, deflate=True), Part("r/version", b"3\n")]), "of member 'r/data.pkl'")
     yield from hit("in-place.pt", torch_zip(EVIL), f"at byte {30 + len('r/data.pkl') + 2}, in member 'r/data.pkl'")
@@ -371,6 +374,10 @@ def controls():
     yield from harmless("array-of-opcodes.npy", npy(data=b"cos\n" * 4))
     yield from harmless("zip-in-bytes.pkl", program(mapping(("w", octets(WHOLE))), 3))
     yield from harmless("storage-of-opcodes.pt", torch_zip(data={"0": b"N0N0" * 4}))
+    for title, start in (("ext1", b"\x82."), ("ext2", b"\x83.."), ("ext4", b"\x84....")):
+        yield from harmless(f"storage-that-begins-as-{title}.pt", torch_zip(data={"0": (start + b".").ljust(16, b"\0")}), ": safe (1 pickle")
+    for numbers in (0x382, 0x383, 0x284):  # a count that reads as the number of an extension
+        yield from harmless(f"legacy-of-{numbers}-numbers.pt", legacy(program(storage(elements=numbers)), data=struct.pack("<q", numbers) + bytes(4 * numbers)))
     yield from harmless("storage-of-marks.pt", archive([*torch_parts(GOOD), Part("r/data/0", b"(" * 5_000_000)]))
     yield from harmless("weights.safetensors", safetensors(), ": safe (no pickle)")
     yield from harmless("weights.gguf", gguf_attacks.gguf(), ": safe (no pickle)")

@@ -17,7 +17,7 @@ namespace {
 std::array<Fault, 8> all;
 std::array<long, kinds.size()> counts;
 int log_file = -1;
-bool armed = false;
+bool armed = false, in_sandbox = false;
 
 [[noreturn]] void misused(const char* why) {
   fprintf(stderr, "interpose: CKPT_FAULTS: %s\n", why);
@@ -90,7 +90,8 @@ void log_call(int kind, const char* function, const char* subject) {
   syscall(SYS_write, log_file, line.data(), length);
 }
 
-const Fault* next_fault(int kind) {
+const Fault* next_fault(int& kind) {
+  if (in_sandbox && kind != kind_number("alloc")) kind = kind_number("sandbox");
   const long count = ++counts[static_cast<std::size_t>(kind)];
   for (const Fault& fault : all)
     if (fault.kind == kind && fault.first <= count && count <= fault.last) return &fault;
@@ -131,12 +132,15 @@ void disarm() {
 
 bool is_armed() { return armed; }
 
+void begin_sandbox() { in_sandbox = true; }
+void end_sandbox() { in_sandbox = false; }
+
 bool allocation_fails() {
   if (!armed) return false;
-  constexpr int kind = kind_number("alloc");
+  int kind = kind_number("alloc");
   const Fault* const fault = next_fault(kind);
   if (fault == nullptr) return false;
-  if (fault->what == Do::raise) raise(fault->number);
+  if (fault->what == Do::raise) kill(getpid(), fault->number);
   if (fault->what != Do::fail) return false;
   errno = ENOMEM;
   return true;
@@ -165,7 +169,7 @@ void Call::begin(const Fault& fault, int fd) {
   what_ = fault.what;
   number_ = fault.number;
   if (what_ == Do::kill) kill_program();
-  if (what_ == Do::raise) raise(number_);
+  if (what_ == Do::raise) kill(getpid(), number_);
   if (what_ >= Do::shrink) disturb(what_, fd);
 }
 

@@ -9,9 +9,10 @@
 // The faults that a program is to meet, as its environment tells them, and the counting of its calls.
 namespace faults {
 
-constexpr std::array<std::string_view, 20> kinds{"tmpfile",  "open",     "read",   "pread",  "reread", "write", "sync",
-                                                 "truncate", "rename",   "link",   "unlink", "close",  "stat",  "chmod",
-                                                 "chown",    "readlink", "access", "seek",   "dup",    "alloc"};
+constexpr auto kinds =
+    std::to_array<std::string_view>({"list",  "sandbox",  "tmpfile", "open", "read",   "pread",  "reread", "write",
+                                     "sync",  "truncate", "rename",  "link", "unlink", "close",  "stat",   "chmod",
+                                     "chown", "readlink", "access",  "seek", "dup",    "thread", "alloc"});
 
 constexpr int kind_number(std::string_view name) {
   for (std::size_t i = 0; i < kinds.size(); ++i)
@@ -33,6 +34,9 @@ void arm();
 /// main() has ended.
 void disarm();
 bool is_armed();
+/// Between these, calls of any kind are of the kind `sandbox`.
+void begin_sandbox();
+void end_sandbox();
 
 /// Counts an allocation; true where it shall fail.
 bool allocation_fails();

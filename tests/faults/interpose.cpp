@@ -3,9 +3,11 @@
 //   CKPT_FAULTS=KIND:N:ACTION[,KIND:N:ACTION]…   N counts a kind's calls from 1 on; `3+` is the third and all after it
 //   CKPT_FAULT_LOG=FILE                          a line a call, `KIND N FUNCTION SUBJECT`, and `alloc N` at the end
 //
-// Kinds: tmpfile (an open with O_TMPFILE), open (any other), read, pread, reread (a pread of a file that the program
-// may also write: its own), write, sync, truncate, rename, link, unlink, close, stat, chmod, chown, readlink, access,
-// seek, dup, alloc.
+// Kinds: sandbox (whatever is called while the program gives up its rights), list (a folder that is open is opened to
+// see what is in it), tmpfile (an open with O_TMPFILE), open (any other), read, pread, reread (a pread of a file that
+// the program may also write: its own), write, sync, truncate, rename, link, unlink, close, stat, chmod, chown,
+// readlink, access, seek, dup, thread (the start of one), alloc.
+//
 // Actions: fail=ERRNO, short (half of the bytes), none (0 bytes), kill, kill-after (SIGKILL before or after the call),
 // signal=NUMBER (raised before the call), and what somebody else might do to the file that is about to be read:
 // shrink, grow, overwrite.
@@ -14,8 +16,10 @@
 // calls itself (printf's writes) does not. A program that has not ended after CKPT_FAULT_ALARM seconds gets SIGALRM.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -67,6 +71,28 @@ int __libc_start_main(int (*main)(int, char**, char**), int count, char** words,
   return next<Start>("__libc_start_main")(armed_main, count, words, init, fini, rtld_fini, stack_end);
 }
 
+int prctl(int option, ...) {
+  va_list rest;
+  va_start(rest, option);
+  std::array<unsigned long, 4> values{};
+  for (unsigned long& value : values) value = va_arg(rest, unsigned long);
+  va_end(rest);
+  if (option == PR_SET_NO_NEW_PRIVS) faults::begin_sandbox();
+  const int result = Call(kind_number("sandbox"), "prctl", option == PR_SET_SECCOMP ? "filter" : "rights").run([&] {
+    return static_cast<int>(syscall(SYS_prctl, option, values[0], values[1], values[2], values[3]));
+  });
+  if (option == PR_SET_SECCOMP || result != 0) faults::end_sandbox();
+  return result;
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* its) noexcept {
+  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  const int result = Call(kind_number("thread"), "pthread_create", "").run([&] {
+    return next<Create>("pthread_create")(thread, attributes, work, its);
+  });
+  return result == -1 ? errno : result;
+}
+
 int open(const char* path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
@@ -77,13 +103,17 @@ int open(const char* path, int flags, ...) {
   });
 }
 
+// What a checked open() without a mode is called.
+int __open_2(const char* path, int flags) { return open(path, flags); }
+
 int openat(int folder, const char* path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
   const auto mode = va_arg(rest, mode_t);
   va_end(rest);
   const bool here = std::string_view(path) == ".";
-  Call call = here && folder >= 0 ? Call(open_kind(flags), "openat", folder) : Call(open_kind(flags), "openat", path);
+  const int kind = here && (flags & O_TMPFILE) == O_DIRECTORY ? kind_number("list") : open_kind(flags);
+  Call call = here && folder >= 0 ? Call(kind, "openat", folder) : Call(kind, "openat", path);
   return call.run([&] { return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode)); });
 }
 

@@ -31,11 +31,13 @@ def main():
     import dcp
     import devices
     import diffs
+    import documented
     import finite
     import gguf_files
     import hand
     import joining
     import loading
+    import members
     import modules
     import mutants
     import pickles
@@ -75,6 +77,8 @@ def main():
         hand.discarded_calls,
         *arrays.GROUPS,
         *casts.GROUPS,
+        *members.GROUPS,
+        *documented.GROUPS,
         *chains.GROUPS,
         *averages.GROUPS,
         *safetensors_files.GROUPS,

@@ -42,6 +42,7 @@ struct Arguments::State {
   std::vector<Option> options;
   std::deque<Single> singles;  // CLI11 keeps references to them
   std::vector<std::string>* files = nullptr;
+  std::function<std::vector<std::string>()> outputs;
 };
 
 Arguments::Arguments(std::string command) : state_(std::make_unique<State>(std::move(command))) {}
@@ -74,6 +75,12 @@ void Arguments::optional_value(const std::string& name, const std::string& place
 }
 
 void Arguments::files(std::vector<std::string>& target) { state_->files = &target; }
+
+void Arguments::outputs(std::function<std::vector<std::string>()> names) { state_->outputs = std::move(names); }
+
+std::vector<std::string> Arguments::outputs() const {
+  return state_->outputs ? state_->outputs() : std::vector<std::string>();
+}
 
 bool Arguments::parse(const std::vector<std::string>& words) {
   state_->refuse_empty_values(words);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,10 @@ class Arguments {
                       std::optional<std::string>& target, std::string help);
   /// Whatever is no option, in order.
   void files(std::vector<std::string>& target);
+
+  /// What the command will write, asked for after parse(); without this, nothing. Of several calls the last one counts.
+  void outputs(std::function<std::vector<std::string>()> names);
+  [[nodiscard]] std::vector<std::string> outputs() const;
 
   /// False where `--help` was among the words: nothing is to be run.
   bool parse(const std::vector<std::string>& words);

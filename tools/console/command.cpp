@@ -2,6 +2,7 @@
 
 #include "ckpt/version.h"
 #include "messages.h"
+#include "sandbox.h"
 
 namespace ckpt::tools {
 namespace {
@@ -15,11 +16,14 @@ std::string help(const Command& command, const Arguments& arguments) {
 
 }  // namespace
 
-int run(const Command& command, const std::vector<std::string>& words) {
+int run(const Command& command, const std::vector<std::string>& words, Sandbox sandbox) {
   Arguments arguments{std::string(command.name)};
   const Runner work = command.define(arguments);
-  bool quiet = false, version = false;
+  bool quiet = false, version = false, unconfined = false;
   arguments.flag("--quiet", quiet, "no summary and no notes: only results, warnings and errors");
+  if (command.confined)
+    arguments.flag("--no-sandbox", unconfined,
+                   "keep rights that are not needed: to write elsewhere, to start programs ...");
   arguments.flag("--version", version, "print the version");
   if (!arguments.parse(words)) {
     print(help(command, arguments));
@@ -29,6 +33,7 @@ int run(const Command& command, const std::vector<std::string>& words) {
     print_version();
     return exit_done;
   }
+  if (sandbox == Sandbox::on && command.confined && !unconfined) confine(arguments.outputs(), words);
   return work(quiet);
 }
 

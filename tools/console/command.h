@@ -20,10 +20,15 @@ struct Command {
   std::string_view about;    ///< a paragraph for its own help, lines broken, ending in a newline
   std::string_view first_example, second_example;
   Runner (*define)(Arguments& arguments);  ///< declares the options
+  bool confined = true;                    ///< false: it asks a device's driver, which may need anything
 };
+
+/// Whether the process gives up what a command does not need once its options are known (console/sandbox.h): only the
+/// program itself, which runs one.
+enum class Sandbox { off, on };
 
 /// Declares its options, parses `words` (what follows the command's name), and runs it, or prints its help. Returns the
 /// exit status; throws what fails.
-int run(const Command& command, const std::vector<std::string>& words);
+int run(const Command& command, const std::vector<std::string>& words, Sandbox sandbox);
 
 }  // namespace ckpt::tools

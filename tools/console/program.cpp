@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -40,6 +41,15 @@ void reserve_standard_streams() {
   }
 }
 
+// What tens of thousands of tensors take comes in blocks of some MiB, and goes again. glibc would come to keep blocks
+// of up to 32 MiB for the next, which then fits none of them.
+void give_back_what_is_freed() {
+#ifdef __GLIBC__
+  constexpr int smallest_of_its_own = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, smallest_of_its_own);
+#endif
+}
+
 // A destructor that finds no memory cannot throw, and ends up here: the JSON library has such.
 [[noreturn]] void on_terminate() {
   discard_temporaries();
@@ -58,6 +68,7 @@ void reserve_standard_streams() {
 int run_program(int count, char** words, const std::function<int(const std::vector<std::string>&)>& work) {
   std::set_terminate(on_terminate);
   reserve_standard_streams();
+  give_back_what_is_freed();
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) clean_up_on(number);
   // A reader that has gone away and a limit on the size of files are errors of the write, with their own messages.
   std::signal(SIGPIPE, SIG_IGN);

@@ -27,7 +27,7 @@ struct StateTensor {
 /// the names for which it says yes. All on the CPU, whatever the file's tags say. Each storage that one of them lies in
 /// is read once, in the file's order, into memory aligned to 64 bytes that the tensors own and share as they shared it
 /// in the file; other storages are not read. Dtypes, strides, sparse layouts and quantisation are as they were.
-/// The rest of a compressed file is not read: finish_reading() tells whether it is whole.
+/// The rest of a compressed file is not read: finish_reading() tells whether one without an index is whole.
 /// Throws Error: unsupported (no values in the file: a meta tensor; a nested one; a dtype that libtorch lacks),
 /// invalid_argument (root), out_of_memory, and what reading throws.
 [[nodiscard]] CKPT_EVAL_API std::vector<StateTensor> to_torch(

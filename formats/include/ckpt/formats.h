@@ -50,9 +50,9 @@ struct ReadOptions {
   bool dequantize = false;  ///< blocks of quantised numbers (GGUF's Q8_0, Q4_0) as float32, computed when they are read
 };
 
-/// Reads a checkpoint; tensor bytes stay in the source. Of a compressed file, only finish_reading() knows that it is
-/// whole; save() and digest() come to it by themselves. Throws Error: unsupported (named where it is recognised),
-/// corrupt, truncated, limit_exceeded, io.
+/// Reads a checkpoint; tensor bytes stay in the source. Of a compressed file without an index (docs/formats/gzip.md),
+/// only finish_reading() knows that it is whole; save() and digest() come to it by themselves. Throws Error:
+/// unsupported (named where it is recognised), corrupt, truncated, limit_exceeded, io.
 CKPT_API Checkpoint read(const ByteSourcePtr& source, const ReadOptions& options = {});
 /// open_checkpoint() and read().
 CKPT_API Checkpoint load(const std::string& path, const ReadOptions& options = {});
@@ -64,10 +64,11 @@ struct WriteOptions {
   std::uint64_t shard_bytes = 0;  ///< of formats that are written in several files: of tensors a file; 0: no bound
 };
 
-/// Writes a checkpoint to a sink; does not commit it. Formats that are folders only save() writes. Throws Error:
-/// unsafe, unsupported (by the tensor's name), io, and what reading the source throws: a CRC that does not match stops
-/// the copy.
-CKPT_API void write(const Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options = {});
+/// Writes a checkpoint to a sink; does not commit it. What is moved here is given back as soon as it is written: of
+/// tens of thousands of tensors that is a good part of the memory. Formats that are folders only save() writes. Throws
+/// Error: unsafe, unsupported (by the tensor's name), io, and what reading the source throws: a CRC that does not match
+/// stops the copy.
+CKPT_API void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options = {});
 
 /// How much of a file is read again before it appears.
 enum class ReadBack : std::uint8_t {
@@ -95,13 +96,15 @@ struct SaveReport {
   /// What the checkpoint has and the format cannot say, each a sentence without a full stop. Values are never among it:
   /// those that a format cannot hold are refused.
   std::vector<std::string> left_out;
+  /// Names of temporaries that runs which were killed had left in the output's folder, and that are gone.
+  std::vector<std::string> removed;
 };
 
 /// Writes a file whole or not at all ("-" is standard output, where a failure leaves the archive without its
 /// directory; it cannot be read back). Before a file appears, as much of it is read back as `read_back` says and
 /// compared with what was to be written; a difference is an Error (io, on_output), and the old file stands. A format of
 /// several files makes the folder `path`, which must be new or empty (ckpt/folder_sink.h).
-CKPT_API SaveReport save(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options = {});
+CKPT_API SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options = {});
 
 /// One thing verify() found.
 struct Finding {

@@ -29,12 +29,16 @@ struct GlobalUse {
   std::uint64_t offset = 0;
 };
 
+/// A range of a storage under a key of its own, as legacy files have it; in elements of the storage.
+struct StorageView {
+  std::string key;
+  std::uint64_t offset = 0, size = 0;
+};
+
 /// What a persistent id in the graph stands for: a storage, or a range of it (legacy storage views).
 struct StorageUse {
-  std::uint32_t storage = 0;  ///< index into Checkpoint::storages
-  /// A legacy storage view: its own key, and its range in elements of the storage. An empty key is the whole storage.
-  std::string view_key;
-  std::uint64_t view_offset = 0, view_size = 0;
+  std::uint32_t storage = 0;                ///< index into Checkpoint::storages
+  std::shared_ptr<const StorageView> view;  ///< null: the whole storage
 };
 
 struct Checkpoint;
@@ -112,9 +116,9 @@ CKPT_API std::optional<std::string> whole_module(const Checkpoint& checkpoint);
 /// What the persistent value `id` stands for; null where that is no storage.
 CKPT_API const StorageUse* find_storage_use(const Checkpoint& checkpoint, ValueId id);
 
-/// Reads what is left of a compressed source, so that its checksums are compared and a cut is noticed; free otherwise.
-/// Only then is it known that the whole file is sound. Returns what a user should know besides Checkpoint::warnings.
-/// Throws Error (corrupt, truncated).
+/// Reads what is left of a compressed source, so that its checksums are compared and a cut is noticed; free otherwise,
+/// and of one that is read by its index. Only then is it known that the whole of such a file is sound. Returns what a
+/// user should know besides Checkpoint::warnings. Throws Error (corrupt, truncated).
 CKPT_API std::vector<std::string> finish_reading(const Checkpoint& checkpoint);
 
 /// A tensor under one of its names. A tensor that the object holds twice has two names.

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ckpt/byte_sink.h"
 #include "ckpt/byte_source.h"
@@ -17,7 +18,8 @@ struct FileSinkOptions {
 /// A file that appears whole or not at all. Bytes go to an unnamed file (O_TMPFILE) in the target's folder, or, where
 /// the file system has none, to a named temporary beside it; commit() is fsync, link, rename, fsync of the folder.
 /// An existing target keeps its permission bits, a new one gets 0666 less the umask. A target that is a symbolic link
-/// stays one: the file it points to is replaced.
+/// stays one: the file it points to is replaced. A named temporary that a killed process left in the target's folder is
+/// removed where it belongs to this user, is an hour old and held by nobody.
 class CKPT_API FileSink final : public ByteSink {
  public:
   /// Throws Error (io, on_output): no such folder, no permission, target is a folder, exists (no_clobber).
@@ -28,9 +30,13 @@ class CKPT_API FileSink final : public ByteSink {
 
   /// What has been written so far, readable while the sink lives: for the check before commit().
   [[nodiscard]] ByteSourcePtr read_back() const;
+  /// Names of temporaries that others had left, and that are gone.
+  [[nodiscard]] const std::vector<std::string>& removed() const;
 
  private:
   void append(std::span<const std::byte> bytes) override;
+  std::span<std::byte> prepare() override;
+  void append_prepared(std::size_t count) override;
 
   struct State;
   std::unique_ptr<State> state_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ckpt/byte_sink.h"
 #include "ckpt/export.h"
@@ -43,6 +44,8 @@ class CKPT_API FolderSink final {
   [[nodiscard]] std::string path() const;
   /// Of all files that were committed.
   [[nodiscard]] std::uint64_t bytes() const;
+  /// Names of temporaries that others had left beside it, and that are gone (ckpt/file_sink.h).
+  [[nodiscard]] const std::vector<std::string>& removed() const;
   /// The target, as the user gave it: what messages call it.
   [[nodiscard]] const std::string& name() const;
 

@@ -19,15 +19,30 @@ CKPT_API bool is_gzip(const ByteSource& source);
 /// Throws Error (corrupt, truncated; limit_exceeded where more than `most` bytes come out) from read_at and size.
 CKPT_API ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most = UINT64_MAX);
 
+/// The bytes inside a gzip file that has an index, as gzip_sink() writes one (docs/formats/gzip.md): its size is known,
+/// any part can be read without what stands before it, and reading forward uses all cores. Without an index, and where
+/// `compressed` is none that several threads may read, this is gunzip().
+/// The index is believed: each member that is read is checked against it, but of those that are not, nothing is known,
+/// and gunzip() might see other bytes there.
+CKPT_API ByteSourcePtr gunzip_by_index(ByteSourcePtr compressed, std::uint64_t most = UINT64_MAX);
+
 /// Bytes after the last member that are neither a member nor zero padding; 0 where none were met (yet).
 /// `source` must come from gunzip().
 CKPT_API std::uint64_t gzip_trailing_bytes(const ByteSource& source);
 
 inline constexpr int gzip_default_level = 1;
 
-/// Compresses what is written into one gzip member, mtime 0, no name, to `target`, which must outlive it.
-/// Levels 1 to 3 are ISA-L's, 4 to 9 zlib's. commit() ends the member; it does not commit `target`.
-/// Throws Error: invalid_argument (level), io from the target.
-CKPT_API std::unique_ptr<ByteSink> gzip_sink(ByteSink& target, int level = gzip_default_level);
+struct GzipOptions {
+  int level = gzip_default_level;  ///< 1 to 3 are ISA-L's, 4 to 9 zlib's
+  /// What was compressed at another level already is copied as it is.
+  bool copies = false;
+  std::size_t threads = 0;  ///< that compress; 0: usable_cores(). The bytes are the same whatever it is.
+};
+
+/// Compresses what is written to `target`, which must outlive it: into members of 512 KiB, each for itself, mtime 0, no
+/// name, and where there are several, an index of them at the end, which other readers skip. What is announced begins
+/// with a new member; what is taken from a source of gunzip_by_index() is copied as it is, where it is whole members.
+/// commit() ends the stream; it does not commit `target`. Throws Error: invalid_argument (level), io from the target.
+CKPT_API std::unique_ptr<ByteSink> gzip_sink(ByteSink& target, const GzipOptions& options = {});
 
 }  // namespace ckpt

@@ -18,6 +18,10 @@ inline constexpr std::size_t copy_chunk = 256 * kib;
 /// gzip inside gzip: this many layers are opened, no more.
 inline constexpr int gzip_depth = 2;
 
+/// Members of a gzip file that its index may tell of, some 32 bytes of memory each: 1 TiB, or 64 GiB of small tensors.
+/// Beyond it the file is read as any other.
+inline constexpr std::uint64_t gzip_members = 2 * mib;
+
 /// Bytes that compressed data within compressed data (gzip in gzip, deflated members in gzip) may come to, as a
 /// multiple of the file's bytes on disk (deflate's own ceiling, which one layer cannot pass), and what is free.
 inline constexpr std::uint64_t inflated_floor = gib;

@@ -5,6 +5,7 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/export.h"
+#include "ckpt/state_dict.h"
 
 /// Whole modules (`torch.save(model, path)`): objects of any class, known here or not, that hold `_parameters`,
 /// `_buffers` and `_modules` as every torch.nn.Module does.
@@ -22,6 +23,14 @@ struct Module {
 /// The outermost modules of the checkpoint in file order, each once: looked for where state dicts are
 /// (find_state_dicts()), through mappings, lists and tuples. Not searched: attributes of other objects.
 CKPT_API std::vector<Module> find_modules(const Checkpoint& checkpoint);
+
+/// What find_state_dicts(), find_modules() and find_optimizer_states() find, on one walk.
+struct Parts {
+  std::vector<StateDict> state_dicts;
+  std::vector<Module> modules;
+  std::vector<OptimizerState> optimizers;
+};
+CKPT_API Parts find_parts(const Checkpoint& checkpoint);
 
 /// Each module of find_modules() as the state dict that its state_dict() would give: names, order, `_metadata`, plain
 /// tensors without gradient that share what they shared. The rest of the checkpoint stays, but for what only modules

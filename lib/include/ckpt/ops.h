@@ -115,9 +115,12 @@ struct CheckpointDigest {
 
 /// The same for the same weights, whatever container, compression or device holds them. `root`: names below this path
 /// only, relative to it; "auto" finds the state dict at the root or under state_dict, model_state_dict, model or net,
-/// else the only one, modules being unpacked (ckpt/modules.h). Meta tensors have no bytes and are left out. Throws
-/// Error: limit_exceeded (a view that expands past ckpt/limits.h), invalid_argument (root), and what reading throws.
-CKPT_API CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root = {});
+/// else the only one, modules being unpacked (ckpt/modules.h). `keys`: globs; only tensors whose name one of them
+/// matches, none: all. Meta tensors have no bytes and are left out. Tensors are hashed on all cores where several
+/// threads may read them. Throws Error: limit_exceeded (a view that expands past ckpt/limits.h), invalid_argument
+/// (root), and what reading throws.
+CKPT_API CheckpointDigest digest(const Checkpoint& checkpoint, std::string_view root = {},
+                                 const std::vector<std::string>& keys = {});
 
 /// Refuses what digest() refuses, reading no bytes: views below `root`, one by one and together, that would take far
 /// more memory than their storages if they were copied out. Throws Error: limit_exceeded, invalid_argument (root).

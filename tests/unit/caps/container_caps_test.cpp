@@ -12,7 +12,8 @@
 #include "formats/numpy_files.h"
 #include "formats/tar_files.h"
 #include "formats/torch_files.h"
-#include "io/checksum.h"
+#include "io/gzip_index.h"
+#include "io/stream.h"
 #include "opened.h"
 #include "torchscript/model_json.h"
 
@@ -67,6 +68,16 @@ TEST(Cap, gzip_depth) {
 }
 
 // Inflating is given a small cap; which one it gets is a function of the file's size.
+TEST(Cap, gzip_members) {
+  for (const std::uint64_t more : {0, 1}) {
+    const GzipIndex index{std::vector<GzipMember>(limits::gzip_members + more, {20, 1, 0}), 1};
+    io_testing::MemorySink sink;
+    write_gzip_index(index, sink);
+    const MostlyZeros file(index.members.size() * 20 + sink.bytes().size(), sink.bytes());
+    EXPECT_EQ(read_gzip_index(file).has_value(), more == 0);
+  }
+}
+
 TEST(Cap, inflated_floor) {
   EXPECT_EQ(limits::inflated_cap(0), limits::inflated_floor);
   const Bytes packed = io_testing::gzipped(Bytes(1000));

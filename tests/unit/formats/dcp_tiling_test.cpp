@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <numeric>
 
@@ -122,6 +123,21 @@ TEST(Tiling, WhatLiesInChunksBehindAFailedReadIsReadAgain) {
                                     {memory_source(Bytes(3, std::byte{1}), "a"), memory_source(Bytes(6), "b")},
                                     std::make_shared<ReadAhead>());
   EXPECT_EQ(io_testing::read_in_steps(*source, 2), io_testing::read_in_steps(*source, 5));
+}
+
+TEST(Tiling, WhatChunksHeldIsGivenBackOnceItHasBeenRead) {
+  constexpr std::size_t rows = 100'000, tensors = 60;
+  const auto room = std::make_shared<ReadAhead>();
+  const ByteSourcePtr column = memory_source(Bytes(rows), "column");
+  std::vector<ByteSourcePtr> sources;
+  for (std::size_t i = 0; i < tensors; ++i)
+    sources.push_back(joined_source("w", tile({rows, 2}, {{{0, 0}, {rows, 1}}, {{0, 1}, {rows, 1}}}), 1, 2 * rows,
+                                    {column, column}, room));
+  const std::size_t before = ::mallinfo2().uordblks;
+  Bytes piece(1000);
+  for (const ByteSourcePtr& source : sources)
+    for (std::uint64_t at = 0; at < source->size(); at += piece.size()) source->read_exactly(at, piece);
+  EXPECT_LT(::mallinfo2().uordblks, before + tensors * rows / 10);
 }
 
 }  // namespace

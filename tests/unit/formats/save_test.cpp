@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <thread>
 
 #include "ckpt/error.h"
 #include "container/zip_builder.h"
@@ -225,13 +227,21 @@ class Saboteur final : public ByteSource {
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
       std::error_code ignored;
       const std::string target = std::filesystem::read_symlink(entry.path(), ignored).string();
-      const std::byte other{0xA5};
-      if (target.starts_with(folder_ + "/") && ::pwrite(std::stoi(entry.path().filename()), &other, 1, at) == 1) ++hits;
+      if (target.starts_with(folder_ + "/")) alter(std::stoi(entry.path().filename()));
     }
     return std::min<std::uint64_t>(out.size(), size_ - offset);
   }
 
-  static constexpr off_t at = 300'000;  // in the first storage, of what has left the buffers
+  /// Once what stands there, of the first storage, has been written: that is the work of another thread.
+  void alter(int file) const {
+    constexpr off_t at = 300'000;
+    constexpr std::byte other{0xA5};
+    for (int wait = 0; std::filesystem::file_size("/proc/self/fd/" + std::to_string(file)) <= at && wait < 10'000;
+         ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (::pwrite(file, &other, 1, at) == 1) ++hits;
+  }
+
   mutable int hits = 0;
 
  private:

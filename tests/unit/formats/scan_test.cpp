@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "container/zip_builder.h"
 #include "formats/pickled_arrays.h"
 #include "formats/tar_files.h"
@@ -117,6 +119,45 @@ TEST(Scan, AStorageIsAPickleOnlyWhereItIsAWholeOne) {
   EXPECT_EQ(told(zip("cos\nsystem\n.")).substr(0, 9), "dangerous");
   EXPECT_EQ(told(zip("cos\ncos\ncos\ncos\n")), "safe");
   EXPECT_EQ(told(zip(std::string(100'000, '('))), "safe");
+}
+
+/// One in 85 random storages begins with the code of an extension: 40,000 that do stand for 3.4 million.
+TEST(Scan, StoragesOfRandomBytesAreNoPickles) {
+  std::mt19937_64 random(4711);
+  std::vector<zip_testing::ZipPart> parts{{.name = "r/data.pkl", .data = good}};
+  for (int i = 0; i < 40'000; ++i) {
+    std::string data(64, '\0');
+    for (char& c : data) c = static_cast<char>(random() & 0xffU);
+    data[0] = static_cast<char>(0x82 + i % 3);
+    parts.push_back({.name = "r/data/" + std::to_string(i), .data = data});
+  }
+  const ScanResult result = scanned(build_zip(parts));
+  EXPECT_EQ(told(result), "safe");
+  EXPECT_EQ(result.pickles, 1U);
+}
+
+TEST(Scan, ANumberOfAnExtensionInAStorageCountsInAPickleThatSaysThatItIsOne) {
+  const auto zip = [](const std::string& data) {
+    return build_zip({{.name = "r/data.pkl", .data = good}, {.name = "r/data/0", .data = data}});
+  };
+  for (const std::string& code : {std::string("\x82\7"), std::string("\x83\7\7"), std::string("\x84\7\7\7\7")}) {
+    EXPECT_EQ(told(zip(code + ".")), "safe");
+    EXPECT_EQ(told(zip(code + ")R.")), "safe");
+    EXPECT_EQ(told(zip("N." + code + ".")), "safe");
+    EXPECT_EQ(told(zip("\x80\2" + code + ".")).substr(0, 27), "dangerous: copyreg.extensio");
+    EXPECT_EQ(told(zip("cos\nsystem\n0" + code + ")R.")).substr(0, 20), "dangerous: os.system");
+    EXPECT_EQ(scanned(zip("cos\nsystem\n0" + code + ")R.")).findings.size(), 2U);
+  }
+}
+
+TEST(Scan, NumbersThatReadAsAnExtensionAreNoPickleBehindOne) {
+  // What a legacy file says before 898 and before 3,015,554 numbers.
+  for (const std::string& count : {std::string("\x82\3\0\0\0\0\0\0", 8), std::string("\x82\3.\0\0\0\0\0", 8)})
+    EXPECT_EQ(told(good + count + std::string(64, '\0')), "safe");
+  EXPECT_EQ(told(good + "\x82\3)R.").substr(0, 27), "dangerous: copyreg.extensio");
+  EXPECT_EQ(told("\x82\3.").substr(0, 27), "dangerous: copyreg.extensio");
+  EXPECT_EQ(told("\x82\3)R").substr(0, 27), "dangerous: copyreg.extensio");
+  EXPECT_EQ(told("\x82\3 random bytes"), "unreadable");
 }
 
 TEST(Scan, BytesThatNothingLoadsAreNoPickle) {

@@ -198,7 +198,8 @@ TEST(Shards, AnIndexIsReadStrictly) {
            {R"({"weight_map":{"a":"x.safetensors","a":"x.safetensors"}})", "tensor 'a' comes twice"},
            {R"({"weight_map":{"a":"x.safetensors"},"weight_map":{}})", "'weight_map' comes twice"},
            {R"({"weight_map":{"a":"x.safetensors"}} more)", "expected its end"}}) {
-    const auto error = error_of([&] { shards::read_index(*memory_source(io_testing::bytes_of(text), "index")); });
+    const auto error =
+        error_of([&text = text] { shards::read_index(*memory_source(io_testing::bytes_of(text), "index")); });
     EXPECT_TRUE(error && has(error->what(), said)) << text;
   }
 }

@@ -96,9 +96,10 @@ TEST(StorageViews, HaveTheirOwnKeyAndRange) {
   const auto code = tensor(legacy_storage({}, view("7", 1, 2)), {2}, {1});
   const auto checkpoint = torch_testing::read_bytes(bytes_of(LegacyFile{.object = code}));
   const StorageUse use = checkpoint.storage_uses.begin()->second;
-  EXPECT_EQ(use.view_key, "7");
-  EXPECT_EQ(use.view_offset, 1U);
-  EXPECT_EQ(use.view_size, 2U);
+  ASSERT_TRUE(use.view);
+  EXPECT_EQ(use.view->key, "7");
+  EXPECT_EQ(use.view->offset, 1U);
+  EXPECT_EQ(use.view->size, 2U);
 }
 
 TEST(StorageIds, ThatSomethingElseHoldsAreEditedInACopy) {
@@ -147,7 +148,7 @@ std::optional<std::string> parsed(std::string_view id) {
   const auto storage = torch::decode_storage_id(values, *tuple);
   if (!storage) return "no storage";
   return storage->key + " " + storage->location + " " + std::to_string(storage->nbytes) +
-         (storage->view_key.empty() ? "" : " view " + storage->view_key + " " + std::to_string(storage->view_offset));
+         (storage->view ? " view " + storage->view->key + " " + std::to_string(storage->view->offset) : "");
 }
 
 TEST(TextIds, SayWhatTheTupleSays) {

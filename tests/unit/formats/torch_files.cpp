@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "container/zip_writer.h"
-#include "io/checksum.h"
+#include "io/stream.h"
 #include "ops/tensor_bytes.h"
 
 namespace ckpt::torch_testing {
@@ -120,7 +120,7 @@ std::vector<float> values(const Checkpoint& checkpoint, std::size_t tensor) {
 }
 
 void read_storages(const Checkpoint& checkpoint) {
-  for (const Storage& storage : checkpoint.storages) stream_all(*storage.bytes, [](std::span<const std::byte>) {});
+  for (const Storage& storage : checkpoint.storages) check_all(*storage.bytes);
 }
 
 std::optional<Error> refusal(Bytes bytes) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "io/checksum.h"
+#include "io/stream.h"
 #include "io_testing.h"
 
 namespace ckpt {

@@ -8,6 +8,7 @@
 #include "io/checksum.h"
 #include "io/deflater.h"
 #include "io/inflate.h"
+#include "io/stream.h"
 #include "io_testing.h"
 
 namespace ckpt {
@@ -24,7 +25,7 @@ constexpr std::size_t large = 24'000'000;
 
 Bytes deflated(const Bytes& bytes, int level = 6) {
   Bytes out;
-  zlib_deflater(level)->feed(bytes, true, [&](auto piece) { out.insert(out.end(), piece.begin(), piece.end()); });
+  out.resize(zlib_deflater(level)->deflate(bytes, out, 0));
   return out;
 }
 

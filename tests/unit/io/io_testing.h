@@ -60,7 +60,7 @@ class MemorySink final : public ByteSink {
 
 inline Bytes gzipped(const Bytes& bytes, int level = 1) {
   MemorySink target;
-  const auto sink = gzip_sink(target, level);
+  const auto sink = gzip_sink(target, {.level = level});
   sink->write(bytes);
   sink->commit();
   return target.bytes();

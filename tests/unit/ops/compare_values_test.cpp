@@ -63,6 +63,30 @@ TEST(CompareValues, PiecesMayBeCutAnywhereBetweenElements) {
   EXPECT_EQ(comparison.result()->first, (std::vector<std::int64_t>{4999}));
 }
 
+TEST(CompareValues, PartsComeToTheSameAsAllAtOnce) {
+  std::vector<float> values(10'000), other(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+    other[i] = i < 3000 ? values[i] : values[i] + static_cast<float>(i % 7) * 1e-3F;
+  }
+  const Floats a(DType::float32, values), b(DType::float32, other);
+  const auto whole = compare(a, b);
+  ValueComparison joined(a.info, b.info, by_bits);
+  for (std::size_t first = 0; first < values.size(); first += 2048) {
+    const std::size_t count = std::min<std::size_t>(2048, values.size() - first);
+    ValueComparison part(a.info, b.info, by_bits, first);
+    part.add(std::span(a.bytes).subspan(first * 4, count * 4), std::span(b.bytes).subspan(first * 4, count * 4));
+    joined.join(part);
+  }
+  const auto found = joined.result();
+  ASSERT_TRUE(whole && found);
+  EXPECT_EQ(found->different, whole->different);
+  EXPECT_EQ(found->first, whole->first);
+  EXPECT_EQ(found->first_b, whole->first_b);
+  EXPECT_EQ(found->largest_error, whole->largest_error);
+  EXPECT_EQ(found->mean_error, whole->mean_error);
+}
+
 TEST(CompareValues, NaNAndInfinityAreSaidApart) {
   const Floats a(DType::float32, {NAN, 1, INFINITY, 0}), b(DType::float32, {1, 1, -INFINITY, 2});
   const auto found = compare(a, b);

@@ -367,5 +367,33 @@ TEST(Diff, RefusesViewsThatStandTogetherForTooMuch) {
   EXPECT_EQ(std::string(error->what()).find(a.file + ": "), 0U) << error->what();
 }
 
+TEST(Diff, IsTheSameWhateverTheThreads) {
+  std::vector<std::pair<std::string, std::vector<float>>> a, b;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<float> values(i % 100 == 3 ? 200'000 : 5, static_cast<float>(i));
+    a.emplace_back("t" + std::to_string(i), values);
+    for (std::size_t at = 1; at < values.size() && i % 3 == 0; at += 1000) values[at] += 0.1F;
+    b.emplace_back("t" + std::to_string(i), std::move(values));
+  }
+  const Checkpoint first = of_tensors(a), second = of_tensors(b);
+  const auto compared = [&](std::size_t threads) {
+    DiffOptions options;
+    options.threads = threads;
+    return diff(first, second, options).tensors;
+  };
+  const auto one = compared(1);
+  EXPECT_EQ(one.size(), 134U);
+  for (const std::size_t threads : {2U, 8U}) {
+    const auto found = compared(threads);
+    ASSERT_EQ(found.size(), one.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      EXPECT_EQ(found[i].name, one[i].name);
+      EXPECT_EQ(found[i].values->different, one[i].values->different);
+      EXPECT_EQ(found[i].values->first, one[i].values->first);
+      EXPECT_EQ(found[i].values->mean_error, one[i].values->mean_error);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

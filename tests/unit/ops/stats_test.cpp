@@ -207,5 +207,64 @@ TEST(Stats, ReadAStorageOnceAPassHoweverManyViewIt) {
   EXPECT_EQ(counted->read, 2 * counted->size());
 }
 
+/// Numbers of every kind, in views of every kind, more than a stretch of them.
+Checkpoint many_views() {
+  constexpr std::int64_t rows = 700, columns = 900;
+  std::vector<float> floats(rows * columns);
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    floats[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.37) * (i % 1000 == 7 ? 100 : 1));
+  floats[123'456] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<std::int64_t> integers(100'000);
+  for (std::size_t i = 0; i < integers.size(); ++i) integers[i] = static_cast<std::int64_t>(i * i) - 77'777;
+  std::vector<TensorSource> tensors;
+  const auto add = [&](std::string name, TensorSource tensor) {
+    tensor.name = std::move(name);
+    tensors.push_back(std::move(tensor));
+  };
+  add("all", source(DType::float32, floats, {rows, columns}));
+  TensorSource view = tensors[0];
+  view.shape = {columns, rows}, view.stride = {1, columns};
+  add("transposed", view);
+  view.shape = {rows - 3, 10}, view.stride = {columns, 3}, view.offset = 5;
+  add("columns", view);
+  view.shape = {1000, 4}, view.stride = {2, 1}, view.offset = 300'000;
+  add("overlapping", view);
+  add("integers", source(DType::int64, integers));
+  for (int i = 0; i < 600; ++i) add("few" + std::to_string(i), source<double>(DType::float64, {1.0 * i, -0.5, 3}));
+  return assemble(std::move(tensors));
+}
+
+TEST(Stats, AreTheSameWhateverTheThreads) {
+  const Checkpoint checkpoint = many_views();
+  const CheckpointStats one = stats(checkpoint, {{}, {}, 20, 1});
+  const auto expect_same = [](const Figures& a, const Figures& b) {
+    EXPECT_EQ(a.mean, b.mean);
+    EXPECT_EQ(a.std, b.std);
+    EXPECT_EQ(a.norm, b.norm);
+    EXPECT_EQ(a.min, b.min);
+    EXPECT_EQ(a.max, b.max);
+    EXPECT_EQ(a.nan, b.nan);
+    EXPECT_EQ(a.histogram.counts, b.histogram.counts);
+  };
+  for (const std::size_t threads : {2U, 8U}) {
+    const CheckpointStats found = stats(checkpoint, {{}, {}, 20, threads});
+    ASSERT_EQ(found.tensors.size(), one.tensors.size());
+    for (std::size_t i = 0; i < one.tensors.size(); ++i)
+      expect_same(*found.tensors[i].figures, *one.tensors[i].figures);
+    expect_same(found.floating, one.floating);
+  }
+}
+
+TEST(Stats, OfBinsThatFillNoByteAreCounted) {
+  std::vector<float> numbers(3000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  for (const std::size_t bins : {255U, 256U, 1000U}) {
+    const Figures found = figures(source(DType::float32, numbers), bins);
+    ASSERT_EQ(found.histogram.counts.size(), bins);
+    for (std::size_t bin = 0; bin < bins; ++bin)
+      EXPECT_NEAR(static_cast<double>(found.histogram.counts[bin]), 3000.0 / static_cast<double>(bins), 1.0);
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -150,6 +150,26 @@ TEST(TensorBytes, ATransposeIsReadInWindowsNotByElement) {
   EXPECT_LE(source->largest, limits::copy_chunk);
 }
 
+template <class T>
+void expect_transposed(DType dtype, std::int64_t rows, std::int64_t columns) {
+  std::vector<T> values(static_cast<std::size_t>(rows * columns));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i * 2654435761U >> 5);
+  const TensorInfo info = view(dtype, {rows, columns}, {1, rows});
+  EXPECT_EQ(elements<T>(storage_of(values, dtype), info), by_definition(values, info)) << rows << " x " << columns;
+}
+
+TEST(TensorBytes, ATransposeOfAnySizeAndWidthIsAsDefined) {
+  for (const std::int64_t rows : {2, 15, 64, 67, 5000})
+    for (const std::int64_t columns : {2, 17, 64, 301}) {
+      expect_transposed<std::uint8_t>(DType::uint8, rows, columns);
+      expect_transposed<std::int16_t>(DType::int16, rows, columns);
+      expect_transposed<std::int32_t>(DType::int32, rows, columns);
+      expect_transposed<std::int64_t>(DType::int64, rows, columns);
+    }
+  expect_transposed<std::int32_t>(DType::int32, 3000, 4100);   // several blocks, of lines that are read alone
+  expect_transposed<std::int32_t>(DType::int32, 400'000, 31);  // lines longer than a tile
+}
+
 TEST(TensorBytes, AColumnOfAWideMatrixDoesNotReadTheMatrix) {
   auto source = std::make_shared<CountingSource>(bytes_of(counted(256 * 16384)));
   Storage storage = storage_of(counted(0), DType::int32);

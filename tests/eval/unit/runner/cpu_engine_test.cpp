@@ -9,8 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "ckpt/cores.h"
 #include "ckpt/error.h"
-#include "runner/cores.h"
 #include "runner/engine.h"
 #include "runner/judge.h"
 #include "runner/made_up.h"

@@ -1,4 +1,4 @@
-#include "runner/cores.h"
+#include "io/cores.h"
 
 #ifdef __linux__
 #include <sched.h>
@@ -12,7 +12,7 @@
 #include <sstream>
 #include <thread>
 
-namespace ckpt::eval {
+namespace ckpt {
 namespace {
 
 std::size_t bound_cores() {
@@ -22,6 +22,16 @@ std::size_t bound_cores() {
   if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<std::size_t>(CPU_COUNT(&set));
 #endif
   return std::thread::hardware_concurrency();
+}
+
+std::size_t count_cores() {
+  std::size_t cores = bound_cores();
+  // Where a container has a quota, this is its own group.
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string line;
+  if (std::getline(file, line)) cores = std::min(cores, cores_of_quota(line).value_or(cores));
+  cores = std::min(cores, threads_of_omp(std::getenv("OMP_NUM_THREADS")).value_or(cores));
+  return std::max<std::size_t>(cores, 1);
 }
 
 }  // namespace
@@ -42,13 +52,8 @@ std::optional<std::size_t> threads_of_omp(const char* variable) {
 }
 
 std::size_t usable_cores() {
-  std::size_t cores = bound_cores();
-  // Where a container has a quota, this is its own group.
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string line;
-  if (std::getline(file, line)) cores = std::min(cores, cores_of_quota(line).value_or(cores));
-  cores = std::min(cores, threads_of_omp(std::getenv("OMP_NUM_THREADS")).value_or(cores));
-  return std::max<std::size_t>(cores, 1);
+  static const std::size_t cores = count_cores();
+  return cores;
 }
 
-}  // namespace ckpt::eval
+}  // namespace ckpt

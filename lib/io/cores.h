@@ -4,11 +4,9 @@
 #include <optional>
 #include <string>
 
-namespace ckpt::eval {
+#include "ckpt/cores.h"
 
-/// How many cores this process may keep busy: those it is bound to, no more than its control group's quota pays for,
-/// and no more than OMP_NUM_THREADS (which torchrun sets to 1 for each of several ranks). At least 1.
-[[nodiscard]] std::size_t usable_cores();
+namespace ckpt {
 
 /// Cores that a quota pays for, rounded up, from the text of a cgroup's cpu.max ("150000 100000"); none for "max" and
 /// for what is no such text.
@@ -17,4 +15,4 @@ namespace ckpt::eval {
 /// The first number of OMP_NUM_THREADS ("4", "4,2"); none for anything else.
 [[nodiscard]] std::optional<std::size_t> threads_of_omp(const char* variable);
 
-}  // namespace ckpt::eval
+}  // namespace ckpt

@@ -1,8 +1,8 @@
-#include "runner/cores.h"
+#include "io/cores.h"
 
 #include <gtest/gtest.h>
 
-namespace ckpt::eval {
+namespace ckpt {
 namespace {
 
 TEST(Cores, of_a_quota_are_rounded_up) {
@@ -33,4 +33,4 @@ TEST(Cores, of_a_variable_that_is_no_number_are_not_bounded) {
 TEST(Cores, are_at_least_one) { EXPECT_GE(usable_cores(), 1); }
 
 }  // namespace
-}  // namespace ckpt::eval
+}  // namespace ckpt

@@ -1,0 +1,95 @@
+#include "io/leftovers.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "ckpt/limits.h"
+#include "io/posix.h"
+#include "io/temporaries.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::time_t an_hour = 3600;
+constexpr std::size_t most_entries = 64 * limits::kib;
+
+/// Calls `use` with the name of each entry until it returns false.
+template <class Use>
+void each_entry(int folder, Use use) {
+  UniqueFd again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!again) return;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::fdopendir(again.get()), ::closedir);
+  if (!open) return;
+  again.release();
+  while (const dirent* const entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && !use(std::string(name))) return;
+  }
+}
+
+bool is_old(const struct stat& status) { return std::time(nullptr) - status.st_mtime >= an_hour; }
+
+/// What has the name, opened, where it is ours, old, and a file or a folder.
+UniqueFd open_old(int folder, const std::string& name) {
+  struct stat status {};
+  const auto fits = [&] {
+    return status.st_uid == ::geteuid() && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && is_old(status);
+  };
+  if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !fits()) return UniqueFd();
+  UniqueFd found(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!found || ::fstat(found.get(), &status) != 0 || !fits()) return UniqueFd();
+  return found;
+}
+
+/// The files in a folder; nothing where one of them is not a file that is ours and old.
+std::optional<std::vector<std::string>> old_files(int folder) {
+  std::vector<std::string> files;
+  bool all = true;
+  each_entry(folder, [&](std::string name) {
+    struct stat status {};
+    all = ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
+          status.st_uid == ::geteuid() && is_old(status);
+    files.push_back(std::move(name));
+    return all;
+  });
+  if (!all) return std::nullopt;
+  return files;
+}
+
+bool remove_leftover(int folder, const std::string& name) {
+  const UniqueFd found = open_old(folder, name);
+  if (!found || ::flock(found.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  struct stat status {};
+  if (::fstat(found.get(), &status) != 0) return false;
+  if (!S_ISDIR(status.st_mode)) return ::unlinkat(folder, name.c_str(), 0) == 0;
+  const auto files = old_files(found.get());
+  if (!files) return false;
+  for (const std::string& file : *files) ::unlinkat(found.get(), file.c_str(), 0);
+  return ::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+}  // namespace
+
+// Where locks are not to be had, the age must do.
+void hold_temporary(int fd) { (void)::flock(fd, LOCK_SH | LOCK_NB); }
+
+std::vector<std::string> remove_leftovers(int folder) {
+  std::vector<std::string> names, removed;
+  std::size_t entries = 0;
+  each_entry(folder, [&](std::string name) {
+    if (is_temporary_name(name)) names.push_back(std::move(name));
+    return ++entries < most_entries;
+  });
+  for (std::string& name : names)
+    if (remove_leftover(folder, name)) removed.push_back(std::move(name));
+  return removed;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ckpt/byte_source.h"
+
+namespace ckpt {
+
+/// What slice() has made a source of.
+struct SliceOf {
+  const ByteSource* whole = nullptr;
+  std::uint64_t begin = 0;
+  std::uint64_t size = 0;
+};
+
+/// None where `source` is no slice.
+std::optional<SliceOf> slice_of(const ByteSource& source);
+
+}  // namespace ckpt

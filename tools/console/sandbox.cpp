@@ -1,0 +1,284 @@
+#include "sandbox.h"
+
+#ifdef __linux__
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "ckpt/byte_source.h"
+
+namespace ckpt::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What Debian 12's header does not have yet: Documentation/userspace-api/landlock.rst, by the version of the interface.
+constexpr std::uint64_t truncate = 1ULL << 14;           // 3
+constexpr std::uint64_t device_ioctl = 1ULL << 15;       // 5
+constexpr std::uint64_t tcp = 1ULL << 0 | 1ULL << 1;     // 4: bind, connect
+constexpr std::uint64_t scopes = 1ULL << 0 | 1ULL << 1;  // 6: abstract sockets, signals
+struct Ruleset {
+  std::uint64_t files = 0, network = 0, scoped = 0;
+};
+
+constexpr std::uint64_t writing = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+                                  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                  LANDLOCK_ACCESS_FS_MAKE_REG;
+constexpr std::uint64_t making_others = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+                                        LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                                        LANDLOCK_ACCESS_FS_MAKE_SYM;
+
+bool is_missing(const std::error_code& why) {
+  return why == std::errc::no_such_file_or_directory || why == std::errc::not_a_directory;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(long number) : number_(static_cast<int>(number)) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+/// What comes through a pipe is read from a temporary file.
+bool is_pipe(const std::string& word) {
+  const std::string file = word[0] == '-' ? word.substr(std::min(word.find('='), word.size() - 1) + 1) : word;
+  std::error_code failed;
+  const fs::file_status status = fs::status(file, failed);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+/// The folder in which a file or folder of that name is made: a link's file stands where the link leads. None where
+/// that cannot be found out.
+std::optional<fs::path> folder_of(const std::string& output) {
+  constexpr int most_links = 40;
+  fs::path at = output;
+  for (int links = 0; links < most_links; ++links) {
+    std::error_code failed;
+    const fs::path leads_to = fs::read_symlink(at, failed);
+    if (failed == std::errc::invalid_argument || is_missing(failed)) break;  // no link, or nothing there
+    if (failed) return std::nullopt;
+    at = leads_to.is_absolute() ? leads_to : at.parent_path() / leads_to;
+  }
+  if (!at.has_filename()) at = at.parent_path();  // "shards/"
+  return at.has_parent_path() ? at.parent_path() : fs::path(".");
+}
+
+Descriptor open_folder(const fs::path& name) {
+  int number = -1;
+  do {
+    number = ::open(name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  } while (number < 0 && errno == EINTR);
+  return Descriptor(number);
+}
+
+void confine_files(const std::vector<std::string>& outputs) {
+  const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (version < 1) return;
+  std::uint64_t allowed = writing;
+  if (version >= 2) allowed |= LANDLOCK_ACCESS_FS_REFER;
+  if (version >= 3) allowed |= truncate;
+  Ruleset rules{allowed | making_others | LANDLOCK_ACCESS_FS_EXECUTE};
+  if (version >= 4) rules.network = tcp;
+  if (version >= 5) rules.files |= device_ioctl;
+  if (version >= 6) rules.scoped = scopes;
+  const std::size_t size = version >= 6 ? sizeof rules : version >= 4 ? 2 * sizeof rules.files : sizeof rules.files;
+  const Descriptor ruleset(::syscall(SYS_landlock_create_ruleset, &rules, size, 0));
+  if (!ruleset) return;
+  for (const std::string& output : outputs) {
+    if (output == "-") continue;  // standard output
+    const auto name = folder_of(output);
+    if (!name) return;
+    const Descriptor folder = open_folder(*name);
+    if (!folder && is_missing({errno, std::generic_category()})) continue;  // whoever writes there says so
+    if (!folder) return;
+    const landlock_path_beneath_attr beneath{allowed, folder.get()};
+    if (::syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0) return;
+  }
+  (void)::syscall(SYS_landlock_restrict_self, ruleset.get(), 0);
+}
+
+#if defined(__x86_64__)
+constexpr std::uint32_t machine = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t machine = AUDIT_ARCH_AARCH64;
+#else
+#define CKPT_NO_FILTER
+#endif
+
+#ifndef CKPT_NO_FILTER
+
+constexpr auto refused = std::to_array<std::uint32_t>({
+// other programs, other processes
+#ifdef __x86_64__
+    SYS_fork,
+    SYS_vfork,
+#endif
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_process_madvise,
+    SYS_pidfd_getfd,
+    SYS_pidfd_send_signal,
+    SYS_kcmp,
+    // the network, and sockets of this machine
+    SYS_socket,
+    SYS_socketpair,
+    SYS_connect,
+    SYS_bind,
+    SYS_listen,
+    SYS_accept,
+    SYS_accept4,
+// the system
+#ifdef __x86_64__
+    SYS_iopl,
+    SYS_ioperm,
+    SYS_modify_ldt,
+#endif
+    SYS_mount,
+    SYS_umount2,
+    SYS_move_mount,
+    SYS_open_tree,
+    SYS_mount_setattr,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_fspick,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_unshare,
+    SYS_setns,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_kexec_file_load,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_syslog,
+    SYS_open_by_handle_at,
+    // ways into the kernel that are not needed
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    SYS_personality,
+});
+
+// A filter sees a call as struct seccomp_data; of its arguments, the lower halves are enough here.
+constexpr std::uint32_t its_number = 0, its_machine = 4, first_argument = 16, second_argument = 24;
+constexpr std::uint32_t allowed = SECCOMP_RET_ALLOW, forbidden = SECCOMP_RET_ERRNO | EPERM,
+                        unknown = SECCOMP_RET_ERRNO | ENOSYS;
+
+constexpr sock_filter load(std::uint32_t at) { return {BPF_LD | BPF_W | BPF_ABS, 0, 0, at}; }
+constexpr sock_filter answer(std::uint32_t what) { return {BPF_RET | BPF_K, 0, 0, what}; }
+/// Skips the next instruction unless `test` holds.
+constexpr sock_filter only_if(std::uint16_t test, std::uint32_t value) {
+  return {static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), 0, 1, value};
+}
+
+/// Refuses; and `clone` but for threads, `clone3` (whose flags a filter cannot see: libraries fall back on `clone`),
+/// and what types into the caller's terminal.
+constexpr auto filter() {
+  constexpr std::array special{only_if(BPF_JEQ, SYS_clone3),
+                               answer(unknown),
+                               sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_clone},  // past what looks at its flags
+                               load(first_argument),
+                               only_if(BPF_JSET, CLONE_THREAD),
+                               answer(allowed),
+                               answer(forbidden),
+                               sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 5, SYS_ioctl},
+                               load(second_argument),
+                               only_if(BPF_JEQ, TIOCSTI),
+                               answer(forbidden),
+                               only_if(BPF_JEQ, TIOCLINUX),
+                               answer(forbidden),
+                               answer(allowed)};
+  constexpr std::array head{load(its_machine),
+                            sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 1, 0, machine},
+                            answer(forbidden),
+                            load(its_number),
+                            only_if(BPF_JGE, 0x40000000),  // another numbering, of x32
+                            answer(forbidden)};
+  std::array<sock_filter, head.size() + 2 * refused.size() + special.size()> all{};
+  auto at = std::copy(head.begin(), head.end(), all.begin());
+  for (const std::uint32_t number : refused) {
+    *at++ = only_if(BPF_JEQ, number);
+    *at++ = answer(forbidden);
+  }
+  std::copy(special.begin(), special.end(), at);
+  return all;
+}
+
+void confine_calls() {
+  static constexpr auto instructions = filter();
+  // The kernel's pointer is not const, but it does not write there.
+  const sock_fprog program{instructions.size(), const_cast<sock_filter*>(instructions.data())};
+  (void)::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+#else
+
+void confine_calls() {}
+
+#endif
+
+}  // namespace
+
+void confine(std::vector<std::string> outputs, const std::vector<std::string>& words) {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
+  const auto streams = std::count(words.begin(), words.end(), "-") - std::count(outputs.begin(), outputs.end(), "-");
+  if (streams > 0 || std::any_of(words.begin(), words.end(), is_pipe)) outputs.push_back(temporary_folder() + "/.");
+  confine_files(outputs);
+  confine_calls();
+}
+
+}  // namespace ckpt::tools
+
+#else
+
+namespace ckpt::tools {
+
+void confine(std::vector<std::string> /*outputs*/, const std::vector<std::string>& /*words*/) {}
+
+}  // namespace ckpt::tools
+
+#endif
