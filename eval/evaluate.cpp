@@ -7,7 +7,7 @@
 #include "ckpt/version.h"
 #include "datasets/sample_picture.h"
 #include "distributed/world.h"
-#include "metrics/append.h"
+#include "metrics/join.h"
 #include "metrics/process.h"
 #include "metrics/signature.h"
 #include "metrics/worst.h"
@@ -148,14 +148,16 @@ void check_same(const Result& mine, const Result& other, std::size_t rank) {
   check("number of samples", std::to_string(mine.data_samples), std::to_string(other.data_samples));
 }
 
-/// All ranks' results as one, at rank 0; elsewhere this rank's own.
-Result join(Result mine, World& world) {
+/// All ranks' results as one, at rank 0, which says what others warned of; elsewhere this rank's own.
+Result joined(Result mine, World& world, const Observer& observer) {
   const std::vector<std::string> all = world.gather(packed(mine));
+  const std::size_t said = mine.warnings.size();
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    Result other = unpacked(all[rank]);
+    const Result other = unpacked(all[rank]);
     check_same(mine, other, rank);
-    append(mine, std::move(other));
+    join(mine, other);
   }
+  for (std::size_t at = said; observer.warning && at < mine.warnings.size(); ++at) observer.warning(mine.warnings[at]);
   if (world.place().rank == 0) mine.shard.reset();
   return mine;
 }
@@ -166,8 +168,9 @@ Result run_as_rank(const Options& options, const Observer& observer, World& worl
         .hint("leave --shard out under torchrun or srun");
   const bool reports = world.place().rank == 0;
   try {
-    Run run(options, reports ? observer : Observer{}, &world);
-    Result result = join(run.part(), world);
+    const Observer own = reports ? observer : Observer{};
+    Run run(options, own, &world);
+    Result result = joined(run.part(), world, own);
     return reports ? run.completed(std::move(result)) : result;
   } catch (const std::exception& error) {
     world.fail(error.what());

@@ -27,6 +27,11 @@ class Packer {
     (*this)(size);
     out_ += text;
   }
+  void operator()(std::vector<std::string>& texts) {
+    const std::uint64_t size = texts.size();
+    (*this)(size);
+    for (std::string& text : texts) (*this)(text);
+  }
 
   std::string take() { return std::move(out_); }
 
@@ -51,6 +56,10 @@ class Unpacker {
   void operator()(std::string& text) {
     const std::uint64_t size = length(1);
     text.assign(next(size), size);
+  }
+  void operator()(std::vector<std::string>& texts) {
+    texts.resize(length(sizeof(std::uint64_t)));  // each has a length of its own
+    for (std::string& text : texts) (*this)(text);
   }
 
  private:
@@ -98,6 +107,7 @@ void visit(Result& result, Visitor& visitor) {
   visitor(result.predictions.confidence);
   visitor(result.predictions.truth);
   visitor(result.outputs);
+  visitor(result.warnings);
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ struct ReadContext {
   void report(const Error& error, const std::string& where) const;
   /// Where findings are collected: notes what is no fault.
   void remark(std::string what, const std::string& where = {}) const;
+  /// … of each name that a pickle calls for and that can run code.
+  void remark_dangers(const std::vector<GlobalUse>& globals) const;
   /// Where findings are collected: reads all of `bytes` and reports what is wrong with them.
   void check_bytes(const ByteSource& bytes, const std::string& where) const;
 };

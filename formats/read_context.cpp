@@ -67,6 +67,13 @@ void ReadContext::remark(std::string what, const std::string& where) const {
   if (findings != nullptr) findings->push_back({false, std::move(what), located(place, where)});
 }
 
+void ReadContext::remark_dangers(const std::vector<GlobalUse>& globals) const {
+  for (const GlobalUse& global : globals)
+    if (global.verdict == Verdict::dangerous)
+      remark("the pickle calls for " + global.module + "." + global.name + " (dangerous), at byte " +
+             std::to_string(global.offset));
+}
+
 void ReadContext::check_bytes(const ByteSource& bytes, const std::string& where) const {
   if (findings == nullptr) return;
   try {

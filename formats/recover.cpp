@@ -82,10 +82,7 @@ class Recoverer {
     checkpoint.file = source_->name();
     checkpoint.gzip = opened_.gzip_layers > 0;
     checkpoint.source = opened_.bytes;
-    for (const GlobalUse& global : checkpoint.globals)
-      if (global.verdict == Verdict::dangerous)
-        context_.remark("the pickle calls for " + global.module + "." + global.name + " (dangerous), at byte " +
-                        std::to_string(global.offset));
+    context_.remark_dangers(checkpoint.globals);
     std::vector<Remains> remains;
     for (Storage& storage : checkpoint.storages) {
       if (storage.nbytes == 0) storage.bytes = memory_source({}, storage.key);  // wherever it was, it is whole

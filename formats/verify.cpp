@@ -17,10 +17,7 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
     static_cast<void>(opened.bytes->size());
     static_cast<void>(whole.size());  // a compressed stream is read to its end and its checksum compared
     for (const std::string& warning : checkpoint.warnings) context.remark(warning);
-    for (const GlobalUse& global : checkpoint.globals)
-      if (global.verdict == Verdict::dangerous)
-        context.remark("the pickle calls for " + global.module + "." + global.name + " (dangerous), at byte " +
-                       std::to_string(global.offset));
+    context.remark_dangers(checkpoint.globals);
     static_cast<void>(tensor_names(checkpoint));
   } catch (const Error& error) {
     // What keeps a file from being recognised at all is the caller's to hear; every other fault is a finding.

@@ -177,7 +177,7 @@ def fuzz(targets, options):
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(prefix="ckpt-fuzz-", dir=memory) as scratch:
         seeds = Path(scratch) / "seeds"
-        subprocess.run([sys.executable, str(HERE / "seeds.py"), str(seeds)], check=True)
+        subprocess.run([sys.executable, str(HERE / "seeds/make.py"), str(seeds)], check=True)
         with ThreadPoolExecutor(max_workers=2) as pool:
             yield from pool.map(Fuzzer.run, [Fuzzer(target, options, seeds, Path(scratch)) for target in targets])
 

@@ -42,7 +42,9 @@ class Result:
 
 
 figures = {}  # what suites count beside results, for docs/trust.md: "figure NAME N" on a line of its own
-held = threading.local()  # .lines: where several suites run at once, what this thread's has said
+# Of the suite that a thread runs: .lines, what it has said, where several run at once; .profiles, where a build that
+# counts puts it. Each suite has files of its own there: two programs of equal size may have one name for theirs.
+held = threading.local()
 
 
 def show(text):
@@ -55,7 +57,8 @@ def show(text):
 def run(command, timeout, keep=lambda line: True):
     """Runs `command`, showing its output line by line. Returns its exit status, or None after `timeout`, and its lines."""
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, env={**ENVIRONMENT, **os.environ}, text=True, errors="replace")
+                               stderr=subprocess.STDOUT, text=True, errors="replace",
+                               env={**ENVIRONMENT, **os.environ, "LLVM_PROFILE_FILE": held.profiles})
     expired = threading.Event()
     timer = threading.Timer(timeout, lambda: (expired.set(), process.kill()))
     timer.start()
@@ -294,8 +297,6 @@ def main():
     parser.add_argument("--timeout", type=float, default=1200, help="seconds that one suite may take")
     options = parser.parse_args()
     options.build = options.build.resolve()
-    # Where a build that counts puts it; the suite "asan" runs this script on another build, which has a place of its own.
-    os.environ["LLVM_PROFILE_FILE"] = str(options.build / "profiles/%4m.profraw")
     options.ckpt = options.build / "bin/ckpt"
     options.plain = "CKPT_SANITIZE:STRING=\n" in (options.build / "CMakeCache.txt").read_text()
 
@@ -309,6 +310,7 @@ def main():
     before = [name for name in chosen if name not in LAST]
 
     def result(name):
+        held.profiles = str(options.build / f"profiles/{name}-%4m.profraw")
         if at_once > 1:
             held.lines = []
         show(f"\n== {name}")

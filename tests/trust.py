@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(1, str(ROOT / "tests" / "interop"))
+from differences import BY_DESIGN, OF_LIBRARIES  # noqa: E402
+
 PAGE = ROOT / "docs" / "trust.md"
 
 
@@ -31,7 +34,8 @@ class Row:
 ROWS = [
     Row("Nothing in a file is run",
         "files that reach for code by every opcode, protocol and container, plain, compressed and before a broken tail; "
-        "no name is ever resolved, and what is dangerous is named and not written",
+        "no name is ever resolved, and what is dangerous is named and not written. (The code of a TorchScript file alone is run, "
+        "where it is asked for: `eval --arch torchscript`)",
         "{bad.attacks} attack files of ours, {corpus.hostile} of scanners' test suites", "bad,corpus"),
     Row("`scan` calls nothing safe that reaches code",
         "every attack of ours that does, by import opcode, protocol, nesting, compression, place in an archive and damage; "
@@ -50,13 +54,16 @@ ROWS = [
         "a test at each constant of `ckpt/limits.h` and one past it; a constant without one fails",
         "{bad.caps} caps", "unit,bad"),
     Row("What is read is what PyTorch reads",
-        "real files against what PyTorch says of them: each tensor's name, shape, dtype, stride, offset, device, storage "
-        "and SHA-256 ([corpus.md](corpus.md))",
+        "real files, which are not in the repository, against what PyTorch says of them: each tensor's name, shape, dtype, "
+        "stride, offset, device, storage and SHA-256 ([corpus.md](corpus.md))",
         "{corpus.files} files, {corpus.tensors} tensors", "corpus"),
     Row("… of damaged files too",
         "mutants of real checkpoints, their checksums repaired, given to `torch.load(weights_only=True)` and to ckpt: "
         "what both read is equal, and where one refuses, the reason is one that somebody has looked at",
         "{mutants.all} mutants, {?mutants.both} read by both", "interop"),
+    Row("… of the other formats too",
+        "mutants of what each format's own library wrote, given to it and to ckpt in the same way",
+        "{mutants.other-formats} formats, {mutants.of-them} mutants, {?mutants.of-them-both} read by both", "interop"),
     Row("What goes in comes out",
         "every dtype, layout, protocol and container, trainers' files and whole modules, converted both ways and loaded by "
         "PyTorch 2.11; random object graphs, random selections; `diff` and `check` against PyTorch's own answers",
@@ -75,7 +82,7 @@ ROWS = [
         "{formats.read} formats", "formats,interop"),
     Row("Pictures become what Pillow makes of them",
         "random pictures of every colour type, depth and many sizes, as captchas and as digits; at most one grey level apart",
-        "{pictures.compared} tensors, {?pictures.equal} equal", "eval"),
+        "{pictures.compared} tensors, {?pictures.equal} equal", "pictures"),
     Row("What the documents say works",
         "each command of README and docs as it stands, on files of the names that it gives; each recipe's result in PyTorch",
         "{documented.commands} commands", "interop"),
@@ -117,15 +124,15 @@ ROWS = [
         "{~faults.inputs-changed-while-read} changes", "faults"),
     Row("No name in a file steers a terminal",
         "keys and file names with escape sequences, newlines, right-to-left marks and bytes that are no UTF-8, through "
-        "every command, on a terminal and into a pipe",
+        "every command that reads a checkpoint, on a terminal and into a pipe",
         "{~faults.outputs-searched-for-raw-names} outputs searched", "faults"),
     Row("A conversion can be proved",
-        "`ckpt diff OLD NEW --ignore devices`, `ckpt digest`, `ckpt verify --digest`; before a bare file appears its "
-        "directory, pickle and checksums are read back, with `--verify=full` every byte of any output",
+        "`ckpt diff OLD NEW --ignore devices`, `ckpt digest`, `ckpt verify --digest`; before an output appears its "
+        "directory, pickle and checksums are read back (but of standard output), with `--verify=full` every byte",
         "a byte altered on its way to the disk is found", "unit,cli,interop"),
     Row("Memory stays constant",
-        "inspect, verify, digest, scan and convert of a checkpoint of 2 GiB in every format, and every other operation on one; "
-        "64 MiB allowed",
+        "inspect, verify, digest, scan and convert of a checkpoint of 2 GiB in every format, and every other operation but "
+        "`eval` on one; 64 MiB allowed",
         "{~memory.mib} MiB at most", "memory"),
     Row("The tests reach the code",
         "what those on the build with sanitizers execute of lib/ and formats/: unit, command line, formats, a part of interop",
@@ -146,6 +153,13 @@ fails where it counted otherwise. What depends on the machine or on chance is ro
 """
 
 OUTRO = """
+## Where ckpt and a format's own library part
+
+Damaged files are given to both (`./dev test --only interop`). Where both read one, both have read the same. Where only one
+does, it is for one of these reasons; a reason that is not listed fails the test.
+
+DIFFERENCES
+
 ## Fuzzing
 
 `./dev fuzz --seconds N` runs a target for each reader, one for the round trip and one for the whole program, with address
@@ -186,7 +200,7 @@ FUZZED = {
     "scan": "no less than what reading the same bytes finds",
     "recover": "what is whole is written, of a sound file all of it",
     "roundtrip": "each format to each other",
-    "program": "any command on any file",
+    "program": "the commands that read a file",
 }
 FUZZ_LOG = ROOT / "docs" / "fuzz.json"
 
@@ -207,6 +221,21 @@ def fuzzed():
         sums = log.get(target, {"executions": 0, "edges": 0, "flat_seconds": 0})
         lines.append(f"| {target}: {what} | {sums['executions']:,} | {sums['edges']:,} | {sums['flat_seconds'] // 60:,} |")
     return "\n".join(lines)
+
+
+def differences():
+    """The table of tests/interop/differences.py."""
+    lines = ["| read by | what, and why that is right |", "|---|---|"]
+    for what, _, why in BY_DESIGN:
+        lines.append(f"| ckpt, not PyTorch with `weights_only=True` | {what}: {why} |")
+    for reader, shown in (("ckpt", "ckpt, not the library"), ("library", "the library, not ckpt")):
+        for why in dict.fromkeys(difference.why for difference in OF_LIBRARIES if difference.reader == reader):
+            lines.append(f"| {shown} | {why} |")
+    return "\n".join(lines)
+
+
+def outro():
+    return OUTRO.replace("DIFFERENCES", differences()).replace("FUZZED", fuzzed())
 
 
 def fill(text, figures):
@@ -256,7 +285,7 @@ def main():
         if len(known) < len(ROWS):
             missing = sorted({name for row in ROWS for _, name in NAMES.findall(row.figures)} - figures.keys())
             sys.exit(f"the page needs a run of all suites; not counted: {', '.join(missing)}")
-        PAGE.write_text(INTRO + "\n".join(line(row, figures) for row in ROWS) + "\n" + OUTRO.replace("FUZZED", fuzzed()))
+        PAGE.write_text(INTRO + "\n".join(line(row, figures) for row in ROWS) + "\n" + outro())
     page = PAGE.read_text() if PAGE.exists() else ""
     failed = 0
     for row in known:
@@ -264,7 +293,10 @@ def main():
         failed += problem is not None
         if problem:
             print(f"FAIL docs/trust.md {problem}")
-    print(f"{len(known) - failed} passed, {failed} failed")
+    if not page.endswith(outro()):
+        failed += 1
+        print("FAIL docs/trust.md tells of differences and of fuzzing otherwise than they are listed (mend with --write-page)")
+    print(f"{len(known) + 1 - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -51,7 +51,7 @@ const Command formats_command{
     "[options]",
     "the formats that ckpt reads and writes",
     "Lists every format: whether it is read, whether it is written, and its usual suffixes. Suffixes\n"
-    "decide nothing when reading: what a file is, its content says. Each may be in gzip.\n",
+    "decide nothing when reading: what a file is, its content says. Each file may be in gzip.\n",
     "ckpt formats",
     "ckpt formats --json",
     define,

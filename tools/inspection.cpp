@@ -181,7 +181,7 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
 
 void add_figures(Inspection& inspection, const std::vector<std::string>& keys) {
   CheckpointStats found = stats(*inspection.checkpoint, {{}, keys});
-  std::unordered_map<std::string_view, std::optional<Figures>*> by_name;
+  std::map<std::string_view, std::optional<Figures>*> by_name;
   for (TensorStats& tensor : found.tensors) by_name.emplace(tensor.name, &tensor.figures);
   inspection.with_figures = true;
   inspection.figures.resize(inspection.rows.size());

@@ -25,6 +25,7 @@ struct StatsArguments {
 };
 
 void write_plot(const StatsReport& report, const std::string& path) {
+  if (path == "-") throw usage_error("--plot takes a file: standard output is the table's", "--plot weights.svg");
   const std::string svg = stats_svg(report);
   FileSink sink(path);
   sink.write(std::as_bytes(std::span(svg)));

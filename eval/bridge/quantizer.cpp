@@ -18,7 +18,7 @@ using Values = std::span<const ValueId>;
 
 class Reader {
  public:
-  explicit Reader(const Checkpoint& checkpoint) : checkpoint_(checkpoint), values_(checkpoint.values) {}
+  Reader(const ValueGraph& values, const TensorsByValue& tensors) : values_(values), tensors_(tensors) {}
 
   /// The arguments of the call of torch._utils._rebuild_qtensor that makes `tensor`, wrappers around it taken off.
   Values rebuild_arguments(ValueId tensor) const {
@@ -61,8 +61,7 @@ class Reader {
 
   ChannelNumbers numbers(ValueId value) const {
     if (values_.kind(value) != ValueKind::list) {
-      for (const Tensor& tensor : checkpoint_.tensors)
-        if (tensor.value == value) return &tensor;
+      if (const auto found = tensors_.find(value); found != tensors_.end()) return found->second;
       refuse();
     }
     std::vector<double> list;
@@ -71,14 +70,14 @@ class Reader {
   }
 
  private:
-  const Checkpoint& checkpoint_;
   const ValueGraph& values_;
+  const TensorsByValue& tensors_;
 };
 
 }  // namespace
 
-Quantizer quantizer_of(const Checkpoint& checkpoint, const Tensor& tensor) {
-  const Reader reader(checkpoint);
+Quantizer quantizer_of(const Checkpoint& checkpoint, const TensorsByValue& tensors, const Tensor& tensor) {
+  const Reader reader(checkpoint.values, tensors);
   const Values arguments = reader.tuple(reader.rebuild_arguments(tensor.value), 4);
   const std::string_view scheme = reader.global(arguments, 0);
   Quantizer quantizer;

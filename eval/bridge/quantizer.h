@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "bridge/state_entries.h"
 #include "ckpt/checkpoint.h"
 
 namespace ckpt::eval {
@@ -21,7 +22,8 @@ struct Quantizer {
   std::int64_t axis = 0;
 };
 
-/// Throws Error (unsupported) where the file says it in a way that torch does not.
-Quantizer quantizer_of(const Checkpoint& checkpoint, const Tensor& tensor);
+/// Of one of the checkpoint's `tensors`. Throws Error (unsupported) where the file says it in a way that torch does
+/// not.
+Quantizer quantizer_of(const Checkpoint& checkpoint, const TensorsByValue& tensors, const Tensor& tensor);
 
 }  // namespace ckpt::eval

@@ -1,15 +1,18 @@
 #include "bridge/state_entries.h"
 
-#include <unordered_map>
-
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 
 namespace ckpt::eval {
 
-std::vector<StateEntry> state_entries(const Checkpoint& checkpoint, std::string_view root) {
-  std::unordered_map<ValueId, const Tensor*> tensors;
+TensorsByValue tensors_by_value(const Checkpoint& checkpoint) {
+  TensorsByValue tensors;
   for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
+  return tensors;
+}
+
+std::vector<StateEntry> state_entries(const Checkpoint& checkpoint, const TensorsByValue& tensors,
+                                      std::string_view root) {
   std::vector<StateEntry> entries;
   const StateDict dict = find_state_dict(checkpoint, root);
   for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value))

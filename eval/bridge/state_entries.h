@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -13,8 +14,13 @@ struct StateEntry {
   const Tensor* tensor;
 };
 
-/// The tensors of the state dict at `root` (find_state_dict() in ckpt/ops.h), in its order; not None, nor extra state.
-/// Throws Error (invalid_argument) for the root.
-std::vector<StateEntry> state_entries(const Checkpoint& checkpoint, std::string_view root);
+using TensorsByValue = std::unordered_map<ValueId, const Tensor*>;
+/// All tensors of a checkpoint, to which they belong.
+TensorsByValue tensors_by_value(const Checkpoint& checkpoint);
+
+/// Of `tensors`, those of the state dict at `root` (find_state_dict() in ckpt/ops.h), in its order; not None, nor extra
+/// state. Throws Error (invalid_argument) for the root.
+std::vector<StateEntry> state_entries(const Checkpoint& checkpoint, const TensorsByValue& tensors,
+                                      std::string_view root);
 
 }  // namespace ckpt::eval

@@ -122,7 +122,8 @@ auto of_tensor(std::string_view name, Work&& work) {
 LoadedState load_state(const Checkpoint& checkpoint, std::string_view root,
                        const std::function<bool(std::string_view name)>& wanted) {
   try {
-    std::vector<StateEntry> entries = state_entries(checkpoint, root);
+    const TensorsByValue tensors = tensors_by_value(checkpoint);
+    std::vector<StateEntry> entries = state_entries(checkpoint, tensors, root);
     if (wanted) std::erase_if(entries, [&](const StateEntry& entry) { return !wanted(entry.name); });
     std::unordered_map<const Tensor*, Quantizer> quantizers;
     const auto quantizer_for = [&](const Tensor& tensor) {
@@ -132,7 +133,7 @@ LoadedState load_state(const Checkpoint& checkpoint, std::string_view root,
     std::set<std::uint32_t> storages;
     for (const auto& [name, tensor] : entries)
       of_tensor(name, [&, held = tensor] {
-        if (is_quantised(held->info.dtype)) quantizers.emplace(held, quantizer_of(checkpoint, *held));
+        if (is_quantised(held->info.dtype)) quantizers.emplace(held, quantizer_of(checkpoint, tensors, *held));
         each_dense(*held, quantizer_for(*held), [&](const Tensor& dense) {
           check_values(checkpoint, dense);
           storages.insert(*dense.storage);

@@ -1,6 +1,5 @@
 #include "datasets/batch_files.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -9,7 +8,7 @@
 #include <string_view>
 
 #include "ckpt/error.h"
-#include "datasets/natural_order.h"
+#include "datasets/folder.h"
 
 namespace ckpt::eval {
 namespace {
@@ -30,16 +29,6 @@ std::optional<std::uint64_t> batch_number(std::string_view name, std::string_vie
 
 }  // namespace
 
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    names.push_back(entry->path().filename().string());
-  if (error) throw_system_error("read the folder", folder, error.value());
-  std::sort(names.begin(), names.end(), natural_less);
-  return names;
-}
-
 std::vector<std::string> batch_files(const std::string& folder, const std::string& split) {
   const std::string begin = split + "_set.";
   std::map<std::uint64_t, std::string> numbered;
@@ -53,7 +42,7 @@ std::vector<std::string> batch_files(const std::string& folder, const std::strin
                                             std::to_string(numbered.rbegin()->first) + ".pt")
           .in(folder)
           .expected("batches numbered from 0 without a gap")
-          .hint("put the missing file back, or name one batch alone: --data " + file);
+          .hint("put the missing file back, or name one batch alone: --data " + shell_word(file));
     }
     files.push_back(file);
   }

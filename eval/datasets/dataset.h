@@ -38,8 +38,8 @@ class Dataset {
   /// The shape of one sample's input as the data has it: {28, 28}, {3, 56, 24}. Empty where it is made to measure
   /// (pictures).
   [[nodiscard]] virtual std::vector<std::int64_t> input_shape() const = 0;
-  /// How many numbers stand for one sample's target: 1 (a class), 4 (a class a position), 10 or 144 (one-hot); and
-  /// whether they are one-hot, as far as the data tells without a signature.
+  /// How many numbers stand for one sample's target, as far as the data tells without a signature: 1 (a class), 4 (a
+  /// class a position), 10 or 144 (one-hot).
   [[nodiscard]] virtual std::vector<std::int64_t> target_shape() const = 0;
 
   /// What the samples are for; before the first read(). Throws Error (unsupported) where they do not fit: shapes,

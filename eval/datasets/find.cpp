@@ -147,7 +147,7 @@ FoundData named_data(const std::string& path, const DataRequest& request) {
       .in(path)
       .expected("t10k-images-idx3-ubyte (also in MNIST/raw), " + request.split +
                 "_set.0.pt, one .npz or *test*.safetensors, or pictures *.png")
-      .hint("name a file: ckpt eval " + request.model + " --data PATH");
+      .hint("name a file: ckpt eval " + shell_word(request.model) + " --data PATH");
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ FoundData find_data(const DataRequest& request) {
   }
   throw Error(ErrorCode::invalid_argument, "no test set for " + (request.arch.empty() ? "the model" : request.arch))
       .expected("one in " + looked_at)
-      .hint("ckpt eval " + request.model + " --data PATH");
+      .hint("ckpt eval " + shell_word(request.model) + " --data PATH");
 }
 
 }  // namespace ckpt::eval

@@ -22,21 +22,6 @@ bool may_be_read(fs::file_type kind) {
   return kind == fs::file_type::regular || kind == fs::file_type::not_found || kind == fs::file_type::none;
 }
 
-/// What is in one folder, in natural order, so that which of two paths to a folder counts is no matter of chance.
-std::vector<std::string> entries_of(const fs::path& folder) {
-  std::vector<std::string> entries;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  expect(error, folder);
-  while (entry != fs::directory_iterator()) {
-    entries.push_back(entry->path().string());
-    entry.increment(error);
-    expect(error, folder);
-  }
-  std::sort(entries.begin(), entries.end(), natural_less);
-  return entries;
-}
-
 }  // namespace
 
 bool is_picture_name(std::string_view name) {
@@ -45,6 +30,16 @@ bool is_picture_name(std::string_view name) {
          std::equal(suffix.begin(), suffix.end(), name.end() - suffix.size(), [](char wanted, char c) {
            return c == wanted || (c >= 'A' && c <= 'Z' && c - 'A' + 'a' == wanted);
          });
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  expect(error, folder);
+  std::sort(names.begin(), names.end(), natural_less);
+  return names;
 }
 
 std::vector<std::string> find_pictures(const std::string& folder) {
@@ -58,7 +53,9 @@ std::vector<std::string> find_pictures(const std::string& folder) {
     const auto real = fs::canonical(next, error);
     expect(error, next);
     if (!entered.insert(real.string()).second) continue;
-    for (const std::string& entry : entries_of(next)) {
+    // In order, so that which of two paths to a folder counts is no matter of chance.
+    for (const std::string& name : names_in(next)) {
+      const std::string entry = (fs::path(next) / name).string();
       const auto kind = fs::status(entry, error).type();
       if (kind == fs::file_type::directory) {
         folders.push_back(entry);

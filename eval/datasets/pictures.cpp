@@ -40,7 +40,7 @@ std::vector<std::int32_t> labels_in_name(const std::string& file, const Signatur
     throw Error(ErrorCode::unsupported, "the name tells no label of length " + length)
         .in(file)
         .expected("NUMBER-LABEL.png or LABEL_ANYTHING.png")
-        .hint("what it holds: ckpt eval MODEL --predict '" + file + "'");
+        .hint("what it holds: ckpt eval MODEL --predict " + shell_word(file));
   }
   std::vector<std::int32_t> classes;
   for (const char character : *label) {

@@ -1,13 +1,9 @@
-#include <limits>
-
 #include "ckpt/eval.h"
+#include "metrics/tally.h"
 
 namespace ckpt::eval {
 
-double Counts::accuracy() const {
-  if (samples == 0) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(correct) / static_cast<double>(samples);
-}
+double Counts::accuracy() const { return Tally{correct, samples}.accuracy(); }
 
 Counts& Counts::operator+=(const Counts& other) {
   samples += other.samples;

@@ -2,10 +2,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ckpt/check.h"
@@ -14,9 +15,9 @@
 namespace ckpt::eval {
 
 /// A state dict's tensors by name: float32, contiguous, in host memory.
-using Weights = std::unordered_map<std::string, at::Tensor>;
+using Weights = std::map<std::string, at::Tensor>;
 
-/// A reference model. Adding one is a file and a line in architectures.cpp.
+/// A reference model. Adding one is a file, its name below and in architectures.cpp, and in program/settings.cpp.
 struct Architecture {
   std::string_view name;        ///< "captcha-resnet"
   std::string_view class_name;  ///< of the model in Python, for PyTorch's messages

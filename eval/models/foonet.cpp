@@ -1,6 +1,6 @@
 // Linear layers without biases, linears.0, linears.1 …, a ReLU after every one. Width and depth are the file's.
+#include <map>
 #include <string_view>
-#include <unordered_map>
 
 #include "models/chain.h"
 
@@ -10,7 +10,7 @@ namespace {
 std::string layer_name(std::size_t index) { return "linears." + std::to_string(index); }
 
 std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
-  std::unordered_map<std::string_view, const ModelTensor*> named;
+  std::map<std::string_view, const ModelTensor*> named;
   for (const ModelTensor& tensor : found) named.emplace(tensor.name, &tensor);
   std::vector<ModelTensor> all;
   for (std::size_t i = 0;; ++i) {

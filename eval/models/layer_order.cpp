@@ -1,8 +1,8 @@
 #include "models/layer_order.h"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
+#include <map>
+#include <set>
 
 namespace ckpt::eval {
 namespace {
@@ -62,8 +62,8 @@ std::optional<std::vector<LayerSize>> by_number(const std::vector<LayerSize>& la
 
 /// Each layer after the one whose output it takes; none where two could come next, or none can.
 std::optional<std::vector<LayerSize>> by_size(std::vector<LayerSize> layers) {
-  std::unordered_map<std::int64_t, LayerSize*> taking;
-  std::unordered_set<std::int64_t> given;
+  std::map<std::int64_t, LayerSize*> taking;
+  std::set<std::int64_t> given;
   for (LayerSize& layer : layers) {
     if (!taking.emplace(layer.in, &layer).second) return std::nullopt;
     given.insert(layer.out);

@@ -1,6 +1,7 @@
 // Any chain of Linear layers: names, sizes and order are the state dict's.
+#include <algorithm>
+#include <set>
 #include <string_view>
-#include <unordered_set>
 
 #include "ckpt/error.h"
 #include "models/chain.h"
@@ -17,21 +18,27 @@ std::optional<std::string> layer_of(std::string_view key, std::string_view part)
   return std::string(key.substr(0, key.size() - part.size() - 1));
 }
 
+/// "fc1 784 to 128, fc2 64 to 10", of many the first.
+std::string sizes_text(const std::vector<LayerSize>& layers) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(layers.size(), most); ++i)
+    text += (i == 0 ? "" : ", ") + layers[i].name + " " + std::to_string(layers[i].in) + " to " +
+            std::to_string(layers[i].out);
+  return layers.size() > most ? text + " and " + std::to_string(layers.size() - most) + " more" : text;
+}
+
 std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
   std::vector<LayerSize> layers;
-  std::unordered_set<std::string> biased;
+  std::set<std::string> biased;
   for (const auto& [name, shape, dtype] : found) {
     if (auto layer = layer_of(name, "bias")) biased.insert(std::move(*layer));
     if (const auto layer = layer_of(name, "weight"); layer && shape.size() == 2)
       layers.push_back({*layer, shape[1], shape[0]});
   }
   if (layers.empty()) throw Error(ErrorCode::unsupported, "no key names the matrix of a Linear layer");
-  std::string sizes;
-  for (const LayerSize& layer : layers)
-    sizes +=
-        (sizes.empty() ? "" : ", ") + layer.name + " " + std::to_string(layer.in) + " to " + std::to_string(layer.out);
-  const auto order = in_order(std::move(layers));
-  if (!order) throw Error(ErrorCode::unsupported, "its Linear layers form no chain: " + sizes);
+  const auto order = in_order(layers);
+  if (!order) throw Error(ErrorCode::unsupported, "its Linear layers form no chain: " + sizes_text(layers));
   std::vector<ModelTensor> all;
   for (const auto& [layer, in, out] : *order) add_linear(all, layer, in, out, biased.contains(layer));
   return all;

@@ -51,7 +51,7 @@ Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>&
 
 std::vector<ModelTensor> listed_tensors(const Checkpoint& checkpoint, const std::string& root) {
   std::vector<ModelTensor> listed;
-  for (const auto& [name, tensor] : state_entries(checkpoint, root))
+  for (const auto& [name, tensor] : state_entries(checkpoint, tensors_by_value(checkpoint), root))
     listed.push_back({std::string(name), tensor->info.shape, tensor->info.dtype});
   return listed;
 }

@@ -45,17 +45,20 @@ void write_outputs(const Result& result, const std::string& file) {
        file, options);
 }
 
+/// Writes what `text` makes, where a file is asked for.
+template <class Make>
+void put(const std::optional<std::string>& file, const Make& text) {
+  if (!file) return;
+  // What goes to standard output goes there with all else that does.
+  if (*file == "-")
+    tools::print(text());
+  else
+    write_text(*file, text());
+}
+
 }  // namespace
 
 int deliver(const Result& result, const Verdict& verdict, const OutputSettings& settings) {
-  const auto put = [](const std::optional<std::string>& file, const auto& text) {
-    if (!file) return;
-    // What goes to standard output goes there with all else that does.
-    if (*file == "-")
-      tools::print(text());
-    else
-      write_text(*file, text());
-  };
   put(settings.json, [&] { return json_text(result, verdict); });
   put(settings.junit, [&] { return junit_text(result, verdict); });
   put(settings.markdown, [&] { return markdown_text(result, verdict); });
@@ -73,11 +76,7 @@ int deliver(const Result& result, const Verdict& verdict, const OutputSettings& 
 }
 
 void deliver_failure(const std::string& model, const Error& error, const OutputSettings& settings) {
-  if (!settings.junit) return;
-  if (*settings.junit == "-")
-    tools::print(junit_text(model, error));
-  else
-    write_text(*settings.junit, junit_text(model, error));
+  put(settings.junit, [&] { return junit_text(model, error); });
 }
 
 }  // namespace ckpt::eval

@@ -59,6 +59,7 @@ const tools::Command merge_command{
     "ckpt eval-merge part0.json part1.json --min-accuracy 97%",
     "ckpt eval-merge part*.json --json=result.json --junit=result.xml",
     define,
+    false,
 };
 
 }  // namespace ckpt::eval

@@ -1,6 +1,5 @@
 #include "report/files.h"
 
-#include <memory>
 #include <span>
 
 #include "ckpt/byte_source.h"
@@ -20,9 +19,9 @@ std::string read_text(const std::string& file) {
 }
 
 void write_text(const std::string& file, const std::string& text) {
-  const std::unique_ptr<ByteSink> sink = file == "-" ? standard_output() : std::make_unique<FileSink>(file);
-  sink->write(std::as_bytes(std::span(text)));
-  sink->commit();
+  FileSink sink(file);
+  sink.write(std::as_bytes(std::span(text)));
+  sink.commit();
 }
 
 }  // namespace ckpt::eval

@@ -4,7 +4,7 @@
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
-#include "metrics/append.h"
+#include "metrics/join.h"
 #include "report/partial.h"
 
 namespace ckpt::eval {
@@ -92,7 +92,7 @@ Result merge(std::vector<Part> parts) {
   });
   Result out = parts.front().result;
   out.shard.reset();
-  for (std::size_t at = 1; at < parts.size(); ++at) append(out, std::move(parts[at].result));
+  for (std::size_t at = 1; at < parts.size(); ++at) join(out, parts[at].result);
   if (!predicted) out.predictions = {};
   return out;
 }

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 /// What is done to a byte before the model and to a sample's outputs after it, in plain arithmetic. The CPU's workers
-/// and the CUDA kernels compile these same functions, so that both count alike. Includes neither libtorch nor CUDA.
+/// and the CUDA kernels compile these same functions, so that both count alike; place_of() is the kernels' alone, as
+/// two loops (sample_layout.cpp) give the same order without its divisions. Includes neither libtorch nor CUDA.
 #ifdef __CUDACC__
 #define CKPT_HOST_DEVICE __host__ __device__
 #else

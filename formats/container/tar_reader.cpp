@@ -115,7 +115,9 @@ class TarWalk {
   std::string plain_name(std::string name) {
     const std::string shown = "'" + name.substr(0, 80) + "'";
     if (name.empty() || name.starts_with('/')) fail("a member named " + shown, "a path below the archive's folder");
-    while (name.starts_with("./")) name.erase(0, 2);
+    std::size_t begin = 0;
+    while (name.compare(begin, 2, "./") == 0) begin += 2;
+    name.erase(0, begin);
     while (name.ends_with('/')) name.pop_back();
     if (name == ".") name.clear();
     if (name == ".." || name.starts_with("../") || name.ends_with("/..") || name.find("/../") != std::string::npos)

@@ -25,12 +25,13 @@ inline constexpr std::size_t locator_size = 20;
 inline constexpr std::size_t end_size = 22;
 /// The shortest data descriptor: no signature, 32-bit sizes.
 inline constexpr std::uint64_t descriptor_minimum = 12;
+/// Signature, CRC-32 and two sizes of 4 bytes, or of 8: the longest.
+inline constexpr std::size_t narrow_descriptor = 16, wide_descriptor = 24;
 /// The longest archive comment, and so how far from the end of a file its end record may stand.
 inline constexpr std::size_t comment_maximum = 0xffff;
 
 inline constexpr std::uint16_t flag_encrypted = 1U << 0;
 inline constexpr std::uint16_t flag_descriptor = 1U << 3;
-inline constexpr std::uint16_t flag_patch = 1U << 5;
 inline constexpr std::uint16_t flag_strong_encryption = 1U << 6;
 inline constexpr std::uint16_t flag_utf8 = 1U << 11;
 inline constexpr std::uint16_t flag_masked = 1U << 13;

@@ -15,9 +15,6 @@
 namespace ckpt::zip {
 namespace {
 
-/// Signature, CRC-32 and two sizes of 4 bytes, or of 8.
-constexpr std::size_t narrow_descriptor = 16;
-constexpr std::size_t wide_descriptor = 24;
 constexpr std::size_t signature_size = 4;
 /// Records beside the storages (version, byteorder …) are a few dozen bytes.
 constexpr std::size_t most_searched = 4 * limits::kib;

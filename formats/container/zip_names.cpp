@@ -59,8 +59,9 @@ NameIndex::NameIndex(std::size_t count, const NameOf& name_of) {
   std::sort(keys_.begin(), keys_.end(), [&](const Key& a, const Key& b) {
     if (a.hash != b.hash) return a.hash < b.hash;
     if (a.position == b.position) return false;
-    const int order = compare_folded(name_of(a.position), name_of(b.position));
-    return order != 0 ? order < 0 : a.position < b.position;
+    const std::string_view x = name_of(a.position), y = name_of(b.position);
+    if (const int order = compare_folded(x, y); order != 0) return order < 0;
+    return x != y ? x < y : a.position < b.position;
   });
 }
 
@@ -68,18 +69,20 @@ void NameIndex::each_clash(const NameOf& name_of, const std::function<void(std::
   for (std::size_t i = 1; i < keys_.size(); ++i) {
     const Key &a = keys_[i - 1], &b = keys_[i];
     if (a.hash == b.hash && compare_folded(name_of(a.position), name_of(b.position)) == 0)
-      found(a.position, b.position);
+      found(std::min(a.position, b.position), std::max(a.position, b.position));
   }
 }
 
 std::ptrdiff_t NameIndex::find(std::string_view name, const NameOf& name_of) const {
   const std::uint64_t hash = folded_hash(name);
-  auto at = std::lower_bound(keys_.begin(), keys_.end(), hash, [&](const Key& key, std::uint64_t wanted) {
-    return key.hash != wanted ? key.hash < wanted : compare_folded(name_of(key.position), name) < 0;
+  const auto at = std::lower_bound(keys_.begin(), keys_.end(), hash, [&](const Key& key, std::uint64_t wanted) {
+    if (key.hash != wanted) return key.hash < wanted;
+    const std::string_view other = name_of(key.position);
+    const int order = compare_folded(other, name);
+    return order != 0 ? order < 0 : other < name;
   });
-  for (; at != keys_.end() && at->hash == hash && compare_folded(name_of(at->position), name) == 0; ++at)
-    if (name_of(at->position) == name) return static_cast<std::ptrdiff_t>(at->position);
-  return -1;
+  const bool found = at != keys_.end() && at->hash == hash && name_of(at->position) == name;
+  return found ? static_cast<std::ptrdiff_t>(at->position) : -1;
 }
 
 }  // namespace ckpt::zip

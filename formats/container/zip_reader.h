@@ -96,7 +96,7 @@ class ZipReader {
   std::uint64_t trailing_bytes_ = 0;
 };
 
-/// True where the source begins with a local file header or is an empty archive. Never throws.
+/// True where the source begins with a local file header or is an empty archive. Throws Error (io).
 bool is_zip(const ByteSource& source);
 
 /// The name in the first local header, which says what most archives are; empty where there is none. Throws Error:

@@ -24,8 +24,6 @@ namespace {
 constexpr std::uint64_t cost_of_member = 512;
 /// Names that are longer are no checkpoint's.
 constexpr std::size_t longest_name = 2 * limits::kib;
-/// Of descriptors.
-constexpr std::uint64_t narrow_descriptor = 16, wide_descriptor = 24;
 /// Of what is looked through for a record at a time.
 constexpr std::size_t least_window = 256, most_window = 64 * limits::kib;
 

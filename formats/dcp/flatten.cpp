@@ -8,6 +8,7 @@
 #include "ckpt/limits.h"
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
+#include "model/pair_lists.h"
 #include "model/python_str.h"
 #include "model/walk.h"
 
@@ -112,6 +113,7 @@ class Flattener {
       });
     } else {
       const auto entries = mapping_entries(values_, id);
+      budget_.spend_repeats(pair_count(values_, id), entries.size());
       flat_.has_empty_dicts = flat_.has_empty_dicts || entries.empty();
       flat_.has_other_mappings = flat_.has_other_mappings || values_.kind(id) != ValueKind::dict;
       std::unordered_set<std::string, KeyedHash> keys;

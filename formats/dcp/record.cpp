@@ -3,6 +3,8 @@
 #include <string>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "model/pair_lists.h"
 
 namespace ckpt::dcp {
 
@@ -37,6 +39,9 @@ Record::Record(const ValueGraph& values, ValueId id) : values_(values), id_(id) 
   for (auto handle = values.first_effect(state); handle != 0; handle = values.effect(handle).next)
     if (values.effect(handle).late)
       throw Error(ErrorCode::corrupt, "a state is changed after an object was given it").expected("a dict of its own");
+  if (pair_count(values, state) > limits::dcp_record_fields)
+    throw Error(ErrorCode::limit_exceeded,
+                "an object of more than " + std::to_string(limits::dcp_record_fields) + " fields");
   entries_ = mapping_entries(values, state);
 }
 

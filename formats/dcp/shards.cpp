@@ -13,7 +13,7 @@
 #include "io/bytes.h"
 #include "io/file_source.h"
 #include "io/keyed_hash.h"
-#include "named_tensors/joined_metadata.h"
+#include "model/joined_metadata.h"
 
 namespace ckpt::dcp {
 namespace {
@@ -165,7 +165,7 @@ class Reader {
   std::vector<Entry> entries_;
   std::vector<std::vector<Chunk>> chunks_;  ///< of each entry
   std::unordered_map<std::string, std::size_t, KeyedHash> places_;
-  named_tensors::JoinedMetadata metadata_;
+  JoinedMetadata metadata_;
   std::vector<std::string> warnings_;
   std::vector<ByteSourcePtr> files_;
 };

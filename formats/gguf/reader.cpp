@@ -5,6 +5,7 @@
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
+#include "end_of_file.h"
 #include "gguf/dequantize.h"
 #include "gguf/gguf.h"
 #include "gguf/header.h"
@@ -14,29 +15,6 @@ namespace ckpt::gguf {
 namespace {
 
 constexpr std::string_view magic = "GGUF";
-
-/// How the file ends, which a compressed source tells only at its end.
-class GgufDetails final : public FormatDetails {
- public:
-  GgufDetails(ByteSourcePtr source, const Header& header)
-      : source_(std::move(source)), end_(header.data_end), alignment_(header.alignment) {}
-
-  [[nodiscard]] std::vector<std::string> finish() const override {
-    const std::uint64_t size = source_->size();
-    if (size < end_)
-      throw Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(size))
-          .expected(std::to_string(end_) + " bytes")
-          .at(size)
-          .in(source_->name())
-          .hint("the copy or download stopped early: fetch the file again");
-    if (size - end_ < alignment_) return {};
-    return {std::to_string(size - end_) + " bytes follow the tensors and are left out"};
-  }
-
- private:
-  ByteSourcePtr source_;
-  std::uint64_t end_, alignment_;
-};
 
 /// The rows of bytes that gguf.GGUFReader gives.
 std::vector<std::int64_t> byte_shape(const TensorEntry& tensor) {
@@ -100,7 +78,7 @@ bool probe(const ByteSource& source) {
 
 Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
   Header header = read_header(*source, context.pickle_cap);
-  auto details = std::make_shared<GgufDetails>(source, header);
+  auto details = std::make_shared<EndOfFile>(source, header.data_end, "the tensors", header.alignment);
   // verify() reads to the end anyway; else a compressed source is not inflated for that alone.
   const bool to_the_end = context.findings != nullptr || source->size_is_known();
   std::vector<std::string> warnings = std::move(header.warnings);

@@ -6,6 +6,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
+#include "model/pair_lists.h"
 #include "model/walk.h"
 #include "ops/value_view.h"
 
@@ -72,7 +73,9 @@ class Surveyor {
   NamedChildren children_of(ValueId id, bool mapping) {
     if (!mapping) return named_children(values_, id, budget_);
     NamedChildren children;
-    for (const MappingEntry& entry : mapping_entries(values_, id)) {
+    const auto entries = mapping_entries(values_, id);
+    budget_.spend_repeats(pair_count(values_, id), entries.size());
+    for (const MappingEntry& entry : entries) {
       const bool named = values_.is_string(entry.key);
       survey_.other_keys |= !named;
       children.add(named ? values_.text(entry.key) : "(key)", entry.value, budget_);

@@ -2,38 +2,13 @@
 #include <memory>
 
 #include "ckpt/error.h"
+#include "end_of_file.h"
 #include "io/bytes.h"
 #include "numpy/arrays.h"
 #include "numpy/numpy.h"
 #include "ops/watched_source.h"
 
 namespace ckpt::numpy {
-namespace {
-
-/// What stands behind the array, which a compressed source tells only at its end.
-class NpyDetails final : public FormatDetails {
- public:
-  NpyDetails(ByteSourcePtr source, std::uint64_t end) : source_(std::move(source)), end_(end) {}
-
-  [[nodiscard]] std::vector<std::string> finish() const override {
-    const std::uint64_t size = source_->size();
-    if (size < end_)
-      throw Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(size))
-          .expected(std::to_string(end_) + " bytes")
-          .at(size)
-          .in(source_->name())
-          .hint("the copy or download stopped early: fetch the file again");
-    if (size == end_) return {};
-    return {std::to_string(size - end_) + " bytes follow the array and are left out"};
-  }
-
- private:
-  ByteSourcePtr source_;
-  std::uint64_t end_;
-};
-
-}  // namespace
-
 bool probe_npy(const ByteSource& source) {
   std::array<std::byte, magic.size()> start{};
   return source.read_at(0, start) == start.size() && as_text(start) == magic;
@@ -42,7 +17,7 @@ bool probe_npy(const ByteSource& source) {
 Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
   const Header header = read_header(*source);
   const std::uint64_t end = header.size + header.data_bytes;
-  auto details = std::make_shared<NpyDetails>(source, end);
+  auto details = std::make_shared<EndOfFile>(source, end, "the array");
   // verify() reads to the end anyway; else a compressed source is not inflated for that alone.
   const bool to_the_end = context.findings != nullptr || source->size_is_known();
   std::vector<std::string> warnings;

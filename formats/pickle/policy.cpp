@@ -71,7 +71,7 @@ Verdict judge_global(std::string_view module, std::string_view name) {
   return reaches_out(name) ? Verdict::dangerous : Verdict::unknown;
 }
 
-void name_dangers(Error& error, const std::vector<GlobalUse>& globals) {
+std::string danger_names(const std::vector<GlobalUse>& globals) {
   constexpr std::size_t most = 3;
   std::string names;
   std::size_t count = 0;
@@ -80,7 +80,14 @@ void name_dangers(Error& error, const std::vector<GlobalUse>& globals) {
     names += (names.empty() ? "" : ", ") + global.module + "." + global.name;
   }
   if (count > most) names += " and " + std::to_string(count - most) + " more";
-  if (count != 0) error.within("a pickle that calls for " + names + " (dangerous)");
+  return names;
+}
+
+void name_dangers(Error& error, const std::vector<GlobalUse>& globals) {
+  const std::string names = danger_names(globals);
+  const std::string told = "a pickle that calls for " + names + " (dangerous)";
+  const bool is_told = std::string_view(error.what()).find(told) != std::string_view::npos;
+  if (!names.empty() && !is_told) error.within(told);
 }
 
 }  // namespace ckpt

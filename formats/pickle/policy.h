@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,9 @@ inline constexpr std::string_view extension_module = "copyreg.extension";
 /// torch.storage._load_from_bytes is dangerous by these rules: the pickle that it loads has not been judged. Where its
 /// bytes were opened and judged as well, the reader says so (torch_common/nested_files.h).
 Verdict judge_global(std::string_view module, std::string_view name);
+
+/// The dangerous ones of `globals`: the first few, and how many more there are. Empty where there are none.
+std::string danger_names(const std::vector<GlobalUse>& globals);
 
 /// Puts the dangerous ones of `globals` before what the error says. A pickle that breaks off is refused here, but
 /// Python would run what comes before the break: whoever reads the refusal must hear of it.

@@ -4,6 +4,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
+#include "io/bytes.h"
 #include "model/tensor_calls.h"
 #include "pickle/global_uses.h"
 #include "pickle/machine.h"
@@ -61,7 +62,7 @@ void check_total(const Checkpoint& checkpoint) {
   std::uint64_t total = 0, held = 0;
   std::set<const ByteSource*> seen;
   for (const Storage& storage : checkpoint.storages) {
-    total += storage.nbytes;
+    total = checked_add(total, storage.nbytes).value_or(UINT64_MAX);
     if (seen.insert(storage.bytes.get()).second) held += storage.nbytes;
   }
   if (total <= limits::expansion_floor || total / limits::expansion_ratio <= held) return;

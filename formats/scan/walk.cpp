@@ -193,8 +193,12 @@ void Walk::search_pickles(const Part& part) {
     for (std::size_t i = 0; i + 1 < got; ++i) {
       const bool announced = window[i] == std::byte{pickle::PROTO} && window[i + 1] <= std::byte{5};
       if (!announced || at + i < next) continue;
+      if (followed_ >= limits::scan_cap(source_->size()))
+        return note(Error(ErrorCode::limit_exceeded, "more places look like pickles than are followed")
+                        .expected("at most " + std::to_string(followed_) + " bytes of them"),
+                    part, at + i);
       const pickle::Trace trace = follow_pickle(part, at + i);
-      followed_ += trace.end - (at + i);
+      followed_ += std::max<std::uint64_t>(trace.end - (at + i), window.size());  // which is read to begin one
       if (!names_something(trace) && !calls_an_extension(trace)) continue;
       add(part, trace, true);
       next = trace.end;

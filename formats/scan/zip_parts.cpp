@@ -15,9 +15,6 @@
 namespace ckpt::scanning {
 namespace {
 
-/// The longest data descriptor: what may stand between two members, and is none.
-constexpr std::uint64_t descriptor_maximum = 24;
-
 std::string member_name(std::string_view name) { return "member " + zip::quoted(name); }
 
 /// Adds where `signature` stands in [from, to). Throws Error: what reading throws, with what came before it in `found`.
@@ -79,7 +76,7 @@ void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Lis
 
 /// Members that the directory does not know, between those that it does.
 void visit_gap(const Part& zip, std::uint64_t from, std::uint64_t to, const Visit& visit) {
-  if (to <= from || to - from <= descriptor_maximum) return;
+  if (to <= from || to - from <= zip::wide_descriptor) return;
   std::vector<std::uint64_t> headers;
   find_signatures("PK\3\4", *zip.bytes, from, to, headers);
   for (const std::uint64_t header : headers) visit_at(zip, header, to, nullptr, visit);

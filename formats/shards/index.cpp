@@ -62,20 +62,13 @@ void read_list(JsonReader& json, Files& files) {
   while (json.next_item()) files.place_of(json.string());
 }
 
-/// Some writers give total_size as a float: where it is a whole number, that counts.
+/// Some writers give total_size as a float: where it is a whole number, that counts. What else there is does not.
 void read_metadata(JsonReader& json, Index& index) {
   if (json.accept_null()) return;
   json.enter_object();
   while (const auto key = json.next_key()) {
-    if (json.sees('"')) {
-      index.metadata.emplace_back(*key, json.string());
-      continue;
-    }
     std::string text(json.skip());
-    if (*key != "total_size") {
-      index.metadata.emplace_back(*key, std::move(text));
-      continue;
-    }
+    if (*key != "total_size") continue;
     if (text.ends_with(".0")) text.resize(text.size() - 2);
     JsonReader number(text, 0, "total_size");
     const bool whole = text.find_first_not_of("0123456789") == std::string::npos && text.size() < 19;

@@ -17,8 +17,6 @@ struct Index {
   /// Each tensor and the place of its shard in `shards`, in the index's order. None where the folder has no index.
   std::optional<std::vector<std::pair<std::string, std::uint32_t>>> weight_map;
   std::optional<std::uint64_t> total_size;  ///< bytes of all tensors
-  /// What else stands in "metadata"; a number or a list is JSON.
-  std::vector<std::pair<std::string, std::string>> metadata;
 };
 
 /// The first file that an index names, "" of one that names none or is broken there; no value where this is no index.

@@ -7,7 +7,7 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
-#include "named_tensors/joined_metadata.h"
+#include "model/joined_metadata.h"
 #include "named_tensors/losses.h"
 #include "named_tensors/sources.h"
 #include "ops/tensor_bytes.h"
@@ -67,7 +67,7 @@ class Joiner {
         warnings_.push_back(shard_called(name) + ": " + std::move(warning));
       for (const std::string& warning : finish_reading(checkpoint))
         warnings_.push_back(shard_called(name) + ": " + warning);
-      pickle::GlobalUses(globals_).add(checkpoint.globals);
+      uses_.add(checkpoint.globals);
       add(checkpoint, shard);
     } catch (Error& error) {
       if (error.code() == ErrorCode::unsupported) throw;
@@ -183,9 +183,10 @@ class Joiner {
   NameViewMap<std::uint32_t> place_of_;  ///< as the index says
   NameMap<std::uint32_t> shard_of_;      ///< as it is
   std::vector<TensorSource> tensors_;
-  named_tensors::JoinedMetadata metadata_;
+  JoinedMetadata metadata_;
   std::vector<std::string> warnings_;
   std::vector<GlobalUse> globals_;
+  pickle::GlobalUses uses_{globals_};
   std::vector<ByteSourcePtr> files_;
 };
 

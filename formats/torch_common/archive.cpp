@@ -1,6 +1,8 @@
 #include "torch_common/archive.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,12 @@
 #include "io/bytes.h"
 
 namespace ckpt::torch {
+namespace {
+
+// kMinSupportedFileFormatVersion and kMaxSupportedFileFormatVersion of caffe2/serialize/versions.h.
+constexpr std::uint64_t oldest_version = 1, newest_version = 10;
+
+}  // namespace
 
 void check_root(const ZipReader& zip, const std::string& root, const ByteSource& source) {
   const std::string folder = root + "/";
@@ -18,9 +26,29 @@ void check_root(const ZipReader& zip, const std::string& root, const ByteSource&
           .expected("one root folder")
           .at(member.header_offset)
           .in(source.name());
-  if (zip.find(folder + "version") == nullptr && zip.find(folder + ".data/version") == nullptr)
+  const ZipMember* version = zip.find(folder + ".data/version");
+  if (version == nullptr) version = zip.find(folder + "version");
+  if (version == nullptr)
     throw Error(ErrorCode::corrupt, "the archive has no member '" + root + "/version'")
         .expected("the version that torch writes")
+        .in(source.name());
+  check_version(read_text(*zip.read(*version)), version->data_offset, source);
+}
+
+bool is_version(std::string_view name) { return name == "version" || name == ".data/version"; }
+
+void check_version(std::string_view text, std::uint64_t offset, const ByteSource& source) {
+  const std::string found = "member 'version' says '" + std::string(text.substr(0, 40)) + "'";
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::uint64_t version = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (end == text.data())
+    throw Error(ErrorCode::corrupt, found).expected("a number, which PyTorch asks for").at(offset).in(source.name());
+  if (problem != std::errc() || version < oldest_version || version > newest_version)
+    throw Error(ErrorCode::unsupported, found)
+        .expected(std::to_string(oldest_version) + " to " + std::to_string(newest_version) + ", which PyTorch reads")
+        .at(offset)
         .in(source.name());
 }
 

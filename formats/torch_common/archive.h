@@ -19,8 +19,15 @@ inline constexpr std::string_view storage_folder = "data/";
 inline constexpr std::string_view byte_order_name = "byteorder";
 inline constexpr std::string_view alignment_name = ".storage_alignment";
 
-/// Throws Error (corrupt) where a member lies outside the folder `root`, or that holds no version.
+/// Throws Error: corrupt, unsupported, where a member lies outside the folder `root`, or that holds no version which
+/// PyTorch reads.
 void check_root(const ZipReader& zip, const std::string& root, const ByteSource& source);
+
+/// Whether the member called `name` within the root folder tells the archive's version.
+bool is_version(std::string_view name);
+/// `text` is what that member says; PyTorch passes over blanks before a number, and over whatever follows it. Throws
+/// Error: corrupt, unsupported (a version that PyTorch does not read).
+void check_version(std::string_view text, std::uint64_t offset, const ByteSource& source);
 
 /// The member called `name`, which holds the bytes of a storage; null, and a finding, where findings are collected and
 /// the archive lacks it. `likely`: see ZipReader::find. Throws Error: corrupt (no such member, or one of another size).

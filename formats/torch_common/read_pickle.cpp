@@ -1,5 +1,6 @@
 #include "torch_common/read_pickle.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,19 +57,16 @@ ObjectEnd salvage_object(const ByteSource& source, std::uint64_t offset, Checkpo
 
 void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe) {
   if (allow_unsafe) return;
-  std::string names;
-  const GlobalUse* first = nullptr;
-  for (const GlobalUse& global : checkpoint.globals) {
-    if (global.verdict != Verdict::dangerous) continue;
-    if (first == nullptr) first = &global;
-    names += (names.empty() ? "" : ", ") + global.module + "." + global.name;
-  }
-  if (first == nullptr) return;
-  throw Error(ErrorCode::unsafe, "the pickle calls for " + names + ", which can run code when it is loaded")
+  const auto first = std::find_if(checkpoint.globals.begin(), checkpoint.globals.end(),
+                                  [](const GlobalUse& use) { return use.verdict == Verdict::dangerous; });
+  if (first == checkpoint.globals.end()) return;
+  throw Error(ErrorCode::unsafe, "the pickle calls for " + danger_names(checkpoint.globals) +
+                                     ", which can run code when it is loaded")
       .expected("only names that rebuild data")
       .at(first->offset)
       .in(checkpoint.file)
-      .hint("ckpt inspect " + checkpoint.file + " shows what it holds; --allow-unsafe writes it all the same");
+      .hint("ckpt inspect " + shell_word(checkpoint.file) +
+            " shows what it holds; --allow-unsafe writes it all the same");
 }
 
 }  // namespace ckpt::torch

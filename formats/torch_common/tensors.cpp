@@ -93,7 +93,7 @@ class Decoder {
   const StorageUse* use_of(ValueId id);
 
   Tensor strided(const Arguments& arguments, std::size_t storage, std::optional<DType> dtype);
-  void read_lazy_views(ValueId metadata, TensorInfo& info) const;
+  void read_lazy_views(ValueId metadata, TensorInfo& info);
   Tensor sparse(const Arguments& arguments);
   Tensor nested(const Arguments& arguments);
   Tensor storageless(const Arguments& arguments, std::size_t dtype, std::size_t shape, std::string device);
@@ -107,6 +107,11 @@ class Decoder {
   Doubts* doubts_;
   ValueId current_ = no_value;
   std::size_t next_use_ = 0;
+  /// What metadata says, which thousands of tensors may be given.
+  struct LazyViews {
+    bool conjugate = false, negative = false;
+  };
+  std::unordered_map<ValueId, LazyViews> lazy_views_;
 };
 
 std::optional<Tensor> Decoder::wrapped(ValueId id) const {
@@ -156,13 +161,18 @@ Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::op
 }
 
 /// The last argument that torch gives a tensor's rebuilding: {'conj': True, 'neg': True}, or None.
-void Decoder::read_lazy_views(ValueId metadata, TensorInfo& info) const {
+void Decoder::read_lazy_views(ValueId metadata, TensorInfo& info) {
   if (!is_mapping(values_, metadata)) return;
-  for (const MappingEntry& entry : mapping_entries(values_, metadata)) {
-    if (values_.kind(entry.key) != ValueKind::str || values_.kind(entry.value) != ValueKind::boolean) continue;
-    if (values_.text(entry.key) == "conj") info.conjugate = values_.boolean(entry.value);
-    if (values_.text(entry.key) == "neg") info.negative = values_.boolean(entry.value);
-  }
+  const auto [known, fresh] = lazy_views_.try_emplace(metadata);
+  LazyViews& views = known->second;
+  if (fresh)
+    for (const MappingEntry& entry : mapping_entries(values_, metadata)) {
+      if (values_.kind(entry.key) != ValueKind::str || values_.kind(entry.value) != ValueKind::boolean) continue;
+      if (values_.text(entry.key) == "conj") views.conjugate = values_.boolean(entry.value);
+      if (values_.text(entry.key) == "neg") views.negative = values_.boolean(entry.value);
+    }
+  info.conjugate = views.conjugate;
+  info.negative = views.negative;
 }
 
 Tensor::Part Decoder::part(std::string name, const Arguments& arguments, std::size_t index) const {

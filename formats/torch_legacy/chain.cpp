@@ -8,6 +8,12 @@
 #include "torch_legacy/parts.h"
 
 namespace ckpt::torch {
+
+std::optional<std::uint64_t> behind_storage(std::uint64_t at, std::uint64_t nbytes) {
+  const auto begin = checked_add(at, count_bytes);
+  return begin ? checked_add(*begin, nbytes) : std::nullopt;
+}
+
 namespace {
 
 /// Counts that have to be right for a place to be believed.
@@ -25,21 +31,15 @@ std::optional<std::uint64_t> count_at(const ByteSource& source, std::uint64_t at
 
 std::uint64_t elements(const Link& link) { return link.nbytes / link.element; }
 
-/// Where the next link begins; none past 2^64.
-std::optional<std::uint64_t> behind(std::uint64_t at, std::uint64_t nbytes) {
-  const auto begin = checked_add(at, count_bytes);
-  return begin ? checked_add(*begin, nbytes) : std::nullopt;
-}
-
 void follow_known(const ByteSource& source, std::uint64_t at, std::vector<Link>& links) {
   std::optional<std::uint64_t> end = at;
-  for (const Link& link : links) end = end ? behind(*end, link.nbytes) : std::nullopt;
+  for (const Link& link : links) end = end ? behind_storage(*end, link.nbytes) : std::nullopt;
   const bool fills_file = end == source.size();
   std::uint64_t next = at;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto count = count_at(source, next);
     if (!count) return;
-    const auto after = behind(next, links[i].nbytes);
+    const auto after = behind_storage(next, links[i].nbytes);
     links[i].is_counted = *count == elements(links[i]);
     const bool goes_on = after && i + 1 < links.size() && count_at(source, *after) == elements(links[i + 1]);
     if (!links[i].is_counted && !fills_file && !goes_on) return;
@@ -66,7 +66,7 @@ void follow_unknown(const ByteSource& source, std::uint64_t at, std::vector<Link
       for (const std::uint64_t size : sizes) {
         if (link.is_known && size != sizes[0]) break;
         const auto nbytes = link.is_known ? std::optional(link.nbytes) : checked_mul(*count, size);
-        const auto to = nbytes ? behind(from, *nbytes) : std::nullopt;
+        const auto to = nbytes ? behind_storage(from, *nbytes) : std::nullopt;
         if (!to || *to > source.size()) break;
         const auto [place, fresh] = next.try_emplace(*to, Origin{from});
         if (!fresh && place->second.from != from) place->second.is_only = false;
@@ -96,7 +96,7 @@ bool begins_chain(const ByteSource& source, std::uint64_t at, const std::vector<
     const auto count = count_at(source, next);
     if (!count) return i > 1;
     if (*count != elements(links[i])) return false;
-    const auto after = behind(next, links[i].nbytes);
+    const auto after = behind_storage(next, links[i].nbytes);
     if (!after) return false;
     next = *after;
   }

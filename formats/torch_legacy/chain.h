@@ -19,6 +19,9 @@ struct Link {
   bool is_counted = true;  ///< the count is what the size says
 };
 
+/// Where the next count stands behind that of a storage at `at`; none past 2^64.
+std::optional<std::uint64_t> behind_storage(std::uint64_t at, std::uint64_t nbytes);
+
 /// Whether the counts that stand from `at` on are those of the first links.
 bool begins_chain(const ByteSource& source, std::uint64_t at, const std::vector<Link>& links);
 

@@ -12,6 +12,7 @@
 #include "pickle/scanner.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
+#include "torch_legacy/chain.h"
 #include "torch_legacy/parts.h"
 #include "torch_legacy/torch_legacy.h"
 
@@ -85,7 +86,7 @@ std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& sourc
     if (storage.nbytes == 0 && source->size_is_known() && in_bounds(offset, count_bytes, source->size()))
       counted->check_count();
     storage.bytes = counted;
-    const auto end = checked_add(offset + count_bytes, storage.nbytes);
+    const auto end = behind_storage(offset, storage.nbytes);
     if (!end)
       throw Error(ErrorCode::corrupt, "storage '" + key + "' reaches past 2^64 bytes").at(offset).in(source->name());
     offset = *end;
@@ -117,7 +118,8 @@ std::uint64_t read_parts(const ByteSourcePtr& source, const ReadContext& context
 }  // namespace
 
 bool probe_legacy(const ByteSource& source) {
-  pickle::Scanner scanner(source, 0);
+  constexpr std::uint64_t probed_bytes = 4 * limits::kib;  // what is no pickle may announce gigabytes
+  pickle::Scanner scanner(source, 0, probed_bytes);
   for (int steps = 0; steps < 6; ++steps) {
     const pickle::Op op = scanner.next();
     if (op.code == pickle::PROTO || op.code == pickle::FRAME) continue;

@@ -211,7 +211,7 @@ class Salvager {
                           .at(*link.begin)
                           .in(source_->name()),
                       "");
-    end_ = std::max(end_, begin + storage.nbytes);
+    end_ = std::max(end_, checked_add(begin, storage.nbytes).value_or(UINT64_MAX));
     return begin;
   }
 

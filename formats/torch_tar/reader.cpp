@@ -3,11 +3,13 @@
 
 #include "ckpt/error.h"
 #include "container/tar_reader.h"
+#include "io/keyed_hash.h"
 #include "model/tensor_calls.h"
 #include "pickle/byte_texts.h"
 #include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
+#include "torch_common/archive.h"
 #include "torch_common/nested_files.h"
 #include "torch_common/replace_values.h"
 #include "torch_common/storage_ids.h"
@@ -137,15 +139,14 @@ class Translation {
   ValueGraph& values_;
   const tar::Records& records_;
   TensorCalls calls_;
-  std::unordered_map<std::string, ValueId> made_;  ///< tensors and storages, by key
-  std::unordered_map<ValueId, ValueId> same_;      ///< persistent values of a key that has come before
+  NameMap<ValueId> made_;                      ///< tensors and storages, by key
+  std::unordered_map<ValueId, ValueId> same_;  ///< persistent values of a key that has come before
 };
 
 /// Gives each storage its bytes, in the order of the file, and renumbers the uses accordingly.
 void attach(Checkpoint& checkpoint, const tar::Records& records, const ByteSourcePtr& member) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
-  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) {
-    Storage& storage = checkpoint.storages[i];
+  std::vector<std::uint64_t> begins;
+  for (Storage& storage : checkpoint.storages) {
     const auto record = records.storages.find(storage.key);
     if (record == records.storages.end())
       throw Error(ErrorCode::corrupt, "the object uses storage '" + storage.key + "', which the archive lacks")
@@ -157,17 +158,9 @@ void attach(Checkpoint& checkpoint, const tar::Records& records, const ByteSourc
           .in(checkpoint.file);
     storage.bytes =
         slice(member, record->second.at, storage.nbytes, checkpoint.file + ": storage '" + storage.key + "'");
-    order.emplace_back(record->second.at, i);
+    begins.push_back(record->second.at);
   }
-  std::stable_sort(order.begin(), order.end());
-  std::vector<std::uint32_t> place(order.size());
-  std::vector<Storage> ordered;
-  for (const auto& [at, index] : order) {
-    place[index] = static_cast<std::uint32_t>(ordered.size());
-    ordered.push_back(std::move(checkpoint.storages[index]));
-  }
-  checkpoint.storages = std::move(ordered);
-  for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
+  torch::order_storages(checkpoint, begins);
 }
 
 void read_object(const ByteSourcePtr& source, const std::vector<TarMember>& members, const ReadContext& context,

@@ -66,11 +66,13 @@ class ForwardDetails final : public ZipDetails {
   [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
     const std::string within = archive_->source()->name() + ": member ";
     if (const auto* entry = archive_->walk_to(index)) {
-      return describe_member(entry->name, archive_->is_storage(entry->name), [&] {
+      const Member found = describe_member(entry->name, archive_->is_storage(entry->name), [&] {
         return slice(archive_->source(), entry->data_offset, entry->size,
                      within + zip::quoted(root + "/" + entry->name),
                      archive_->close(*entry) ? recorded(*entry) : std::nullopt);
       });
+      if (is_version(entry->name)) check_version(read_text(*found.bytes), entry->data_offset, *archive_->source());
+      return found;
     }
     const ZipReader& zip = archive_->directory();
     if (index >= zip.members().size()) return std::nullopt;

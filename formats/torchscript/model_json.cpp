@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
@@ -93,14 +94,20 @@ class Fields {
 
 Json parse(const ByteSource& model) {
   const auto bytes = read_all(model, limits::script_model_bytes);
-  const auto check_depth = [](int depth, Json::parse_event_t, const Json&) {
+  std::vector<std::size_t> keys;  // of each object that is open
+  const auto check_size = [&](int depth, Json::parse_event_t event, const Json&) {
     if (depth > limits::script_model_depth)
       throw Error(ErrorCode::limit_exceeded,
                   "model.json is nested deeper than " + std::to_string(limits::script_model_depth));
+    if (event == Json::parse_event_t::object_start) keys.push_back(0);
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && ++keys.back() > limits::script_model_fields)
+      throw Error(ErrorCode::limit_exceeded,
+                  "an object of model.json has more than " + std::to_string(limits::script_model_fields) + " keys");
     return true;
   };
   try {
-    Json json = Json::parse(as_text(bytes), check_depth);
+    Json json = Json::parse(as_text(bytes), check_size);
     if (!json.is_object()) throw wrong("model.json", "an object");
     return json;
   } catch (const Json::exception& error) {

@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "ckpt/state_dict.h"
+#include "model/pair_lists.h"
 #include "model/walk.h"
 
 namespace ckpt::torchscript {
@@ -56,13 +57,21 @@ class StateWalk {
     return found == classes_.end() || !found->second.is_module ? nullptr : &found->second;
   }
 
-  std::vector<MappingEntry> attributes_of(ValueId module) const {
+  std::vector<MappingEntry> attributes_of(ValueId module) {
     for (auto handle = values_.first_effect(module); handle != 0; handle = values_.effect(handle).next) {
       const ValueId state = values_.items(values_.effect(handle))[0];
-      if (values_.effect(handle).kind == EffectKind::build && is_mapping(values_, state))
-        return mapping_entries(values_, state);
+      if (values_.effect(handle).kind != EffectKind::build || !is_mapping(values_, state)) continue;
+      count_steps(pair_count(values_, state));
+      return mapping_entries(values_, state);
     }
     return {};
+  }
+
+  void count_steps(std::uint64_t steps) {
+    steps_ += steps;
+    if (steps_ > limits::walk_steps)
+      throw Error(ErrorCode::limit_exceeded,
+                  "the modules hold each other more than " + std::to_string(limits::walk_steps) + " times over");
   }
 
   void enter(ValueId module, const std::string& name) {
@@ -71,10 +80,6 @@ class StateWalk {
     on_path_[module] = true;
     const ScriptClass& type = *class_of(module);
     Open open{module, name.empty() ? "" : name + ".", attributes_of(module), 0};
-    steps_ += open.entries.size();
-    if (steps_ > limits::walk_steps)
-      throw Error(ErrorCode::limit_exceeded,
-                  "the modules hold each other more than " + std::to_string(limits::walk_steps) + " times over");
     count(name);
     state_.modules.push_back(name);
     const auto add = [&](const auto& is_wanted) {

@@ -11,15 +11,8 @@ namespace {
 
 /// Written again, in this format, it has the same tensors.
 void check_written(const Checkpoint& before, const std::string& format) {
-  MemorySink sink;
-  WriteOptions options;
-  options.format = format;
-  if (error_of([&] { write(before, sink, options); })) return;
-  Checkpoint after;
-  const auto error = error_of([&] { after = read(memory_source(sink.bytes(), "written")); });
-  require(!error, "what was written as " + format + " does not read: " + (error ? error->what() : ""));
-  require(after.format == format, "what was written as " + format + " is " + after.format);
-  require(digest(before).total == digest(after).total, "a tensor is another in " + format);
+  if (const auto after = rewritten(before, {.format = format}))
+    require(digest(before).total == digest(after->checkpoint).total, "a tensor is another in " + format);
 }
 
 void check(const Format& format, const ByteSourcePtr& source) {

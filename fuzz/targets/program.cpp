@@ -43,6 +43,17 @@ const Words commands[] = {
     {"add-prefix", "IN", "OUT", "--gzip=6"},
     {"scan", "IN"},
     {"scan", "--json", "IN"},
+    {"stats", "IN"},
+    {"stats", "--json", "IN"},
+    {"average", "IN", "IN", "OUT", "--weights", "1,3"},
+    {"average", "IN", "IN", "OUT", "--ema", "0.9", "--allow-unsafe"},
+    {"merge", "IN", "OUT"},
+    {"extract", "IN", "w", "-o", "OUT"},
+    {"convert", "IN", "OUT", "--dtype", "bfloat16", "--contiguous"},
+    {"convert", "IN", "OUT", "--dtype", "float64", "--compact", "--allow-unsafe"},
+    {"convert", "IN", "OUT", "--dedupe", "--strip-optimizer", "--rename", "^(.*)w=\\1v"},
+    {"convert", "IN", "OUT", "--format", "safetensors"},
+    {"convert", "IN", "OUT", "--format", "npz"},
 };
 
 /// As main() does it, with standard streams going to memory. (No name out of a file can begin a line.)

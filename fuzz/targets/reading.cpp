@@ -82,4 +82,16 @@ void exercise(const Format& format, const ByteSourcePtr& source) {
   use(checkpoint);
 }
 
+std::optional<Rewritten> rewritten(const Checkpoint& before, const WriteOptions& options) {
+  MemorySink sink;
+  if (error_of([&] { write(before, sink, options); })) return std::nullopt;
+  Rewritten found{sink.bytes(), {}};
+  const auto error = error_of([&] { found.checkpoint = read(memory_source(found.bytes, "written")); });
+  if (error && error->code() == ErrorCode::limit_exceeded) return std::nullopt;  // the cap goes by the size of the file
+  require(!error, "what was written as " + options.format + " does not read: " + (error ? error->what() : ""));
+  require(found.checkpoint.format == options.format,
+          "what was written as " + options.format + " is " + found.checkpoint.format);
+  return found;
+}
+
 }  // namespace ckpt::fuzz

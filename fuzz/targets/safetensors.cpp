@@ -20,19 +20,13 @@ std::ptrdiff_t shared_storages(const Checkpoint& checkpoint) {
 
 /// Written again, in this format, it has the same tensors, and what shared storage does.
 void check_written(const Checkpoint& before, const std::string& format) {
-  MemorySink sink;
-  WriteOptions options;
-  options.format = format;
-  if (error_of([&] { write(before, sink, options); })) return;
-  Checkpoint after;
-  const auto error = error_of([&] { after = read(memory_source(sink.bytes(), "written")); });
-  require(!error, "what was written as " + format + " does not read: " + (error ? error->what() : ""));
-  require(digest(before).total == digest(after).total, "a tensor is another in " + format);
+  const auto after = rewritten(before, {.format = format});
+  if (!after) return;
+  require(digest(before).total == digest(after->checkpoint).total, "a tensor is another in " + format);
   if (format != "safetensors") return;
-  require(shared_storages(after) == shared_storages(before), "storages are shared otherwise");
-  MemorySink again;
-  write(after, again, options);
-  require(again.bytes() == sink.bytes(), "written twice, it is another file");
+  require(shared_storages(after->checkpoint) == shared_storages(before), "storages are shared otherwise");
+  const auto again = rewritten(after->checkpoint, {.format = format});
+  require(again && again->bytes == after->bytes, "written twice, it is another file");
 }
 
 void check(const ByteSourcePtr& source) {

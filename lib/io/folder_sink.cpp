@@ -142,7 +142,6 @@ void FolderSink::commit() {
   if (!done && how == 0 && (errno == EINVAL || errno == ENOSYS)) done = ::renameat(parent, from, parent, to) == 0;
   if (!done && errno == EEXIST && state.options.no_clobber) throw exists_already(state.shown);
   if (!done) state.fail("cannot create");
-  state.temporary->release();
   state.temporary.reset();
   if (uninterrupted([&] { return ::fsync(parent); }) != 0 && errno != EINVAL && errno != EBADF)
     state.fail("was written, but its folder cannot be synced");

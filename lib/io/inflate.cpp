@@ -59,7 +59,7 @@ class RawSource final : public InflatingSource {
         as_claimed_(faults == nullptr && size != unknown_size) {}
 
   [[nodiscard]] std::uint64_t size() const override { return as_claimed_ ? size_ : measure(); }
-  [[nodiscard]] bool size_is_known() const override { return size_ != unknown_size || measured().has_value(); }
+  [[nodiscard]] bool size_is_known() const override { return as_claimed_ || measured().has_value(); }
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override { return crc_; }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {

@@ -89,17 +89,9 @@ void add_python2_pair(const ValueGraph& values, ValueId pair, Collector& entries
     entries.add_pairs(values.items(values.effect(handle)), handle, pair);
 }
 
-/// Those of a dict and of SETITEM(S).
-std::size_t count_pairs(const ValueGraph& values, ValueId mapping) {
-  std::size_t pairs = values.kind(mapping) == ValueKind::dict ? values.items(mapping).size() / 2 : 0;
-  for (auto handle = values.first_effect(mapping); handle != 0; handle = values.effect(handle).next)
-    if (values.effect(handle).kind == EffectKind::set_items) pairs += values.effect(handle).count / 2;
-  return pairs;
-}
-
 std::vector<MappingEntry> collect(const ValueGraph& values, ValueId mapping, bool every_pair) {
   Collector entries(values, every_pair);
-  entries.reserve(count_pairs(values, mapping));
+  entries.reserve(static_cast<std::size_t>(pair_count(values, mapping)));
   if (values.kind(mapping) == ValueKind::dict) {
     entries.add_pairs(values.items(mapping), 0, mapping);
   } else if (const ValueId list = pair_list(values, mapping); list != no_value) {
@@ -120,6 +112,13 @@ bool is_mapping(const ValueGraph& values, ValueId id) {
   if (values.kind(id) != ValueKind::object) return false;
   const ValueId callable = values.items(id)[0];
   return values.kind(callable) == ValueKind::global && makes_mapping(values.module(callable), values.name(callable));
+}
+
+std::uint64_t pair_count(const ValueGraph& values, ValueId mapping) {
+  std::uint64_t pairs = values.kind(mapping) == ValueKind::dict ? values.items(mapping).size() / 2 : 0;
+  for (auto handle = values.first_effect(mapping); handle != 0; handle = values.effect(handle).next)
+    if (values.effect(handle).kind == EffectKind::set_items) pairs += values.effect(handle).count / 2;
+  return pairs;
 }
 
 std::uint64_t pairs_in_lists(const ValueGraph& values, ValueId first) {

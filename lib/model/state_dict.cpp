@@ -1,6 +1,7 @@
 #include "ckpt/state_dict.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -18,13 +19,6 @@ ValueId value_under(const ValueGraph& values, const std::vector<MappingEntry>& e
     return values.is_string(entry.key) && values.text(entry.key) == key;
   });
   return found == entries.end() ? no_value : found->value;
-}
-
-std::size_t list_size(const ValueGraph& values, ValueId list) {
-  if (values.kind(list) != ValueKind::list) return 0;
-  std::size_t size = 0;
-  values.each_operand(list, [&](ValueId) { ++size; });
-  return size;
 }
 
 /// Finds state dicts, modules and optimizers' states on one walk.
@@ -96,8 +90,7 @@ class Search {
       const ValueId state = value_under(values_, entries, "state");
       const ValueId groups = value_under(values_, entries, "param_groups");
       if (state != no_value && groups != no_value) {
-        const std::size_t parameters = is_mapping(values_, state) ? mapping_entries(values_, state).size() : 0;
-        return found_.optimizers.push_back({spent_path_to(at.place), at.value, parameters, list_size(values_, groups)});
+        return found_.optimizers.push_back({spent_path_to(at.place), at.value, size_of(state), size_of(groups)});
       }
       if (is_state_dict(entries)) return found_.state_dicts.push_back({spent_path_to(at.place), at.value});
       for (const MappingEntry& entry : entries)
@@ -115,6 +108,15 @@ class Search {
         add_positions(values_.items(values_.effect(handle)));
     }
     open_.insert(open_.end(), below.rbegin(), below.rend());
+  }
+
+  /// Of a mapping or a list, which thousands of optimizers may share.
+  std::size_t size_of(ValueId id) {
+    const auto [known, fresh] = sizes_.try_emplace(id, 0);
+    std::size_t& size = known->second;
+    if (fresh && is_mapping(values_, id)) size = mapping_entries(values_, id).size();
+    if (fresh && values_.kind(id) == ValueKind::list) values_.each_operand(id, [&](ValueId) { ++size; });
+    return size;
   }
 
   bool is_state_dict(const std::vector<MappingEntry>& entries) const {
@@ -135,6 +137,7 @@ class Search {
   std::vector<Place> places_{1};  ///< the first is the root
   std::vector<Open> open_;
   NameBudget part_bytes_, path_bytes_;
+  std::unordered_map<ValueId, std::size_t> sizes_;
   Parts found_;
 };
 

@@ -70,7 +70,7 @@ ValueId ValueGraph::make_text(ValueKind kind, std::string_view text) { return ad
 
 ValueId ValueGraph::make_far_text(ValueKind kind, ByteSourcePtr bytes) {
   const std::uint32_t place = index_for(far_.size(), "texts");
-  far_.push_back(std::make_shared<FarText>(FarText{std::move(bytes), {}, false}));
+  far_.push_back(std::make_shared<FarText>(std::move(bytes)));
   return add(kind, {place, 0}, far);
 }
 
@@ -81,8 +81,7 @@ ByteSourcePtr ValueGraph::far_text(ValueId id) const {
 
 std::string_view ValueGraph::far_text_of(std::uint32_t place) const {
   FarText& text = *far_[place];
-  if (!text.is_read) text.bytes = read_all(*text.source, limits::pickle_bytes);
-  text.is_read = true;
+  std::call_once(text.is_read, [&] { text.bytes = read_all(*text.source, limits::pickle_bytes); });
   return as_text(text.bytes);
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "ckpt/state_dict.h"
+#include "model/pair_lists.h"
 #include "model/python_str.h"
 
 namespace ckpt {
@@ -21,7 +22,9 @@ void add_entry(const ValueGraph& values, ValueId key, ValueId value, Into& into)
 }
 
 void add_entries(const ValueGraph& values, ValueId mapping, Into& into) {
-  for (const MappingEntry& entry : mapping_entries(values, mapping)) add_entry(values, entry.key, entry.value, into);
+  const auto entries = mapping_entries(values, mapping);
+  into.budget.spend_repeats(pair_count(values, mapping), entries.size());
+  for (const MappingEntry& entry : entries) add_entry(values, entry.key, entry.value, into);
 }
 
 void add_positions(std::span<const ValueId> items, std::size_t& position, Into& into) {

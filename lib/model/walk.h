@@ -25,6 +25,11 @@ class NameBudget {
           .in(file_);
     left_ -= bytes;
   }
+  /// For the pairs of a mapping whose keys come again: each costs as much to look at as a name of some bytes.
+  void spend_repeats(std::uint64_t pairs, std::size_t entries) {
+    constexpr std::uint64_t bytes_a_pair = 8;
+    if (pairs > entries) spend(bytes_a_pair * (pairs - entries));
+  }
 
  private:
   std::string file_;

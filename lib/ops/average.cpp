@@ -11,6 +11,7 @@
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "io/keyed_hash.h"
 #include "ops/averaged_source.h"
 #include "ops/cast_elements.h"
 #include "ops/dense_tensor.h"
@@ -120,11 +121,11 @@ class Averager {
 
   /// Keys and shapes, each checkpoint against the last.
   void compare(const std::vector<const Checkpoint*>& all, const StateDicts& dicts) {
+    NameSet named;
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       const CheckReport report = check(*all[i], *all.back(), {dicts.dicts[i].path, dicts.dicts.back().path});
       for (const DTypeMismatch& dtype : report.dtypes)
-        if (std::find(report_.dtypes.begin(), report_.dtypes.end(), dtype.name) == report_.dtypes.end())
-          report_.dtypes.push_back(dtype.name);
+        if (named.insert(dtype.name).second) report_.dtypes.push_back(dtype.name);
       if (report.loads()) continue;
       for (const std::string& line : load_errors(report)) misfits_.push_back(all[i]->file + ": " + line);
       if (fix_.empty()) fix_ = fix_command(report, all[i]->file);

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "io/keyed_hash.h"
 #include "model/each_tensor.h"
 #include "model/graph_copy.h"
+#include "model/joined_metadata.h"
 #include "model/tensor_calls.h"
 #include "ops/prune.h"
 
@@ -20,6 +22,14 @@ namespace {
 /// Puts state dicts one behind the other into a checkpoint.
 class Merger {
  public:
+  /// What is made is of the format of the first file, and named as it is in messages.
+  explicit Merger(const Checkpoint& first) {
+    merged_.file = first.file;
+    merged_.format = first.format;
+    merged_.gzip = first.gzip;
+    merged_.pickled = first.pickled;
+  }
+
   void add(Checkpoint next) {
     const std::string file = next.file;
     for (std::string& warning : finish_reading(next)) next.warnings.push_back(file + ": " + std::move(warning));
@@ -32,12 +42,12 @@ class Merger {
     add_storages(next, copy);
     add_entries(root, file);
     for (GlobalUse& global : next.globals) add_global(std::move(global));
-    for (auto& [name, text] : next.metadata) add_text(std::move(name), std::move(text), file);
+    texts_.add(std::move(next.metadata), file, merged_.warnings);
     std::move(next.warnings.begin(), next.warnings.end(), std::back_inserter(merged_.warnings));
     merged_.discarded.clear();
   }
 
-  Checkpoint finish(const Checkpoint& first) {
+  Checkpoint finish() {
     TensorCalls calls(merged_.values);
     merged_.root = calls.ordered_dict(entries_);
     if (!modules_.empty()) {
@@ -47,10 +57,7 @@ class Merger {
       merged_.values.add_effect(merged_.root, EffectKind::build, std::span(&state, 1));
     }
     calls.list_globals(merged_.globals);
-    merged_.file = first.file;
-    merged_.format = first.format;
-    merged_.gzip = first.gzip;
-    merged_.pickled = first.pickled;
+    merged_.metadata = texts_.take();
     return prune(std::move(merged_));
   }
 
@@ -102,46 +109,32 @@ class Merger {
     for (const MappingEntry& entry : mapping_entries(merged_.values, metadata)) {
       if (!merged_.values.is_string(entry.key)) continue;
       // Modules on the way to what several files have, the empty name first, are in each.
-      if (!module_names_.try_emplace(std::string(merged_.values.text(entry.key)), true).second) continue;
+      if (!module_names_.emplace(merged_.values.text(entry.key)).second) continue;
       modules_.insert(modules_.end(), {entry.key, entry.value});
     }
   }
 
   void add_global(GlobalUse global) {
-    const auto same = [&](const GlobalUse& use) { return use.module == global.module && use.name == global.name; };
-    if (std::none_of(merged_.globals.begin(), merged_.globals.end(), same))
-      merged_.globals.push_back(std::move(global));
-  }
-
-  void add_text(std::string name, std::string text, const std::string& file) {
-    const auto same = [&](const auto& entry) { return entry.first == name; };
-    const auto known = std::find_if(merged_.metadata.begin(), merged_.metadata.end(), same);
-    if (known == merged_.metadata.end())
-      merged_.metadata.emplace_back(std::move(name), std::move(text));
-    else if (known->second != text)
-      merged_.warnings.push_back(file + " says otherwise of '" + name + "' in its metadata than those before it");
+    if (globals_.emplace(global.module, global.name).second) merged_.globals.push_back(std::move(global));
   }
 
   Checkpoint merged_;
   Time latest_ = 0;
   std::size_t files_ = 0;
   std::vector<ValueId> entries_, modules_;  ///< keys and values in turn
-  std::unordered_map<std::string, std::string> file_of_;
-  std::unordered_map<std::string, bool> module_names_;
+  NameMap<std::string> file_of_;
+  NameSet module_names_;
+  std::set<std::pair<std::string, std::string>> globals_;
+  JoinedMetadata texts_;
 };
 
 }  // namespace
 
 Checkpoint merge(std::vector<Checkpoint> checkpoints) {
   if (checkpoints.empty()) throw Error(ErrorCode::invalid_argument, "no checkpoint to merge").expected("one at least");
-  Checkpoint first;
-  first.file = checkpoints.front().file;
-  first.format = checkpoints.front().format;
-  first.gzip = checkpoints.front().gzip;
-  first.pickled = checkpoints.front().pickled;
-  Merger merger;
+  Merger merger(checkpoints.front());
   for (Checkpoint& checkpoint : checkpoints) merger.add(std::move(checkpoint));
-  return merger.finish(first);
+  return merger.finish();
 }
 
 }  // namespace ckpt

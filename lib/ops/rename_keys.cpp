@@ -40,7 +40,7 @@ RenamedKeys rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Ren
       throw Error(ErrorCode::invalid_argument,
                   "the keys '" + std::string(other_key) + "' and '" + key + "' would both be named '" + name + "'")
           .in(checkpoint.file)
-          .hint("ckpt inspect " + checkpoint.file + " shows both; " + advice);
+          .hint("ckpt inspect " + shell_word(checkpoint.file) + " shows both; " + advice);
     if (renamed) {
       set_key(values, entry, *renamed);
       ++done.changed;

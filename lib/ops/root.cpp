@@ -27,7 +27,7 @@ constexpr std::size_t paths_shown = 8;
     throw Error(ErrorCode::invalid_argument, "no state dict was found")
         .expected("a mapping of names to tensors")
         .in(checkpoint.file)
-        .hint("ckpt inspect " + checkpoint.file);
+        .hint("ckpt inspect " + shell_word(checkpoint.file));
   }
   std::string list;
   for (std::size_t i = 0; i < std::min(found.size(), paths_shown); ++i) list += (i == 0 ? "" : ", ") + found[i].path;
@@ -35,7 +35,7 @@ constexpr std::size_t paths_shown = 8;
   throw Error(ErrorCode::invalid_argument, std::to_string(found.size()) + " state dicts were found: " + list)
       .expected("one, or one to be named")
       .in(checkpoint.file)
-      .hint("--root " + found.front().path);
+      .hint("--root " + shell_word(found.front().path));
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ StateDict find_state_dict(const Checkpoint& checkpoint, std::string_view root) {
               path.empty() ? "the root is no state dict" : "no state dict lies at '" + path + "'")
       .expected("a mapping of names to tensors")
       .in(checkpoint.file)
-      .hint("ckpt inspect " + checkpoint.file + " lists the state dicts");
+      .hint("ckpt inspect " + shell_word(checkpoint.file) + " lists the state dicts");
 }
 
 std::optional<std::string_view> name_below(std::string_view root, std::string_view name) {

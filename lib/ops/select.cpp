@@ -69,7 +69,7 @@ Checkpoint keep_entries(Checkpoint checkpoint, Globs& globs) {
     throw Error(ErrorCode::invalid_argument, "--keep leaves no tensor")
         .expected("a name of a tensor, or of what holds one, among those that match")
         .in(checkpoint.file)
-        .hint("ckpt inspect " + checkpoint.file + " lists the names");
+        .hint("ckpt inspect " + shell_word(checkpoint.file) + " lists the names");
   return checkpoint;
 }
 
@@ -93,7 +93,7 @@ std::string_view kind_word(ValueKind holder) {
   Error error(ErrorCode::invalid_argument, "'" + std::string(place.path) + "' is " +
                                                std::string(kind_word(place.holder)) + " and cannot be dropped");
   error.expected("names of entries of mappings").in(file);
-  if (!around.empty()) error.hint("--drop '" + around + "' drops what it stands in");
+  if (!around.empty()) error.hint("--drop " + shell_word(around) + " drops what it stands in");
   throw error;
 }
 

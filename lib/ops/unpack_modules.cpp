@@ -8,7 +8,9 @@
 #include "ckpt/limits.h"
 #include "ckpt/modules.h"
 #include "ckpt/state_dict.h"
+#include "io/keyed_hash.h"
 #include "model/module_reader.h"
+#include "model/pair_lists.h"
 #include "model/walk.h"
 #include "ops/plain_tensors.h"
 #include "ops/prune.h"
@@ -91,10 +93,12 @@ class Unpacker {
   }
 
   std::vector<MappingEntry> entries_of(ValueId mapping) {
-    return mapping == no_value ? std::vector<MappingEntry>() : mapping_entries(values_, mapping);
+    if (mapping == no_value) return {};
+    count_step(pair_count(values_, mapping));
+    return mapping_entries(values_, mapping);
   }
 
-  using Names = std::unordered_set<std::string>;
+  using Names = NameSet;
 
   /// The strings in a set, which protocols below 4 make by a call: set(([…],)).
   Names strings_in(ValueId set) {
@@ -188,7 +192,7 @@ class Unpacker {
     return kept(values_.make_str(name));
   }
 
-  void count_step(std::size_t steps = 1) {
+  void count_step(std::uint64_t steps = 1) {
     steps_ += steps;
     if (steps_ > limits::walk_steps)
       throw Error(ErrorCode::limit_exceeded,

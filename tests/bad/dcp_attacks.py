@@ -128,6 +128,11 @@ def work():
     names = [("t0", described(listed=chunks)), *((f"t{i}", described(listed=b"h\1")) for i in range(1, 2000))]
     spots = [(index(f"t{i}", 0), place()) for i in range(2000)]
     yield Attack("dcp-chunks-shared.pt", folder(names, spots), refused("steps"))
+    state = mapping(*((f"f{i}", NONE) for i in range(60)), ("fqn", text("w"))) + b"q\1"
+    again = [(name(METADATA, "MetadataIndex") + b")\x81" + (state if i == 0 else b"h\1") + b"b", place()) for i in range(2000)]
+    yield Attack("dcp-one-state-for-2000.pt", folder(places=again), refused(""))
+    fields = thing("MetadataIndex", *((f"f{i}", NONE) for i in range(64)), ("fqn", text("w")))
+    yield Attack("dcp-65-fields.pt", folder(places=((fields, place()),)), refused("an object of more than 64 fields"))
     # Boxes that begin in each other: each cut lies in all of those before it.
     stairs = [chunk((i, 0), (20000 - i, 1)) for i in range(20000)]
     spots = [(index("w", i, 0), place(offset=i * len(ITEM))) for i in range(20000)]

@@ -14,6 +14,7 @@ from forge import (
     name,
     number,
     program,
+    storage,
     tensor,
     text,
 )
@@ -249,6 +250,24 @@ def bombs():
         program(b"(" + name("collections", "OrderedDict") + b"q\0" + pairs + b"h\0h\1\x85R" * 9000 + b"t"),
         refused("pairs in lists that they share"),
     )
+    # What one object holds, looked at again for each of the many that share it.
+    key = text("k") + b"q\0" + b"0"
+    again = b"}q\1(" + b"h\0N" * 100_000 + b"h\0h\3u0"
+    yield from one(
+        "one-key-100000-times-for-100000",
+        program(WEIGHT + b"q\x030" + key + again + b"(" + b"h\1" * 100_000 + b"l"),
+        refused("the names in the file take more than 268435456 bytes"),
+    )
+    wide = b"}q\1(" + b"".join(number(i) + b"N" for i in range(256, 60_000)) + b"u0"
+    optimizer = b"}(" + text("state") + b"h\1" + text("param_groups") + b"]u"
+    yield from one(
+        "one-state-of-60000-for-30000-optimizers", program(wide + b"(" + optimizer * 30_000 + WEIGHT + b"l"), fine()
+    )
+    words = b"}q\1(" + b"".join(text(f"{i}") + b"\x88" for i in range(60_000)) + b"u0"
+    parts = [storage() + b"q\2", number(0), many(number(4)), many(number(1)), b"\x89", b"N", b"h\1"]
+    lazy = [call(name("torch._utils", "_rebuild_tensor_v2"), *parts)]
+    lazy += [call(name("torch._utils", "_rebuild_tensor_v2"), b"h\2", *parts[1:])] * 29_999
+    yield from one("one-metadata-of-60000-for-30000-tensors", program(words + b"(" + b"".join(lazy) + b"l"), fine())
     yield from one("memo-far", program(b"Nr\xff\xff\xff\xffp9223372036854775807\n"), fine())
     yield from one("memo-many", program(b"N" + b"\x94" * deep, 4), fine())
     for title, code in (

@@ -359,6 +359,9 @@ def bombs():
     # Each header begins a pickle that runs to the end of the file.
     heads = archive([Part("a", b"\x80\2" + b"N0" * 20)]).split(b"PK\1\2")[0]
     yield from unjudged("headers-by-the-2000.zip", heads * 2000 + b"PK\5\6", "unreadable")
+    # A tar of PyTorch 0.1's in which every third byte announces a pickle.
+    announced = tar_attacks.torch_tar(storages=[b"\x80\2\xff" * 1_000_000])
+    yield from unjudged("beginnings-by-the-million.pt", announced, "unreadable")
     yield from harmless("zeros.pt", gzip.compress(torch_zip(data={"0": FLOATS}, more=[Part("r/z", bytes(50_000_000), deflate=True)])))
 
 

@@ -131,6 +131,7 @@ def models():
         ("65-dims", model(tensors=[{"dims": ["1"] * 65, "strides": ["1"] * 65}]), "65 dimensions"),
         ("two-dtypes", model(tensors=[{}, {"dataType": "INT32"}]), "once as int32 on cpu"),
         ("dtype", model(tensors=[{"dataType": "\x1b[2J"}]), "its dataType is"),
+        ("keys", model(main={f"k{i}": 0 for i in range(100)}), "more than 64 keys"),
         ("quantised", model(tensors=[{"isQuantized": True}]), "it is quantised"),
         ("sizes", model(tensors=[{"dataType": "DOUBLE", "data": {"key": "x"}, "dims": []}], more=[Part("r/x", b"12345")]), "whole elements"),
     ):

@@ -50,7 +50,7 @@ def torch_tar(code=None, storages=None, tensors=None, views=b"]", storage_count=
         member(b"sys_info", program(b"}")),
         member(b"pickle", program(code)),
         member(b"tensors", program(number(len(tensors) if tensor_count is None else tensor_count)) + b"".join(tensors)),
-        member(b"storages", counted + b"".join(storages) + program(views)),
+        member(b"storages", counted + b"".join(storages) + (b"" if views is None else program(views))),
         *more,
     )
 
@@ -69,6 +69,7 @@ def headers():
         ("of-unix-v7", tar(member(b"w.pt", torch_zip(), magic=b""))),
         ("long-name", tar(member(b"././@LongLink", b"n" * 300 + b"\0", b"L"), member(b"w", torch_zip()))),
         ("pax", tar(member(b"x", b"19 path=some/where\n", b"x"), member(b"w", torch_zip()))),
+        ("long-dots", tar(member(b"././@LongLink", b"./" * 500_000 + b"w\0", b"L"), member(b"w", torch_zip()))),
         ("link-beside", tar(good, member(b"l", kind=b"2"))),
         ("device-beside", tar(good, member(b"d", kind=b"3"))),
     ):
@@ -155,6 +156,8 @@ def torch_tars():
         ("tensor-negative", torch_tar(tensors=[tensor_record(shape=(-1,))]), "tensor 'w'"),
         ("tensor-overflows", torch_tar(tensors=[tensor_record(shape=(1 << 62, 8), stride=(8, 1))]), "tensor 'w'"),
         ("view-past-its-storage", torch_tar(views=b"](" + view + b"e"), "a view past the end"),
+        ("views-missing", torch_tar(views=None), "the storages end without their list of views"),
+        ("views-missing-and-numbers-cut", torch_tar(storages=[storage_record(data=FLOATS[:-4])]), "the storages end without"),
         ("views-no-list", torch_tar(views=b"}"), "not followed by a list"),
         ("a-link", tar(member(b"pickle", kind=b"2"), member(b"storages", program(number(0)))), "is a link"),
     ):

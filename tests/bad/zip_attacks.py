@@ -37,6 +37,12 @@ def names():
         ("member-twice", [*torch_parts(), Part("r/data/0", b"\0" * 16)], "two members named 'r/data/0'"),
         ("pickle-twice", [*torch_parts(), Part("r/data.pkl", payload)], "two members named 'r/data.pkl'"),
         ("case-folded", [*torch_parts(), Part("r/DATA.PKL", payload)], "equal but for case"),
+        (
+            "case-folded-many",
+            [*torch_parts(), *(Part("r/data/" + "".join(c.upper() if i >> n & 1 else c for n, c in enumerate("abcdefghijklmn")))
+                               for i in range(1 << 14))],
+            "equal but for case",
+        ),
         ("case-folded-root", [*torch_parts(), Part("R/version", b"3\n")], "equal but for case"),
         ("two-roots", [*torch_parts(), Part("other/data/9", FLOATS)], "lies outside the folder 'r'"),
         (
@@ -76,6 +82,16 @@ def names():
         archive([Part("r/data.pkl/", b""), VERSION]),
         unsupported("a zip archive without a checkpoint"),
     )
+    for title, text, outcomes in (
+        ("words", b"three", refused("member 'version' says 'three', expected a number")),
+        ("nothing", b"", refused("member 'version' says ''")),
+        ("zero", b"0\n", unsupported("member 'version' says '0', expected 1 to 10")),
+        ("to-come", b"11\n", unsupported("member 'version' says '11'")),
+        ("negative", b"-3\n", refused("member 'version' says '-3'")),
+        ("enormous", b"9" * 30, unsupported("member 'version' says '999")),
+        ("blanks", b"3" + b" " * (1 << 21), fine("weight")),
+    ):
+        yield Attack(f"zip-version-of-{title}.pt", archive([*torch_parts()[:2], Part("r/version", text)]), outcomes)
     yield Attack("zip-empty.pt", archive([]), unsupported("an empty zip archive"))
     second_name = struct.pack("<HH", 0x7075, 15) + b"\1" + struct.pack("<I", zlib.crc32(b"r/data/0")) + b"r/data/999"
     yield Attack(
@@ -265,7 +281,7 @@ def ends():
 def contents():
     yield Attack("zip-bad-crc.pt", changed(crc=1, local_crc=1), in_the_bytes("member 'r/data/0'"))
     yield Attack("zip-bad-crc-of-the-pickle.pt", changed(0, crc=1, local_crc=1), refused("the bytes have CRC-32"))
-    yield Attack("zip-bad-crc-of-version.pt", changed(2, crc=1, local_crc=1), in_the_bytes("member 'r/version'"))
+    yield Attack("zip-bad-crc-of-version.pt", changed(2, crc=1, local_crc=1), refused("member 'r/version'"))
     damaged = bytearray(deflated(bytes(range(256)) * 64))
     damaged[len(damaged) // 2] ^= 0x40
     parts = torch_parts(program(mapping(("w", tensor(storage(elements=4096), (4096,))))), {"0": b""})
@@ -364,6 +380,7 @@ def controls():
     yield Attack("zip-padding.pt", changed(local_extra=struct.pack("<HH", 0x4246, 40) + b"Z" * 40), fine("weight"))
     yield Attack("zip-root-escape.pt", archive(torch_parts(root="\x1b[31mr\x07")), fine("weight"))
     yield Attack("zip-old-version-place.pt", archive([*plain[:2], Part("r/.data/version", b"2\n")]), fine("weight"))
+    yield Attack("zip-version-10.pt", archive([*plain[:2], Part("r/version", b" +10 and more")]), fine("weight"))
     yield Attack("zip-big-endian.pt", archive([*plain, Part("r/byteorder", b"big")]), fine("weight"))
     yield Attack("zip-alignment-word.pt", archive([*plain, Part("r/.storage_alignment", b"-1e99")]), fine("weight"))
     yield Attack(

@@ -9,7 +9,8 @@ Written by `tests/corpus/run.py --write-page`; the test fails where this page an
 The shared corpus holds checkpoints that nobody of this project wrote, from public repositories (2017 to 2026), and
 others made with PyTorch 1.13.1, 2.0.1 and 2.11.0 for what those lack (every dtype, sparse, quantised, big-endian, gzip
 variants …). Of each, a file beside them says what PyTorch itself sees: each tensor's name, shape, dtype, stride,
-offset, device and storage, and the SHA-256 of its bytes.
+offset, device and storage, and the SHA-256 of its bytes. It is not in the repository: tests look for it in `../shared/corpus`,
+beside the clone (`tests/corpus/run.py --corpus FOLDER` names another), and are skipped without it.
 
 *Read*: `ckpt inspect` takes it. *Equal*: `verify` finds no fault; inspect and digest say what PyTorch says, to the last
 bit; and after `convert --to cpu`, `convert` without options (where its format is written), and `convert --format` to

@@ -144,6 +144,11 @@ def state_dict(tensors, metadata=None):
     return Call("collections", "OrderedDict", items=list(tensors.items()), state=state)
 
 
+def weights(prefix="", device="cpu"):
+    """The tensors of a Linear(3, 2) named fc."""
+    return {f"{prefix}fc.weight": Tensor([2, 3], device=device), f"{prefix}fc.bias": Tensor([2], device=device)}
+
+
 def pickled(obj, protocol=2, pickler=Pickler):
     out = io.BytesIO()
     writer = pickler(out, protocol)

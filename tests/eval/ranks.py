@@ -179,6 +179,32 @@ def with_a_baseline(t):
     same_json(t, "the same", ranks[0].text, alone.json, 2)
 
 
+def warnings_of_others(t):
+    """What only another rank warned of is said by rank 0, and stands in its result."""
+    t.ckpt("convert", DIGITS_MODEL, plain := t.path(), "--to", "cpu")
+    options = ["--data", DIGITS, "--device", "cpu", "--json"]
+    ranks = World(t, 2, plain, *options, others={1: [DIGITS_MODEL, *options]}).wait()
+    ends(t, "rank 0", ranks[0], DONE, f"ckpt: warning: {plain}: its tensors are tagged cuda:0, ")
+    t.suite.equal("rank 1 is silent", ranks[1].text + ranks[1].err, "")
+    found = json.loads(ranks[0].text or "{}").get("warnings", [])
+    t.suite.equal("in the result", sum("tagged cuda:0" in warning for warning in found), 1, ranks[0])
+
+
+def faster(t):
+    """All ranks run in both precisions or none does, whatever devices they have."""
+    options = [DIGITS_MODEL, "--data", DIGITS, "--bf16"]
+    on_cpus = {rank: [*options, "--device", "cpu"] for rank in range(2)}
+    ranks = World(t, 2, others=on_cpus).wait()
+    ends(t, "two CPUs", ranks[0], DONE, "--tf32 and --bf16 are for GPUs: this ran on cpu in float32", "390 of 397")
+    t.suite.equal("two CPUs: rank 1", (ranks[1].code, ranks[1].text + ranks[1].err), (DONE, ""))
+    if not torch.cuda.is_available():
+        return t.suite.skip("a CPU and a GPU", "there is no GPU")
+    for gpu in range(2):
+        ranks = World(t, 2, others={**on_cpus, gpu: [*options, "--device", "cuda:0"]}).wait()
+        ends(t, f"a GPU at rank {gpu}", ranks[0], DONE, "bfloat16 gets ", " of 397")
+        t.suite.equal(f"a GPU at rank {gpu}: rank 1", (ranks[1].code, ranks[1].text + ranks[1].err), (DONE, ""))
+
+
 def variables_that_contradict(t):
     for name, variables, phrase in [
         ("no address", {"RANK": "0", "WORLD_SIZE": "2"}, "MASTER_ADDR"),
@@ -325,6 +351,8 @@ GROUPS = [
     by_torchrun,
     by_variables,
     with_a_baseline,
+    warnings_of_others,
+    faster,
     variables_that_contradict,
     rank_that_fails,
     other_models_or_data,

@@ -105,16 +105,26 @@ COMMANDS = [
     "convert --in-place FILE",
     "strip-prefix FILE OUT --prefix=zero",
     "convert FILE OUT --format torch-legacy",
-    # Of commands that a build may not have yet; those it lacks are left out.
     "diff FILE whole.pt",
     "diff FILE whole.pt --json",
     "check FILE --like whole.pt",
     "check whole.pt --like FILE",
     "stats",
+    "stats --json",
+    "average FILE FILE OUT",
+    "average whole.pt FILE OUT",
+    "extract FILE w -o OUT",
+    "shard FILE OUT --dry-run",
+    "merge FILE OUT",
+    "merge FILE whole.pt OUT",
+    "recover FILE OUT",
+    "recover FILE OUT --json",
     "scan",
     "scan --json",
+    "scan --sarif",
     "convert FILE OUT --dry-run",
     "verify --finite",
+    "eval FILE --data whole.pt",  # where there is no libtorch, it says so
 ]
 
 
@@ -201,6 +211,9 @@ def shown_words(suite, program, folders):
                 [b"strip-prefix", b"whole.pt", b"out", b"--prefix", word],
                 [b"add-prefix", b"whole.pt", b"out", b"--prefix", word],
                 [b"inspect", b"whole.pt", b"--keys", word],
+                [b"extract", b"whole.pt", word, b"-o", b"out"],
+                [b"recover", b"whole.pt", word + b".out"],
+                [b"merge", b"whole.pt", word, b"out"],
             ):
                 done = subprocess.run(
                     [program.ckpt, *words], cwd=folder, env=environment(), capture_output=True, timeout=60, check=False

@@ -20,6 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "data")]
+import evaluations  # noqa: E402
 import folders  # noqa: E402
 import harness  # noqa: E402
 import kills  # noqa: E402
@@ -143,6 +144,8 @@ def kill_group(context):
     all_scenarios, from_pipes = scenarios(context.files, "large"), piped(context.files)
     for scenario in all_scenarios + named(all_scenarios):
         yield context.job(kills.killed_at_calls, scenario)
+    for scenario in other_writers(context.files):
+        yield context.job(kills.killed_at_calls, scenario)
     for scenario in all_scenarios + from_pipes + named(all_scenarios + from_pipes):
         yield context.job(kills.signals_at_calls, scenario)
     for scenario in all_scenarios[1:3] + named(all_scenarios[1:3]) + all_scenarios[6:7]:
@@ -173,6 +176,13 @@ def folder_group(context):
             yield context.job(job, context.files / "large.pt", options.split())
 
 
+def evaluation_group(context):
+    if not Path(context.program.ckpt).with_name("ckpt-eval").exists():
+        return context.suite.skip("eval", "built without libtorch (CKPT_LIBTORCH)")
+    for part in range(2):
+        yield context.job(evaluations.outputs, harness.ROOT / "samples" / "digits", part, 2)
+
+
 def race_group(context):
     for number in (2, 8):
         for no_clobber in (False, True):
@@ -195,6 +205,7 @@ GROUPS = {
     "streams": stream_group,
     "places": place_group,
     "folders": folder_group,
+    "eval": evaluation_group,
     "races": race_group,
     "changing": changing_group,
     "names": name_group,

@@ -14,10 +14,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 
 PAGE = harness.ROOT / "docs" / "formats" / "README.md"
+PAGES = {"safetensors-index": "shards", "torch-index": "shards", "npy": "npz"}  # the others have one of their own
 OPERATIONS = ("inspect", "verify", "digest", "diff", "to torch", "and back")
 INTRO = """# Formats
 
-What a file is, its content says, never its name. Each may be in gzip; each has a page here.
+What a file is, its content says, never its name. Each but a folder may be in [gzip](gzip.md), and so may each shard of an
+index; one checkpoint may lie in a [tar](tar.md). [Modules](modules.md) are whole models that a pickle holds.
 
 The table is made by `tests/formats/run.py`, which fails where it is wrong: a file or folder is saved by the format's own
 library, and then ckpt's *inspect* (names, dtypes, shapes), *verify* (sound; and not once it is damaged), *digest* (each
@@ -138,11 +140,15 @@ class Row:
             self.check("and back", "what the library loads", same(got, truth), lambda: f"{described(got)}")
 
 
+def linked(name):
+    return f"[`{name}`]({PAGES.get(name, name)}.md)"
+
+
 def page(rows):
     head = ("format", "its library", *OPERATIONS)
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for library, cells in rows:
-        lines.append("| " + " | ".join([f"`{library.name}`", library.library, *cells.values()]) + " |")
+        lines.append("| " + " | ".join([linked(library.name), library.library, *cells.values()]) + " |")
     return INTRO + "\n".join(lines) + "\n"
 
 

@@ -36,6 +36,7 @@ def main():
     import gguf_files
     import hand
     import joining
+    import library_mutants
     import loading
     import members
     import modules
@@ -95,6 +96,7 @@ def main():
         *trainers.GROUPS,
         *recipes.GROUPS,
         *stats.GROUPS,
+        *library_mutants.GROUPS,
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")

@@ -1,4 +1,4 @@
-"""What torch.load(weights_only=True) makes of many hostile files, in processes that may crash or hang."""
+"""What torch.load(weights_only=True), or another reader, makes of many hostile files, in processes that may crash or hang."""
 
 import hashlib
 import json
@@ -85,6 +85,11 @@ def load(path):
         obj = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         return {"refused": reason(error)}
+    return listed(obj)
+
+
+def listed(obj):
+    """The tensors of what was loaded."""
     try:
         return {"tensors": [described(name, tensor) for name, tensor in named_tensors(obj)]}
     except TooMuch as what:
@@ -93,7 +98,7 @@ def load(path):
         return {"refused": f"used: {reason(error)}"}
 
 
-def work(paths, first, write):
+def work(paths, first, write, reader):
     """In the child: one line a file."""
     with open("/proc/self/statm") as statm:
         held = int(statm.read().split()[0]) * resource.getpagesize()
@@ -103,11 +108,11 @@ def work(paths, first, write):
     with os.fdopen(write, "w") as out:
         for path in paths[first:]:
             signal.alarm(SECONDS)
-            print(json.dumps(load(path)), file=out, flush=True)
+            print(json.dumps(reader(path)), file=out, flush=True)
 
 
-def load_all(paths):
-    """A result a path: {"tensors"}, {"refused"}, {"skipped"} or {"died": how}."""
+def load_all(paths, reader=load):
+    """What `reader` makes of each path: {"tensors"}, {"refused"}, {"skipped"} or {"died": how}."""
     results = []
     while len(results) < len(paths):
         read, write = os.pipe()
@@ -116,7 +121,7 @@ def load_all(paths):
             status = 1
             try:
                 os.close(read)
-                work(paths, len(results), write)
+                work(paths, len(results), write, reader)
                 status = 0
             finally:
                 os._exit(status)

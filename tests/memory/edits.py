@@ -15,20 +15,29 @@ EDITS = [
 
 
 def commands(path, other):
-    """`other`: as the one, under other names."""
+    """With the exit status of each. `other`: as the one, under other names."""
     out = path.with_name("out.pt")
     for words in EDITS:
-        yield ["convert", path, out, "--dry-run", *words]
-    yield ["average", path, path, out, "--dry-run"]
-    yield ["merge", path, other, out, "--dry-run"]
-    yield ["shard", path, path.with_name("shards"), "--weights-only", "--max-size", "500MB", "--dry-run"]
-    yield ["extract", path, "model.module.layer.turned", "-o", path.with_name("out.npy"), "--dry-run"]
-    yield ["stats", path]
+        yield 0, ["convert", path, out, "--dry-run", *words]
+    yield 0, ["average", path, path, out, "--dry-run"]
+    yield 0, ["merge", path, other, out, "--dry-run"]
+    yield 0, ["shard", path, path.with_name("shards"), "--weights-only", "--max-size", "500MB", "--dry-run"]
+    yield 0, ["extract", path, "model.module.layer.turned", "-o", path.with_name("out.npy"), "--dry-run"]
+    yield from answers(path, other)
+
+
+def answers(path, other):
+    yield 0, ["stats", path]
+    yield 0, ["inspect", path, "--stats"]
+    yield 0, ["diff", path, path]
+    yield 1, ["diff", path, other]
+    yield 0, ["check", path, "--like", path]
+    yield 0, ["verify", path, "--finite"]
 
 
 def try_all(measure, path, other):
-    for words in commands(path, other):
+    for status, words in commands(path, other):
         label = " ".join(word.name if hasattr(word, "name") else word for word in words)
-        most = measure.run(label, *words)
+        most = measure.run(label, *words, status=status)
         print(f"{label}: {most >> 20} MiB")
         measure.most = max(measure.most, most)

@@ -50,6 +50,16 @@ def gguf(path, size):
         file.truncate(len(head) + size)
 
 
+def npy(path, size):
+    """One tensor without a name."""
+    line = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({size // 4096}, 1024), }}"
+    line += " " * (-(len(line) + 11) % 64) + "\n"
+    head = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(line)) + line.encode()
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(len(head) + size)
+
+
 # By ckpt, of the sparse file: what is converted to it with these words.
 WRITTEN = {
     "torch": ["--format", "torch"],
@@ -81,12 +91,14 @@ class Measure:
         return report["peak"]
 
     def operations(self, name, path):
+        # A tensor alone is no state dict, and has no name to be written under.
+        words = ["out.pt"] if name == "npy" else ["out.safetensors", "--weights-only"]
         most = max(
             self.run(name, "inspect", path),
             self.run(name, "verify", path),
             self.run(name, "digest", path),
             self.run(name, "scan", path),
-            self.run(name, "convert", path, self.folder / "out.safetensors", "--dry-run", "--weights-only"),
+            self.run(name, "convert", path, self.folder / words[0], "--dry-run", *words[1:]),
         )
         if name in RECOVERED:
             with path.open("r+b") as file:
@@ -122,7 +134,7 @@ def main():
         measure = Measure(suite, options.build, folder)
         source = folder / "source.safetensors"
         safetensors(source, size)
-        for name, maker in (("safetensors", safetensors), ("gguf", gguf)):
+        for name, maker in (("safetensors", safetensors), ("gguf", gguf), ("npy", npy)):
             if not wanted(name):
                 continue
             with suite.group(name):

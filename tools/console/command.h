@@ -20,7 +20,7 @@ struct Command {
   std::string_view about;    ///< a paragraph for its own help, lines broken, ending in a newline
   std::string_view first_example, second_example;
   Runner (*define)(Arguments& arguments);  ///< declares the options
-  bool confined = true;                    ///< false: it asks a device's driver, which may need anything
+  bool confined = true;                    ///< false: libtorch, or a device's driver, may need anything
 };
 
 /// Whether the process gives up what a command does not need once its options are known (console/sandbox.h): only the

@@ -101,9 +101,9 @@ struct Options {
   bool strict = false;              ///< as PyTorch loads: no remapped tags, no stripped prefix
 
   std::optional<std::string> data;                     ///< file or folder; none: it is looked for
-  std::string split = "testing";                       ///< of batches: "training", "validating"
+  std::string split = "testing";                       ///< of batches and MNIST: "training", "validating"
   std::string activation = "relu";                     ///< of mlp: "relu", "tanh", "sigmoid", "gelu", "none"
-  std::optional<std::pair<double, double>> normalize;  ///< of mlp: mean and standard deviation
+  std::optional<std::pair<double, double>> normalize;  ///< of mlp and torchscript: mean and standard deviation
 
   std::string device = "auto";
   std::optional<std::uint64_t> batch_size;  ///< none: what suits the device

@@ -10,7 +10,7 @@
 namespace ckpt {
 
 /// True where the source begins as a gzip member does (RFC 1952: magic 1f 8b, method 8, reserved flags zero).
-/// Never throws for content; a read error counts as "no".
+/// Throws Error (io) where the source cannot be read; of what is damaged, the answer is "no".
 CKPT_API bool is_gzip(const ByteSource& source);
 
 /// The bytes inside a gzip file of one or many members. CRC-32 and length of each member are checked when reading

@@ -81,6 +81,8 @@ inline constexpr std::uint64_t zip_small_member = 64 * mib;
 /// Bytes of the model.json of a TorchScript file of 2019, and how deep it may be nested: two levels a module.
 inline constexpr std::uint64_t script_model_bytes = 16 * mib;
 inline constexpr int script_model_depth = 256;
+/// Keys of one of its objects: torch's have 10 at most.
+inline constexpr std::size_t script_model_fields = 64;
 /// Members of one tar archive, and bytes of what stands before one of them (a long name, pax's records).
 inline constexpr std::uint64_t tar_members = 64 * kib;
 inline constexpr std::uint64_t tar_header_bytes = mib;
@@ -102,6 +104,8 @@ inline constexpr std::uint64_t gguf_metadata_bytes = 16 * mib;
 /// Steps that joining a distributed checkpoint may take, and some more for each of its items: chunks, cuts between
 /// them, parts of paths, places of lists. Real ones take below 20 an item.
 inline constexpr std::uint64_t dcp_steps = mib;
+/// Fields of one object of its metadata: torch's have 6 at most, and many objects may be given the same state.
+inline constexpr std::uint64_t dcp_record_fields = 64;
 inline constexpr std::uint64_t dcp_steps_an_item = 64;
 constexpr std::uint64_t dcp_step_cap(std::uint64_t items) { return dcp_steps + dcp_steps_an_item * items; }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -202,9 +203,10 @@ class CKPT_API ValueGraph {
 
   /// A text and, once it was asked for, its bytes.
   struct FarText {
+    explicit FarText(ByteSourcePtr from) : source(std::move(from)) {}
     ByteSourcePtr source;
+    std::once_flag is_read;  // copies of a graph may be used by several threads
     std::vector<std::byte> bytes;
-    bool is_read = false;
   };
   /// What `detail` of a text's node says of a far one.
   static constexpr std::uint8_t far = 1;

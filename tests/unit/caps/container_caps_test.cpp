@@ -234,6 +234,16 @@ TEST(Cap, script_model_bytes) {
   expect_past([&] { parse_model(json + ' '); });
 }
 
+TEST(Cap, script_model_fields) {
+  const auto of_keys = [](std::size_t count) {
+    std::string json = R"({"mainModule":{)";
+    for (std::size_t i = 0; i < count; ++i) json += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":0";
+    return json + "}}";
+  };
+  expect_within([&] { parse_model(of_keys(limits::script_model_fields)); });
+  expect_past([&] { parse_model(of_keys(limits::script_model_fields + 1)); });
+}
+
 TEST(Cap, script_model_depth) {
   const auto nested = [](int depth) {
     const auto brackets = static_cast<std::size_t>(depth);

@@ -1,5 +1,6 @@
 #include "caps/caps_testing.h"
 #include "ckpt/limits.h"
+#include "dcp/record.h"
 #include "dcp/steps.h"
 #include "dcp/tiling.h"
 #include "dcp/tree.h"
@@ -40,6 +41,21 @@ TEST(Cap, dcp_steps) {
 TEST(Cap, dcp_steps_an_item) {
   expect_within([] { Steps(3).spend(limits::dcp_steps + 3 * limits::dcp_steps_an_item); });
   expect_past([] { Steps(3).spend(limits::dcp_steps + 3 * limits::dcp_steps_an_item + 1); });
+}
+
+TEST(Cap, dcp_record_fields) {
+  const auto record_of = [](std::size_t fields) {
+    ValueGraph values;
+    std::vector<ValueId> pairs;
+    for (std::size_t i = 0; i < fields; ++i)
+      pairs.insert(pairs.end(), {values.make_str("f" + std::to_string(i)), values.make_none()});
+    const ValueId state = values.make_container(ValueKind::dict, pairs);
+    const ValueId object = values.make_container(ValueKind::dict);
+    values.add_effect(object, EffectKind::build, std::span(&state, 1));
+    static_cast<void>(Record(values, object));
+  };
+  expect_within([&] { record_of(limits::dcp_record_fields); });
+  expect_past([&] { record_of(limits::dcp_record_fields + 1); });
 }
 
 }  // namespace

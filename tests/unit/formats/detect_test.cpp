@@ -29,6 +29,17 @@ TEST(Detect, GoesByContent) {
   EXPECT_EQ(detected({}), " 0");
 }
 
+TEST(Detect, ReadsLittleOfWhatAnnouncesMuch) {
+  using namespace std::string_view_literals;
+  for (const std::string_view head : {"Time,Volume"sv, "\x80\2X\xff\xff\xff\0"sv, "\x8e\xff\xff\xff\0\0\0\0\0"sv}) {
+    Bytes bytes = bytes_of(head);
+    bytes.resize(32 << 20, std::byte{'a'});
+    const auto source = std::make_shared<io_testing::CountingSource>(bytes);
+    static_cast<void>(detect(source));
+    EXPECT_LT(source->read, bytes.size() / 4) << head;
+  }
+}
+
 TEST(Detect, LooksIntoGzip) {
   EXPECT_EQ(detected(gzipped(bytes_of(zip))), "torch 1");
   EXPECT_EQ(detected(gzipped(gzipped(bytes_of(legacy)))), "torch-legacy 2");

@@ -19,23 +19,6 @@ using torch_testing::ZipFile;
 using zip_testing::ZipPart;
 using Names = std::vector<std::string>;
 
-/// Compressed bytes, of which it is counted how many were read.
-class CountingSource final : public ByteSource {
- public:
-  explicit CountingSource(Bytes bytes) : ByteSource("test.pt.gz"), bytes_(std::move(bytes)) {}
-  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
-  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    const std::size_t count = offset < size() ? std::min<std::uint64_t>(out.size(), size() - offset) : 0;
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), count, out.begin());
-    read += count;
-    return count;
-  }
-  mutable std::uint64_t read = 0;
-
- private:
-  Bytes bytes_;
-};
-
 Bytes built(const std::vector<ZipPart>& parts) { return io_testing::bytes_of(zip_testing::build_zip(parts)); }
 
 /// What opening, reading every storage and coming to the end says; "read" where nothing is wrong.
@@ -101,7 +84,7 @@ TEST(TorchForward, OnePassOverTheStreamConverts) {
     }
     const Bytes bare = bytes_of(file);
     const Bytes compressed = gzipped(bare);
-    const auto source = std::make_shared<CountingSource>(compressed);
+    const auto source = std::make_shared<io_testing::CountingSource>(compressed);
     EXPECT_EQ(as_text(torch_testing::written(read(source))), as_text(bare));
     EXPECT_LT(source->read, compressed.size() * 5 / 4) << by_appearance;
     source->read = 0;

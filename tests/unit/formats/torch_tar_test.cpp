@@ -104,7 +104,8 @@ TEST(TorchTar, WithoutTensorsNamesItsStoragesInTuples) {
   const py::Code storage = torch_testing::storage({.key = "0"});
   const py::Code tuple = storage.substr(0, storage.size() - 1);
   for (const py::Code& id : {tuple, storage}) {
-    std::string storages = py::pickle(py::integer(1)) + storage_record(0, {4, 5, 6, 7});
+    const std::string storages =
+        py::pickle(py::integer(1)) + storage_record(0, {4, 5, 6, 7}) + py::pickle(py::list({}));
     const auto checkpoint = torch_testing::read_bytes(io_testing::bytes_of(
         tar_of({{"sys_info", py::pickle(py::dict({}))},
                 {"pickle", py::pickle(py::dict({{py::str("w"), torch_testing::tensor(id, {4}, {1})}}))},

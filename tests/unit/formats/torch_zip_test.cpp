@@ -147,7 +147,13 @@ TEST(TorchZip, MembersMayBeDeflated) {
 TEST(TorchZip, HasAVersion) {
   EXPECT_NE(refused(ZipFile{.object = object, .version = std::nullopt}).find("no member 'archive/version'"),
             std::string::npos);
-  EXPECT_EQ(refused(ZipFile{.object = object, .version = std::nullopt, .more = {{".data/version", {}}}}), "read");
+  const auto of_version = [](std::string_view text) {
+    return refused(
+        ZipFile{.object = object, .version = std::nullopt, .more = {{".data/version", io_testing::bytes_of(text)}}});
+  };
+  for (const char* const good : {"1", "3\n", "10", " +7 and more"}) EXPECT_EQ(of_version(good), "read");
+  for (const char* const bad : {"", "three", "-3", "0", "11", "99999999999999999999"})
+    EXPECT_NE(of_version(bad).find("member 'version' says '"), std::string::npos) << bad;
 }
 
 TEST(TorchZip, HasOnePickle) {

@@ -6,19 +6,17 @@
 
 #include "ckpt/limits.h"
 #include "io/checksum.h"
-#include "io/deflater.h"
-#include "io/gzip_member.h"
-#include "io/indexed_gzip_source.h"
-#include "io/stream.h"
 #include "io_testing.h"
 
 namespace ckpt {
 namespace {
 
+using io_testing::by_index;
 using io_testing::Bytes;
 using io_testing::error_of;
 using io_testing::gunzipped;
 using io_testing::gzipped;
+using io_testing::index_of;
 using io_testing::joined;
 using io_testing::MemorySink;
 using io_testing::random_bytes;
@@ -26,14 +24,7 @@ using io_testing::read_in_steps;
 
 constexpr std::size_t size = 3'000'000;
 
-ByteSourcePtr by_index(const Bytes& compressed) { return gunzip_by_index(memory_source(compressed, "test.gz")); }
 bool has_index(const Bytes& compressed) { return by_index(compressed)->size_is_known(); }
-
-GzipIndex index_of(const Bytes& compressed) {
-  auto index = read_gzip_index(*memory_source(compressed, "test.gz"));
-  EXPECT_TRUE(index);
-  return index ? *index : GzipIndex();
-}
 
 Bytes index_bytes(const GzipIndex& index) {
   MemorySink sink;
@@ -232,169 +223,6 @@ TEST(GunzipByIndex, keeps_to_what_may_come_out) {
   const Bytes compressed = gzipped(random_bytes(size));
   EXPECT_TRUE(error_of([&] { static_cast<void>(gunzip_by_index(memory_source(compressed, "test.gz"), size - 1)); }));
   EXPECT_EQ(gunzip_by_index(memory_source(compressed, "test.gz"), size)->size(), size);
-}
-
-Bytes written(const GzipOptions& options, const std::function<void(ByteSink&)>& write) {
-  MemorySink target;
-  const auto sink = gzip_sink(target, options);
-  write(*sink);
-  sink->commit();
-  return target.bytes();
-}
-
-/// Much alike, little, and nothing: what is left of one piece in a compressor shows in the next.
-Bytes patchwork() {
-  Bytes bytes = random_bytes(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t patch = i / 150'000;
-    if (patch % 3 == 0) bytes[i] = static_cast<std::byte>(i % 251 * (i / 251 % 5));
-    if (patch % 3 == 1) bytes[i] = static_cast<std::byte>(i / 4 >> 8 * (i % 4));
-    if (patch % 7 == 2) bytes[i] = std::byte{0};
-  }
-  return bytes;
-}
-
-TEST(GzipSink, writes_the_same_whatever_the_threads) {
-  const Bytes bytes = patchwork();
-  const auto with = [&](std::size_t threads, int level) {
-    return written({.level = level, .threads = threads}, [&](ByteSink& sink) { sink.write(bytes); });
-  };
-  for (const int level : {1, 2, 3, 6}) {
-    const Bytes alone = with(1, level);
-    for (const std::size_t threads : {2, 8, 40}) EXPECT_EQ(with(threads, level), alone) << level << ", " << threads;
-  }
-}
-
-TEST(Deflater, makes_the_same_of_a_piece_whatever_came_before_and_behind) {
-  const Bytes bytes = patchwork();
-  for (int level = 1; level <= 9; ++level) {
-    const auto used = make_deflater(level);
-    Bytes again;
-    for (std::size_t at = 0; at + 200'000 <= size; at += 100'000) {
-      const auto piece = std::span(bytes).subspan(at, 200'000);
-      Bytes fresh, apart(piece.begin(), piece.end());  // where other bytes follow it
-      apart.resize(apart.size() + 1000, std::byte{7});
-      fresh.resize(make_deflater(level)->deflate(std::span(apart).first(piece.size()), fresh, 0));
-      static_cast<void>(used->deflate(piece.first(at % 300'000 / 100), again, 0));
-      const std::size_t count = used->deflate(piece, again, 0);
-      ASSERT_EQ(Bytes(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(count)), fresh)
-          << level << " at " << at;
-    }
-  }
-}
-
-// What ISA-L's levels 1 and 2 miss at the third byte has to be the same for every place that a compressor has in
-// memory.
-TEST(Deflater, makes_the_same_of_a_piece_wherever_it_is_itself) {
-  constexpr std::size_t length = 400, begin = 6;  // what stands first comes again at the end
-  constexpr int pieces = 10'000;
-  const Bytes bytes = random_bytes(pieces * begin);
-  Bytes piece = random_bytes(length, 2);
-  for (const int level : {1, 2, 3}) {
-    const auto one = make_deflater(level);
-    const Bytes between(1'000'000);
-    const auto other = make_deflater(level);
-    Bytes from_one, from_other;
-    for (std::size_t i = 0; i < pieces; ++i) {
-      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * begin), begin, piece.begin());
-      std::copy_n(piece.begin(), begin, piece.begin() + 300);
-      const std::size_t count = one->deflate(piece, from_one, 0);
-      ASSERT_EQ(other->deflate(piece, from_other, 0), count) << level << ", piece " << i;
-      ASSERT_TRUE(
-          std::equal(from_one.begin(), from_one.begin() + static_cast<std::ptrdiff_t>(count), from_other.begin()))
-          << level << ", piece " << i;
-    }
-  }
-}
-
-/// 1 kB, a part of 2 MB, 1 kB, a part of 100 kB, and one that is too small to stand apart.
-void write_parts(ByteSink& sink, const Bytes& bytes) {
-  std::uint64_t at = 0;
-  const auto source = memory_source(bytes, "parts");
-  const auto take = [&](std::uint64_t count) {
-    copy_range(*source, at, count, sink);
-    at += count;
-  };
-  const auto plain = [&](std::size_t count) {
-    sink.write(std::span(bytes).subspan(static_cast<std::size_t>(at), count));
-    at += count;
-  };
-  plain(1000);
-  take(2'000'000);
-  plain(1000);
-  take(100'000);
-  plain(1000);
-  take(1000);
-  plain(1000);
-}
-
-TEST(GzipSink, begins_anew_where_a_part_is_announced_and_where_it_ends) {
-  const Bytes bytes = random_bytes(3'000'000);
-  const Bytes compressed = written({}, [&](ByteSink& sink) { write_parts(sink, bytes); });
-  std::vector<std::uint32_t> sizes;
-  for (const GzipMember& member : index_of(compressed).members) sizes.push_back(member.inflated);
-  constexpr std::uint32_t block = gzip_block_bytes;
-  EXPECT_EQ(sizes, (std::vector<std::uint32_t>{1000, block, block, block, 2'000'000 - 3 * block, 1000, 100'000, 3000}));
-}
-
-/// The parts of `compressed` once more, from its members.
-Bytes copied(const Bytes& compressed, const GzipOptions& options) {
-  const auto source = by_index(compressed);
-  return written(options, [&](ByteSink& sink) {
-    const Bytes head = read_in_steps(*slice(source, 0, 1000, "head"), 1000);
-    sink.write(head);
-    copy_all(*slice(source, 1000, 2'000'000, "weights"), sink);
-    sink.write(read_in_steps(*slice(source, 2'001'000, 1000, "between"), 1000));
-    copy_all(*slice(source, 2'002'000, 100'000, "bias"), sink);
-    sink.write(read_in_steps(*slice(source, 2'102'000, 3000, "tail"), 3000));
-  });
-}
-
-TEST(GzipSink, copies_members_as_they_are) {
-  const Bytes bytes = random_bytes(3'000'000);
-  const Bytes ours = written({}, [&](ByteSink& sink) { write_parts(sink, bytes); });
-  EXPECT_EQ(copied(ours, {.copies = true}), ours);
-  EXPECT_EQ(copied(ours, {}), ours) << "at the same level";
-  const Bytes small = written({.level = 9}, [&](ByteSink& sink) { write_parts(sink, bytes); });
-  EXPECT_EQ(copied(ours, {.level = 9}), small) << "at another level they are compressed anew";
-  const Bytes mixed = copied(small, {.copies = true});
-  EXPECT_EQ(read_in_steps(*gunzipped(mixed), 100'000), read_in_steps(*gunzipped(ours), 100'000));
-  EXPECT_EQ(index_of(mixed).members[1].crc32, index_of(small).members[1].crc32);
-  EXPECT_EQ(index_of(mixed).level, 0);
-}
-
-TEST(GzipSink, copies_no_member_that_is_damaged) {
-  const Bytes bytes = random_bytes(3'000'000);
-  Bytes ours = written({}, [&](ByteSink& sink) { write_parts(sink, bytes); });
-  ours[index_of(ours).members[0].compressed + 5000] ^= std::byte{1};
-  const auto error = error_of([&] { copied(ours, {.copies = true}); });
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code(), ErrorCode::corrupt);
-}
-
-TEST(GzipSink, tells_the_crc_of_what_it_copies) {
-  const Bytes bytes = random_bytes(3'000'000);
-  const auto source = by_index(written({}, [&](ByteSink& sink) { write_parts(sink, bytes); }));
-  MemorySink target;
-  const auto sink = gzip_sink(target);
-  EXPECT_EQ(sink->take(*source, 1000, 2'000'000), crc32(0, std::span(bytes).subspan(1000, 2'000'000)));
-  EXPECT_EQ(sink->offset(), 2'000'000);
-  EXPECT_EQ(sink->take(*source, 1001, 1'999'999), std::nullopt) << "which are no whole members";
-  EXPECT_EQ(sink->take(*memory_source(bytes, "bare"), 1000, 2'000'000), std::nullopt);
-  EXPECT_EQ(sink->offset(), 2'000'000);
-}
-
-TEST(GzipMember, that_another_may_begin_in_is_not_plain) {
-  const std::string header("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
-  const auto is_plain = [](const std::string& text) { return is_plain_gzip_member(as_bytes(text)); };
-  EXPECT_TRUE(is_plain(header));
-  EXPECT_TRUE(is_plain(header + "....\x1f\x8b\x07\x1f\x8b"));
-  EXPECT_FALSE(is_plain(header + "....\x1f\x8b\x08"));
-  EXPECT_FALSE(is_plain(header + "\x1f\x1f\x8b\x08\xff")) << "flags that are reserved, but that Python takes";
-  EXPECT_FALSE(is_plain(header + header));
-  EXPECT_FALSE(is_plain(std::string(header).replace(3, 1, "\x08"))) << "a file name";
-  EXPECT_FALSE(is_plain(header.substr(0, 9)));
-  EXPECT_FALSE(is_plain(""));
 }
 
 }  // namespace

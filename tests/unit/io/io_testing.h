@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,8 @@
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
 #include "io/bytes.h"
+#include "io/gzip_index.h"
+#include "io/indexed_gzip_source.h"
 
 /// What the tests of the IO layer share: bytes to play with, a folder that cleans up, a sink in memory.
 namespace ckpt::io_testing {
@@ -58,6 +61,24 @@ class MemorySink final : public ByteSink {
   Bytes bytes_;
 };
 
+/// Bytes, of which it is counted what is read of them.
+class CountingSource final : public ByteSource {
+ public:
+  explicit CountingSource(Bytes bytes) : ByteSource("counting"), bytes_(std::move(bytes)) {}
+  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::size_t count = offset < size() ? std::min<std::uint64_t>(out.size(), size() - offset) : 0;
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), count, out.begin());
+    ++reads, read += count, largest = std::max(largest, count);
+    return count;
+  }
+  mutable std::uint64_t reads = 0, read = 0;
+  mutable std::size_t largest = 0;
+
+ private:
+  Bytes bytes_;
+};
+
 inline Bytes gzipped(const Bytes& bytes, int level = 1) {
   MemorySink target;
   const auto sink = gzip_sink(target, {.level = level});
@@ -67,6 +88,26 @@ inline Bytes gzipped(const Bytes& bytes, int level = 1) {
 }
 
 inline ByteSourcePtr gunzipped(const Bytes& compressed) { return gunzip(memory_source(compressed, "test.gz")); }
+
+inline ByteSourcePtr by_index(const Bytes& compressed) { return gunzip_by_index(memory_source(compressed, "test.gz")); }
+
+inline GzipIndex index_of(const Bytes& compressed) {
+  auto index = read_gzip_index(*memory_source(compressed, "test.gz"));
+  EXPECT_TRUE(index);
+  return index ? *index : GzipIndex();
+}
+
+/// 3 MB, much alike, little, and nothing: what is left of one piece in a compressor shows in the next.
+inline Bytes patchwork() {
+  Bytes bytes = random_bytes(3'000'000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::size_t patch = i / 150'000;
+    if (patch % 3 == 0) bytes[i] = static_cast<std::byte>(i % 251 * (i / 251 % 5));
+    if (patch % 3 == 1) bytes[i] = static_cast<std::byte>(i / 4 >> 8 * (i % 4));
+    if (patch % 7 == 2) bytes[i] = std::byte{0};
+  }
+  return bytes;
+}
 
 /// All bytes by reads of `step`, forward; unlike read_all() it needs no size.
 inline Bytes read_in_steps(const ByteSource& source, std::size_t step) {

@@ -7,29 +7,13 @@
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
+#include "io/io_testing.h"
 
 namespace ckpt {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double inf = std::numeric_limits<double>::infinity();
-
-/// Counts what is read of it.
-class CountedSource final : public ByteSource {
- public:
-  explicit CountedSource(std::vector<std::byte> bytes) : ByteSource("counted"), bytes_(std::move(bytes)) {}
-  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
-  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    const std::size_t size = std::min(out.size(), bytes_.size() - static_cast<std::size_t>(offset));
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), size, out.begin());
-    read += size;
-    return size;
-  }
-  mutable std::uint64_t read = 0;
-
- private:
-  std::vector<std::byte> bytes_;
-};
 
 template <class T>
 std::vector<std::byte> bytes_of(const std::vector<T>& numbers) {
@@ -193,7 +177,7 @@ TEST(Stats, OfARootThatIsNotThereAreRefused) {
 
 TEST(Stats, ReadAStorageOnceAPassHoweverManyViewIt) {
   constexpr std::int64_t rows = 3000, columns = 100;
-  const auto counted = std::make_shared<CountedSource>(bytes_of(std::vector<float>(rows * columns, 1.0F)));
+  const auto counted = std::make_shared<io_testing::CountingSource>(bytes_of(std::vector<float>(rows * columns, 1.0F)));
   std::vector<TensorSource> tensors;
   for (std::int64_t i = 0; i < columns; ++i) {
     TensorSource column{.name = "c" + std::to_string(i), .dtype = DType::float32, .shape = {rows}};

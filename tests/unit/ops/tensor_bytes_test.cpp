@@ -9,27 +9,10 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "io/io_testing.h"
 
 namespace ckpt {
 namespace {
-
-/// Counts what is read, and remembers the largest piece.
-class CountingSource final : public ByteSource {
- public:
-  explicit CountingSource(std::vector<std::byte> bytes) : ByteSource("counting"), bytes_(std::move(bytes)) {}
-  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
-  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    const std::size_t n = std::min<std::size_t>(out.size(), bytes_.size() - static_cast<std::size_t>(offset));
-    std::memcpy(out.data(), bytes_.data() + offset, n);
-    ++reads, bytes_read += n, largest = std::max(largest, n);
-    return n;
-  }
-  mutable std::uint64_t reads = 0, bytes_read = 0;
-  mutable std::size_t largest = 0;
-
- private:
-  std::vector<std::byte> bytes_;
-};
 
 template <class T>
 std::vector<std::byte> bytes_of(const std::vector<T>& values) {
@@ -140,12 +123,12 @@ TEST(TensorBytes, OuterDimensionsBeyondABlockAreAsDefined) {
 
 TEST(TensorBytes, ATransposeIsReadInWindowsNotByElement) {
   const std::size_t side = 2048;
-  auto source = std::make_shared<CountingSource>(bytes_of(counted(side * side)));
+  auto source = std::make_shared<io_testing::CountingSource>(bytes_of(counted(side * side)));
   Storage storage = storage_of(counted(0), DType::int32);
   storage.nbytes = source->size();
   storage.bytes = source;
   elements<std::int32_t>(storage, view(DType::int32, {2048, 2048}, {1, 2048}));
-  EXPECT_LE(source->bytes_read, 3 * source->size());
+  EXPECT_LE(source->read, 3 * source->size());
   EXPECT_LE(source->reads, 3 * source->size() / limits::copy_chunk);
   EXPECT_LE(source->largest, limits::copy_chunk);
 }
@@ -171,23 +154,23 @@ TEST(TensorBytes, ATransposeOfAnySizeAndWidthIsAsDefined) {
 }
 
 TEST(TensorBytes, AColumnOfAWideMatrixDoesNotReadTheMatrix) {
-  auto source = std::make_shared<CountingSource>(bytes_of(counted(256 * 16384)));
+  auto source = std::make_shared<io_testing::CountingSource>(bytes_of(counted(256 * 16384)));
   Storage storage = storage_of(counted(0), DType::int32);
   storage.nbytes = source->size();
   storage.bytes = source;
   const auto column = elements<std::int32_t>(storage, view(DType::int32, {256}, {16384}, 5));
   EXPECT_EQ(column[255], 255 * 16384 + 5);
-  EXPECT_LE(source->bytes_read, 256 * 4096u);
+  EXPECT_LE(source->read, 256 * 4096u);
 }
 
 TEST(TensorBytes, ASmallViewOfALargeStorageReadsOnlyItself) {
-  auto source = std::make_shared<CountingSource>(bytes_of(counted(1000000)));
+  auto source = std::make_shared<io_testing::CountingSource>(bytes_of(counted(1000000)));
   Storage storage = storage_of(counted(0), DType::int32);
   storage.nbytes = source->size();
   storage.bytes = source;
   EXPECT_EQ(elements<std::int32_t>(storage, view(DType::int32, {2}, {1}, 500001)),
             (std::vector<std::int32_t>{500001, 500002}));
-  EXPECT_LE(source->bytes_read, 32u);
+  EXPECT_LE(source->read, 32u);
 }
 
 TEST(TensorBytes, BigEndianTypedStorageIsSwapped) {

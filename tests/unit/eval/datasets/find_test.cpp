@@ -139,6 +139,14 @@ TEST_F(Find, NothingIsRefusedWithThePlacesAndTheCommand) {
   EXPECT_EQ(error->hint(), "ckpt eval " + (folder / "model.pt") + " --data PATH");
 }
 
+TEST_F(Find, TheCommandIsOneThatAShellTakes) {
+  auto model = request("fnn");
+  model.model = folder / "my model; v2.pt";
+  EXPECT_EQ(error_of([&] { find_data(model); })->hint(), "ckpt eval '" + model.model + "' --data PATH");
+  model.data = folder.path();
+  EXPECT_EQ(error_of([&] { find_data(model); })->hint(), "name a file: ckpt eval '" + model.model + "' --data PATH");
+}
+
 TEST_F(Find, AFolderThatWasNamedHoldsWhatDoesNotSuitToo) {
   put_idx("");
   auto named = request("captcha-resnet");

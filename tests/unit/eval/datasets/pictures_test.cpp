@@ -67,6 +67,14 @@ TEST(Pictures, ANameWithoutALabelIsNamed) {
   EXPECT_NE(complaint("logo.png").find("logo.png: the name tells no label of length 2"), std::string::npos);
 }
 
+TEST(Pictures, ANameInACommandIsOneWordOfAShell) {
+  const TemporaryFolder folder;
+  put_file(folder / "it's; a logo.png", coloured());
+  const auto error = error_of([&] { read_all(*opened(folder.path(), small_reader())); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->hint(), "what it holds: ckpt eval MODEL --predict '" + (folder / "it'\\''s; a logo.png") + "'");
+}
+
 TEST(Pictures, ALabelOfAnotherLengthIsNamed) {
   EXPECT_NE(complaint("0-ab1.png").find("0-ab1.png: the name tells no label of length 2"), std::string::npos);
 }

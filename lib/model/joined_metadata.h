@@ -6,7 +6,7 @@
 
 #include "io/keyed_hash.h"
 
-namespace ckpt::named_tensors {
+namespace ckpt {
 
 /// What the files of one checkpoint say beside their tensors.
 class JoinedMetadata {
@@ -30,4 +30,4 @@ class JoinedMetadata {
   NameMap<std::size_t> places_;
 };
 
-}  // namespace ckpt::named_tensors
+}  // namespace ckpt

@@ -1,4 +1,4 @@
-#include "metrics/append.h"
+#include "metrics/join.h"
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ void add_measures(Result& out, const Result& part) {
 
 }  // namespace
 
-void append(Result& whole, const Result& next) {
+void join(Result& whole, const Result& next) {
   DataDigest digest = DataDigest::from_text(whole.data_digest);
   digest += DataDigest::from_text(next.data_digest);
   whole.data_digest = digest.text();

@@ -1,0 +1,125 @@
+"""What `ckpt eval` writes beside its table: each call that writes it fails once, and the process is killed there. Every
+file is then the old one or a whole new one."""
+
+import csv
+import errno
+import json
+import os
+import signal
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+from driver import TEMPORARY, Call, Program, Trouble
+from sweeps import TOLERATED
+
+OLD = b"what stood here before" * 20
+ERRORS = {"write": (errno.ENOSPC, errno.EIO), "sync": (errno.EIO,), "tmpfile": (errno.EOPNOTSUPP,)}
+
+
+def is_json(path):
+    return "accuracy" in json.loads(path.read_text())
+
+
+def is_junit(path):
+    return ElementTree.parse(path).getroot().tag.startswith("testsuite")
+
+
+def is_page(path):
+    return path.read_text().rstrip().endswith("</html>")
+
+
+def is_table(path):
+    return path.read_text().startswith("|") and path.read_text().endswith("\n")
+
+
+def is_csv(path):
+    return len({len(row) for row in csv.reader(path.read_text().splitlines())}) == 1
+
+
+def is_npz(path):
+    return zipfile.ZipFile(path).testzip() is None
+
+
+OUTPUTS = {
+    "--json=": ("report.json", is_json),
+    "--junit=": ("junit.xml", is_junit),
+    "--markdown=": ("summary.md", is_table),
+    "--report=": ("report.html", is_page),
+    "--predictions=": ("predictions.csv", is_csv),
+    "--outputs=": ("outputs.npz", is_npz),
+}
+
+
+class Evaluation:
+    """One model of the samples', evaluated again and again in a folder of its own."""
+
+    def __init__(self, program, samples, folder):
+        self.program, self.folder, self.out = program, folder, folder / "out"
+        self.out.mkdir(parents=True)
+        (folder / "tmp").mkdir()
+        options = [f"{option}{self.out / name}" for option, (name, _) in OUTPUTS.items()]
+        self.args = [samples / "fnn_digits_dp.pt.gz", "--data", samples / "digits_test.pt.gz", "--device", "cpu", *options]
+
+    def run(self, faults="", log=None):
+        for path in self.out.iterdir():
+            path.unlink()
+        for name, _ in OUTPUTS.values():
+            (self.out / name).write_bytes(OLD)
+        return self.program.wait(self.program.start(self.args, self.folder, faults, log), self.folder)
+
+    def calls(self):
+        """Those that are about the outputs and their folder."""
+        log = self.folder / "log"
+        outcome = self.run(log=log)
+        assert outcome.status == 0, outcome
+        lines = [line.split(" ", 3) for line in log.read_text().splitlines()[:-1]]
+        calls = [Call(kind, int(number), function, subject) for kind, number, function, subject in lines]
+        return [call for call in calls if call.subject.startswith(str(self.out))]
+
+    def state(self):
+        """{name: "old", "new" or "neither"}, and the names of everything else."""
+        found = {}
+        for name, is_whole in OUTPUTS.values():
+            path = self.out / name
+            try:
+                found[name] = "old" if path.read_bytes() == OLD else "new" if is_whole(path) else "neither"
+            except Exception as error:
+                found[name] = f"neither: {error}"
+        return found, [path.name for path in self.out.iterdir() if path.name not in found]
+
+
+def judge(evaluation, outcome, statuses, may_leave, trouble, what):
+    found, others = evaluation.state()
+    left = [name for name in others if not (may_leave and TEMPORARY.fullmatch(name))]
+    if outcome.status not in statuses:
+        trouble.add(f"{what}: status {outcome.status}, expected {statuses}", outcome)
+    elif left or set(found.values()) - {"old", "new"}:
+        trouble.add(f"{what}: {found}, left {left}", outcome)
+    elif outcome.status == 0 and "old" in found.values():
+        trouble.add(f"{what}: {found}", outcome)
+    elif outcome.status == 6 and f"ckpt: {evaluation.out}/" not in outcome.err:
+        trouble.add(f"{what}: the message names no file", outcome)
+
+
+def outputs(suite, program, samples, folders, part, parts):
+    """`part` of `parts` shares the calls out."""
+    evaluations = Program(Path(program.ckpt).with_name("ckpt-eval"), program.interposer)
+    with folders.temporary() as folder:
+        evaluation, trouble = Evaluation(evaluations, samples, folder / "case"), Trouble()
+        calls = evaluation.calls()
+        found, others = evaluation.state()
+        good = set(found.values()) == {"new"} and not others
+        if not suite.check("eval writes every file whole", good and len(calls) >= 4 * len(OUTPUTS), (found, others, len(calls))):
+            return
+        for call in calls[part::parts]:
+            what = f"{call.kind} {call.number} ({call.function} {call.subject})"
+            for number in ERRORS.get(call.kind, (errno.EIO,)):
+                outcome = evaluation.run(f"{call.kind}:{call.number}:fail={number}")
+                program.count("calls that failed")
+                statuses = (0,) if call.kind in TOLERATED else (6,)
+                judge(evaluation, outcome, statuses, False, trouble, f"{what} fails: {os.strerror(number)}")
+            outcome = evaluation.run(f"{call.kind}:{call.number}:kill")
+            program.count("kills at a chosen call")
+            judge(evaluation, outcome, (-signal.SIGKILL,), True, trouble, f"killed at {what}")
+        suite.check(f"eval: every call that writes fails, or is the last ({part})", not trouble.found, trouble)
