@@ -25,7 +25,6 @@ struct StatsArguments {
 };
 
 void write_plot(const StatsReport& report, const std::string& path) {
-  if (path == "-") throw usage_error("--plot takes a file: standard output is the table's", "--plot weights.svg");
   const std::string svg = stats_svg(report);
   FileSink sink(path);
   sink.write(std::as_bytes(std::span(svg)));
@@ -77,6 +76,9 @@ Runner define(Arguments& arguments) {
     if (options->files.empty()) throw usage_error("stats needs a FILE", "ckpt stats model.pt");
     if (options->plot && options->files.size() > 1)
       throw usage_error("--plot is a picture of one FILE, and " + std::to_string(options->files.size()) + " were given",
+                        "ckpt stats model.pt --plot model.svg");
+    if (options->plot == "-")
+      throw usage_error("--plot takes the name of a file: standard output is the table's",
                         "ckpt stats model.pt --plot model.svg");
     return for_each_file(options->files, [&](const std::string& file) { return stats_of(*options, file, quiet); });
   };

@@ -18,7 +18,7 @@ Bytes that are not UTF-8 print as `\\xNN`, escape characters as `\\x1b`; times a
 was not built beside ckpt.
 
 `--rebase` writes what the program prints into the pages; it never changes `has:`, `lacks:` or `exit:`, and leaves a
-case that fails one of them as it is.
+case that fails one of them as it is. `--valgrind` runs each ckpt under Valgrind, whose findings fail the case (half an hour).
 """
 
 import re
@@ -35,6 +35,10 @@ import make  # noqa: E402
 MARKS = ("# ", "$ ", "has: ", "lacks: ", "output: any", "stderr: ", "exit: ", "\\")
 HERE = Path(__file__).resolve().parent
 TIMEOUT = 60
+# Valgrind says so on standard error otherwise, which the pages compare. It knows no Landlock.
+VALGRIND = """#!/bin/sh
+exec valgrind -q --log-file={folder}/valgrind.%p --error-exitcode=99 {binary} "$@"
+"""
 
 
 class Step:
@@ -126,12 +130,17 @@ def readable(data, folder):
     return trim([line.rstrip() for line in text.split("\n")])
 
 
-def run_case(case, binary, fixtures, folder):
-    """What each step printed and returned."""
+def run_case(case, binary, fixtures, folder, valgrind):
+    """What each step printed and returned, and what Valgrind found."""
     shutil.copytree(fixtures, folder)
     bin_folder = folder.parent / f"{folder.name}.bin"
     bin_folder.mkdir()
-    (bin_folder / "ckpt").symlink_to(binary)
+    program = bin_folder / "ckpt"
+    if valgrind:
+        program.write_text(VALGRIND.format(folder=bin_folder, binary=binary))
+        program.chmod(0o755)
+    else:
+        program.symlink_to(binary)
     environment = harness.environment(TMPDIR=str(bin_folder), COLUMNS="120")
     environment["PATH"] = f"{bin_folder}:{environment['PATH']}"
     environment["SAMPLES"] = str(harness.ROOT / "samples")
@@ -144,16 +153,17 @@ def run_case(case, binary, fixtures, folder):
                 ["sh", "-c", step.command],
                 capture_output=True,
                 cwd=folder,
-                timeout=TIMEOUT,
+                timeout=TIMEOUT * (20 if valgrind else 1),
                 env=environment,
                 stdin=subprocess.DEVNULL,
             )
             results.append((done.returncode, readable(done.stdout, folder), readable(done.stderr, folder)))
         except subprocess.TimeoutExpired:
             results.append((None, [], [f"did not end within {TIMEOUT} s"]))
+    said = [log.read_text(errors="replace") for log in sorted(bin_folder.glob("valgrind.*"))]
     shutil.rmtree(folder)
     shutil.rmtree(bin_folder)
-    return results
+    return results, [text for text in said if re.search(r"^==\d+== ", text, re.M)]
 
 
 def faults(step, result):
@@ -174,8 +184,8 @@ def differences(name, expected, got):
         yield from list(difflib.unified_diff(expected, got, lineterm="", n=1))[2:]
 
 
-def judge(suite, page, case, results, rebase):
-    found, changed = [], False
+def judge(suite, page, case, results, said, rebase):
+    found, changed = list(said), False
     for step, result in zip(case.steps, results):
         wrong = list(faults(step, result))
         if rebase and not wrong:
@@ -197,6 +207,7 @@ def judge(suite, page, case, results, rebase):
 def main():
     p = harness.parser(__doc__.split("\n")[0])
     p.add_argument("--rebase", action="store_true", help="write what the program prints into the pages")
+    p.add_argument("--valgrind", action="store_true", help="run ckpt under Valgrind (build without sanitizers)")
     p.add_argument("pages", nargs="*", help="pages to run (all): inspect, convert …")
     options = harness.parse(p)
     binary = Path(options.ckpt).resolve()
@@ -215,9 +226,10 @@ def main():
                     suite.skip(page.name, f"{lacking[0]} was not built beside ckpt (CKPT_LIBTORCH)")
                     continue
                 jobs = [
-                    pool.submit(run_case, case, binary, fixtures, top / f"{page.stem}{case.line}") for case in cases
+                    pool.submit(run_case, case, binary, fixtures, top / f"{page.stem}{case.line}", options.valgrind)
+                    for case in cases
                 ]
-                changed = [judge(suite, page, case, job.result(), options.rebase) for case, job in zip(cases, jobs)]
+                changed = [judge(suite, page, case, *job.result(), options.rebase) for case, job in zip(cases, jobs)]
                 if any(changed):
                     write_page(page, head, cases)
                     print(f"rebased {page.relative_to(harness.ROOT)}")

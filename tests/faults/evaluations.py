@@ -29,8 +29,8 @@ def is_page(path):
     return path.read_text().rstrip().endswith("</html>")
 
 
-def is_table(path):
-    return path.read_text().startswith("|") and path.read_text().endswith("\n")
+def is_summary(path):
+    return path.read_text().startswith("### ") and path.read_text().endswith("\n")
 
 
 def is_csv(path):
@@ -44,7 +44,7 @@ def is_npz(path):
 OUTPUTS = {
     "--json=": ("report.json", is_json),
     "--junit=": ("junit.xml", is_junit),
-    "--markdown=": ("summary.md", is_table),
+    "--markdown=": ("summary.md", is_summary),
     "--report=": ("report.html", is_page),
     "--predictions=": ("predictions.csv", is_csv),
     "--outputs=": ("outputs.npz", is_npz),
