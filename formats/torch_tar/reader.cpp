@@ -180,6 +180,8 @@ void read_object(const ByteSourcePtr& source, const std::vector<TarMember>& memb
   tar::read_storages(*elements, storages.offset, context.pickle_cap, records);
   if (tensors != nullptr)
     tar::read_tensors(*open_tar_member(source, *tensors), tensors->offset, context.pickle_cap, records);
+  if (!records.tell_views)
+    checkpoint.warnings.emplace_back("the storages end without their list of views, which PyTorch asks for");
   Translation(checkpoint, records).run(tensors != nullptr);
   collect_storages(checkpoint);
   open_nested_files(checkpoint, program.texts, context);

@@ -158,8 +158,8 @@ void read_storages(const ByteSource& member, std::uint64_t at, std::uint64_t cap
     if (!records.storages.emplace(key, read_storage(reader, record)).second)
       reader.fail("the key '" + key + "' for two storages", "one each");
   }
-  if (reader.at_end()) reader.fail("the storages end without their list of views", "a list", ErrorCode::truncated);
-  read_views(reader, records);
+  records.tell_views = !reader.at_end();
+  if (records.tell_views) read_views(reader, records);
   if (!reader.at_end()) reader.fail("bytes behind the last storage", "the end of the member");
 }
 

@@ -36,6 +36,7 @@ struct TensorRecord {
 struct Records {
   std::map<std::string, StorageRecord> storages;
   std::map<std::string, ViewRecord> views;
+  bool tell_views = true;  ///< false: the list of views is missing, as some other writers leave it out
   std::map<std::string, TensorRecord> tensors;
   std::vector<GlobalUse> globals;  ///< of all those pickles, at bytes of the archive
 };

@@ -156,12 +156,14 @@ def torch_tars():
         ("tensor-negative", torch_tar(tensors=[tensor_record(shape=(-1,))]), "tensor 'w'"),
         ("tensor-overflows", torch_tar(tensors=[tensor_record(shape=(1 << 62, 8), stride=(8, 1))]), "tensor 'w'"),
         ("view-past-its-storage", torch_tar(views=b"](" + view + b"e"), "a view past the end"),
-        ("views-missing", torch_tar(views=None), "the storages end without their list of views"),
-        ("views-missing-and-numbers-cut", torch_tar(storages=[storage_record(data=FLOATS[:-4])]), "the storages end without"),
         ("views-no-list", torch_tar(views=b"}"), "not followed by a list"),
         ("a-link", tar(member(b"pickle", kind=b"2"), member(b"storages", program(number(0)))), "is a link"),
     ):
         yield from both(title, data, refused(said))
+    # As other writers make it; where numbers are missing as well, the list is what stands in their place.
+    odd = "the storages end without their list of views"
+    yield from both("views-missing", torch_tar(views=None), fine(odd, odd))
+    yield from both("views-missing-and-numbers-cut", torch_tar(storages=[storage_record(data=FLOATS[:-4])]), fine(odd, odd))
     yield from both("class-unknown", torch_tar(storages=[storage_record(kind="OddStorage")]), unsupported("OddStorage"))
     bomb = call(name("os", "system"), text("true"))
     for title, data in (
