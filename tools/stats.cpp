@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "bars.h"
-#include "ckpt/file_sink.h"
 #include "ckpt/formats.h"
 #include "console/command.h"
 #include "console/messages.h"
+#include "console/text_file.h"
 #include "loading.h"
 #include "stats_report.h"
 #include "writing.h"
@@ -24,13 +24,6 @@ struct StatsArguments {
   ReadOptions reading;
 };
 
-void write_plot(const StatsReport& report, const std::string& path) {
-  const std::string svg = stats_svg(report);
-  FileSink sink(path);
-  sink.write(std::as_bytes(std::span(svg)));
-  sink.commit();
-}
-
 int stats_of(const StatsArguments& options, const std::string& file, bool quiet) {
   StatsOptions how{options.root.value_or(""), options.keys, options.plot ? plotted_bins : default_bins};
   if (options.bins) how.bins = static_cast<std::size_t>(number_option("--bins", *options.bins, 1, most_bins, 50));
@@ -46,7 +39,7 @@ int stats_of(const StatsArguments& options, const std::string& file, bool quiet)
     error.in(file);
     throw;
   }
-  if (options.plot) write_plot(report, *options.plot);
+  if (options.plot) write_text_file(*options.plot, stats_svg(report));
   if (options.json) {
     print_stats_json(report);
     return exit_done;

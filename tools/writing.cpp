@@ -13,6 +13,7 @@
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
+#include "console/text_file.h"
 #include "loading.h"
 
 namespace ckpt::tools {
@@ -247,8 +248,7 @@ void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::
   finish_input(origin, job.in);
   if (report.pickled) tell_of_globals(origin, job, quiet);
   if (quiet) return;
-  for (const std::string& name : report.removed)
-    print_note(name + " beside it was left by a run that was killed, and is removed");
+  note_removed(report.removed);
   for (const std::string& what : report.left_out) print_note(shown_output(job) + ": " + report.format + ": " + what);
   const std::size_t kept = report.pickled ? std::min(tensors, static_cast<std::size_t>(arrays)) : 0;
   std::string line = printable(shown_output(job)) + (job.save.dry_run ? ": would be written: " : ": ") + report.format +

@@ -7,6 +7,7 @@
 #include "ckpt/formats.h"
 #include "console/messages.h"
 #include "console/render.h"
+#include "console/text_file.h"
 #include "report/files.h"
 #include "report/report.h"
 #include "report/statements.h"
@@ -53,7 +54,7 @@ void put(const std::optional<std::string>& file, const Make& text) {
   if (*file == "-")
     tools::print(text());
   else
-    write_text(*file, text());
+    tools::write_text_file(*file, text());
 }
 
 }  // namespace

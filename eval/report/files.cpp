@@ -1,10 +1,7 @@
 #include "report/files.h"
 
-#include <span>
-
 #include "ckpt/byte_source.h"
 #include "ckpt/error.h"
-#include "ckpt/file_sink.h"
 #include "ckpt/limits.h"
 
 namespace ckpt::eval {
@@ -16,12 +13,6 @@ std::string read_text(const std::string& file) {
   } catch (Error& error) {
     throw error.in(file);
   }
-}
-
-void write_text(const std::string& file, const std::string& text) {
-  FileSink sink(file);
-  sink.write(std::as_bytes(std::span(text)));
-  sink.commit();
 }
 
 }  // namespace ckpt::eval

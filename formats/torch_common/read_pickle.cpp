@@ -60,8 +60,8 @@ void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe) {
   const auto first = std::find_if(checkpoint.globals.begin(), checkpoint.globals.end(),
                                   [](const GlobalUse& use) { return use.verdict == Verdict::dangerous; });
   if (first == checkpoint.globals.end()) return;
-  throw Error(ErrorCode::unsafe, "the pickle calls for " + danger_names(checkpoint.globals) +
-                                     ", which can run code when it is loaded")
+  throw Error(ErrorCode::unsafe,
+              "the pickle calls for " + danger_names(checkpoint.globals) + ", which can run code when it is loaded")
       .expected("only names that rebuild data")
       .at(first->offset)
       .in(checkpoint.file)

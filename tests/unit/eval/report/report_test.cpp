@@ -6,7 +6,6 @@
 
 #include "eval/results.h"
 #include "io/io_testing.h"
-#include "report/files.h"
 #include "report/words.h"
 
 namespace ckpt::eval {
@@ -221,21 +220,6 @@ TEST(MarkdownText, leaves_no_markup_to_files) {
   const std::string text = markdown_text(hostile(), judge(hostile(), {}));
   EXPECT_EQ(text.find("<b"), std::string::npos);
   EXPECT_NE(text.find("&gt;&#124;&#96;&#42;&#95;"), std::string::npos) << text.substr(0, 300);
-}
-
-TEST(WriteText, replaces_a_file_whole) {
-  const io_testing::TemporaryFolder folder;
-  const std::string path = folder / "report.html";
-  write_text(path, "old and long");
-  write_text(path, "new");
-  EXPECT_EQ(read_text(path), "new");
-  EXPECT_EQ(folder.entries().size(), 1U);
-}
-
-TEST(WriteText, to_no_folder_is_a_failure_of_the_output) {
-  const auto error = io_testing::error_of([] { write_text("/no/such/folder/report.html", "text"); });
-  ASSERT_TRUE(error);
-  EXPECT_TRUE(error->is_output());
 }
 
 }  // namespace
