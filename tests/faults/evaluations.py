@@ -14,6 +14,7 @@ from driver import TEMPORARY, Call, Program, Trouble
 from sweeps import TOLERATED
 
 OLD = b"what stood here before" * 20
+WRITING = ("tmpfile", "open", "write", "sync", "truncate", "link", "rename", "unlink")
 ERRORS = {"write": (errno.ENOSPC, errno.EIO), "sync": (errno.EIO,), "tmpfile": (errno.EOPNOTSUPP,)}
 
 
@@ -119,6 +120,8 @@ def outputs(suite, program, samples, folders, part, parts):
                 program.count("calls that failed")
                 statuses = (0,) if call.kind in TOLERATED else (6,)
                 judge(evaluation, outcome, statuses, False, trouble, f"{what} fails: {os.strerror(number)}")
+            if call.kind not in WRITING:
+                continue
             outcome = evaluation.run(f"{call.kind}:{call.number}:kill")
             program.count("kills at a chosen call")
             judge(evaluation, outcome, (-signal.SIGKILL,), True, trouble, f"killed at {what}")
