@@ -3,7 +3,7 @@
 
     fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
 
-FOLDER keeps what was found to reach new code, a folder a target; it is minimised after each run. What breaks a target
+FOLDER keeps what was found to reach new code, a folder a target; after a run of a minute or more it is minimised. What breaks a target
 is made as small as it gets in a short while and put into BUILD/findings, with the command that repeats it. The last line
 is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the sums that
 docs/trust.md shows; --until-flat repeats until each target has had enough: see `Log.has_had_enough`.
@@ -34,6 +34,7 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "LLVM_PROFILE_FILE": "/dev/null",
 }
+WORTH_MINIMISING = 60  # seconds of a run: to minimise takes as long as a short one
 MINIMISING = 20  # seconds that a finding may be made smaller for
 
 
@@ -111,7 +112,9 @@ class Fuzzer:
                 self.outcome.findings.append(self.keep(file, text))
         if status != 0 and not self.outcome.findings:
             self.outcome.failure = f"exit {status}: {text[-2000:]}"
-        self.minimise()
+        if self.seconds >= WORTH_MINIMISING:
+            self.minimise()
+        self.outcome.corpus = len(list(self.corpus.iterdir()))
         return self.outcome
 
     def read_figures(self, text):
@@ -141,7 +144,6 @@ class Fuzzer:
         if status == 0:
             shutil.rmtree(self.corpus)
             shutil.copytree(merged, self.corpus)
-        self.outcome.corpus = len(list(self.corpus.iterdir()))
 
 
 def main():

@@ -14,7 +14,7 @@ from pathlib import Path
 # Which layer of lib a public header belongs to.
 PUBLIC = {
     "io": "byte_sink byte_source cores error export file_sink folder_sink gzip limits utf8 version",
-    "model": "checkpoint device dtype modules state_dict storage tensor value",
+    "model": "checkpoint device dtype modules shape state_dict storage tensor value",
     "ops": "average check diff extract glob merge ops stats tensor_ops tensor_reader",
 }
 LAYER_OF = {f"ckpt/{name}.h": layer for layer, names in PUBLIC.items() for name in names.split()}

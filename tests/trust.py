@@ -131,7 +131,7 @@ ROWS = [
         "directory, pickle and checksums are read back (but of standard output), with `--verify=full` every byte",
         "a byte altered on its way to the disk is found", "unit,cli,interop"),
     Row("Memory stays constant",
-        "inspect, verify, digest, scan and convert of a checkpoint of 2 GiB in every format, and every other operation but "
+        "inspect, verify, digest, scan and convert of a checkpoint of 1 GiB in every format, and every other operation but "
         "`eval` on one; 64 MiB allowed",
         "{~memory.mib} MiB at most", "memory"),
     Row("The tests reach the code",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ckpt/dtype.h"
+#include "ckpt/shape.h"
 #include "console/render.h"
 #include "console/text.h"
 #include "diff_report.h"

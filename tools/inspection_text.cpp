@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ckpt/dtype.h"
+#include "ckpt/shape.h"
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"

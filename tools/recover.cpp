@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "ckpt/ops.h"
+#include "ckpt/shape.h"
 #include "console/command.h"
 #include "console/messages.h"
 #include "console/render.h"

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "ckpt/dtype.h"
+#include "ckpt/shape.h"
 #include "console/render.h"
 #include "console/text.h"
 #include "stats_report.h"

@@ -5,6 +5,7 @@
 
 #include "bars.h"
 #include "ckpt/dtype.h"
+#include "ckpt/shape.h"
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"

@@ -5,6 +5,7 @@
 
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
+#include "ckpt/shape.h"
 #include "console/command.h"
 #include "console/messages.h"
 #include "console/render.h"

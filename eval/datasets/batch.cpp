@@ -9,6 +9,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/formats.h"
+#include "ckpt/shape.h"
 #include "datasets/numbers.h"
 #include "datasets/targets.h"
 

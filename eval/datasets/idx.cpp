@@ -8,6 +8,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
+#include "ckpt/shape.h"
 #include "datasets/targets.h"
 
 namespace ckpt::eval {

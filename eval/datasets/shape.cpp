@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "ckpt/shape.h"
 
 namespace ckpt::eval {
 namespace {
@@ -15,12 +16,6 @@ Shape without_ones(Shape shape) {
 }
 
 }  // namespace
-
-std::string shape_text(const Shape& shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return text + "]";
-}
 
 std::uint64_t sample_elements(const Shape& shape) {
   std::uint64_t elements = 1;

@@ -10,9 +10,6 @@ namespace ckpt::eval {
 
 using Shape = std::vector<std::int64_t>;
 
-/// "[3, 56, 24]".
-std::string shape_text(const Shape& shape);
-
 /// Numbers in all. Throws Error: corrupt (a negative size), limit_exceeded (more than one sample may have).
 std::uint64_t sample_elements(const Shape& shape);
 

@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "ckpt/shape.h"
 #include "datasets/numbers.h"
 
 namespace ckpt::eval {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/shape.h"
 #include "datasets/batch.h"
 #include "datasets/shape.h"
 

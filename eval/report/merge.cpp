@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ckpt/error.h"
+#include "ckpt/shape.h"
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
@@ -30,7 +31,7 @@ void check_same(const Part& a, const Part& b) {
   check("versions of ckpt", one.version, other.version);
   check("models", one.digest, other.digest);
   check("architectures", one.arch, other.arch);
-  check("inputs", tools::shape_text(one.signature.input), tools::shape_text(other.signature.input));
+  check("inputs", shape_text(one.signature.input), shape_text(other.signature.input));
   const auto outputs = [](const Signature& signature) {
     return std::to_string(signature.positions) + " x " + std::to_string(signature.classes) + " of \"" +
            signature.alphabet + "\"";

@@ -13,22 +13,6 @@ namespace {
 constexpr std::string_view white_space = " \t\n\r";
 constexpr std::string_view digits = "0123456789";
 
-void append_utf8(std::string& to, char32_t point) {
-  const auto byte = [&](char32_t bits) { to += static_cast<char>(bits); };
-  if (point < 0x80) return byte(point);
-  if (point < 0x800) {
-    byte(0xc0 | point >> 6);
-  } else if (point < 0x10000) {
-    byte(0xe0 | point >> 12);
-    byte(0x80 | (point >> 6 & 0x3f));
-  } else {
-    byte(0xf0 | point >> 18);
-    byte(0x80 | (point >> 12 & 0x3f));
-    byte(0x80 | (point >> 6 & 0x3f));
-  }
-  byte(0x80 | (point & 0x3f));
-}
-
 bool is_high_surrogate(char32_t unit) { return unit >= 0xd800 && unit < 0xdc00; }
 bool is_low_surrogate(char32_t unit) { return unit >= 0xdc00 && unit < 0xe000; }
 

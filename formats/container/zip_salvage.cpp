@@ -45,7 +45,7 @@ std::vector<DirectoryEntry> directory_of(const ByteSource& source, const ReadCon
 }
 
 /// The first part of a path, with its slash; empty where there is only one.
-std::string_view folder_of(std::string_view name) { return name.substr(0, name.find('/') + 1); }
+std::string_view first_part(std::string_view name) { return name.substr(0, name.find('/') + 1); }
 
 bool is_name(const std::string& name) {
   if (name.size() > longest_name || !is_utf8(name)) return false;
@@ -122,7 +122,7 @@ void SalvageWalk::reconcile(LocalHeader& header, const DirectoryEntry& entry, co
           "one name in both");
     const DirectoryEntry& other = entry.position == listed_.back().position ? listed_.front() : listed_.back();
     const auto rank = [&](const std::string& name) {
-      return expected.is_known(name) + 2 * (folder_of(name) == folder_of(other.member.name));
+      return expected.is_known(name) + 2 * (first_part(name) == first_part(other.member.name));
     };
     if (rank(listed.name) > rank(header.name)) header.name = listed.name;
   }
@@ -353,7 +353,7 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
         throw Error(ErrorCode::limit_exceeded, "an archive of more than " + std::to_string(members_ - 1) + " members")
             .expected("fewer in a file of this size")
             .in(source_->name());
-      if (members_ == 1) root_ = folder_of(header->name);
+      if (members_ == 1) root_ = first_part(header->name);
       return take(*header, expected);
     }
     if (ends_members(at_) && members_ > 0) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/shape.h"
 #include "dcp/joined_source.h"
 #include "dcp/tiling.h"
 #include "io/bytes.h"
@@ -15,12 +16,6 @@
 
 namespace ckpt::dcp {
 namespace {
-
-std::string shape_text(std::span<const std::int64_t> shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
 
 /// Of a tensor that memory could hold.
 std::uint64_t bytes_of(const Entry& entry) {

@@ -5,18 +5,11 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/shape.h"
 #include "io/bytes.h"
 
 namespace ckpt::dcp {
-namespace {
-
-std::string list_text(std::span<const std::int64_t> numbers) {
-  std::string text = "[";
-  for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
-  return text + "]";
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Tiling::Tiling(std::span<const std::int64_t> shape, std::span<const std::int64_t> boxes, Steps& steps)
     : shape_(shape.begin(), shape.end()), boxes_(boxes.begin(), boxes.end()) {
@@ -48,9 +41,9 @@ void Tiling::check_bounds() const {
       const auto end = checked_add(boxes_[at + d], boxes_[at + dims + d]);
       // Ranks that have nothing of a tensor may say so past its end.
       if (end && (*end <= shape_[d] || boxes_[at + dims + d] == 0)) continue;
-      throw Error(ErrorCode::corrupt, "a chunk at " + list_text(std::span(boxes_).subspan(at, dims)) + " of shape " +
-                                          list_text(std::span(boxes_).subspan(at + dims, dims)))
-          .expected("one within the tensor's shape " + list_text(shape_));
+      throw Error(ErrorCode::corrupt, "a chunk at " + shape_text(std::span(boxes_).subspan(at, dims)) + " of shape " +
+                                          shape_text(std::span(boxes_).subspan(at + dims, dims)))
+          .expected("one within the tensor's shape " + shape_text(shape_));
     }
   }
 }
@@ -93,11 +86,11 @@ void Tiling::add_slab(const Open& open, std::int64_t begin, std::int64_t end, co
     std::vector<std::int64_t> index = open.prefix;
     index.push_back(begin);
     index.resize(shape_.size(), 0);
-    return list_text(index);
+    return shape_text(index);
   };
   if (inside.empty())
     throw Error(ErrorCode::corrupt, "no chunk holds the element " + here() + " and those after it")
-        .expected("chunks for all of its shape " + list_text(shape_));
+        .expected("chunks for all of its shape " + shape_text(shape_));
   const std::size_t following = open.dimension + 1;
   if (inside.size() == 1 && is_wide(inside[0], following)) {
     slabs_.push_back({end, inside[0], true});

@@ -9,6 +9,7 @@
 
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "ops/float_formats.h"
 
 namespace ckpt::gguf {
 namespace {
@@ -16,15 +17,6 @@ namespace {
 constexpr std::size_t block_elements = 32, block_floats = block_elements * sizeof(float), scale_bytes = 2;
 
 using Block = std::array<float, block_elements>;
-
-/// Every half is a float, so that nothing is rounded.
-float from_half(std::uint16_t half) {
-  const std::uint32_t sign = std::uint32_t{half} >> 15 << 31, exponent = half >> 10 & 31, mantissa = half & 1023;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000 | mantissa << 13);
-  if (exponent > 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-  const float tiny = static_cast<float>(mantissa) * 0x1p-24F;  // a denormal, or zero
-  return sign != 0 ? -tiny : tiny;
-}
 
 /// A byte a number, to be multiplied with the scale.
 void from_q8_0(const std::byte* numbers, float scale, Block& out) {
@@ -77,7 +69,7 @@ class DequantizedSource final : public ByteSource {
     for (std::size_t i = 0; i < count && done < out.size(); ++i, lead = 0) {
       const std::byte* const block = packed_.data() + i * block_bytes_;
       const auto scale = order_ == ByteOrder::big ? load_be<std::uint16_t>(block) : load_le<std::uint16_t>(block);
-      convert_(block + scale_bytes, from_half(scale), numbers);
+      convert_(block + scale_bytes, std::bit_cast<float>(float32_of_float16(scale)), numbers);
       const std::size_t size = std::min(block_floats - lead, out.size() - done);
       std::memcpy(out.data() + done, reinterpret_cast<const std::byte*>(numbers.data()) + lead, size);
       done += size;

@@ -61,10 +61,7 @@ std::vector<OutArray> arrays_of(const Checkpoint& checkpoint) {
   named_tensors::refuse_other_values(checkpoint);
   std::vector<OutArray> arrays;
   for (const NamedTensor& named : named_tensors::names_of(checkpoint)) arrays.push_back(array_of(checkpoint, named));
-  std::vector<const DenseTensor*> views;
-  views.reserve(arrays.size());
-  for (const OutArray& array : arrays) views.push_back(&array.tensor);
-  check_views_together(checkpoint, views);
+  check_views_together(checkpoint, arrays, &OutArray::tensor);
   return arrays;
 }
 

@@ -1,47 +1,14 @@
 #include "pickle/literals.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "ckpt/utf8.h"
 
 namespace ckpt::pickle {
 namespace {
-
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto tail = [&](int shift) { out.push_back(static_cast<char>(0x80 | ((code >> shift) & 0x3F))); };
-  if (code < 0x80) {
-    out.push_back(static_cast<char>(code));
-  } else if (code < 0x800) {
-    out.push_back(static_cast<char>(0xC0 | code >> 6));
-    tail(0);
-  } else if (code < 0x10000) {
-    out.push_back(static_cast<char>(0xE0 | code >> 12));
-    tail(6), tail(0);
-  } else {
-    out.push_back(static_cast<char>(0xF0 | code >> 18));
-    tail(12), tail(6), tail(0);
-  }
-}
-
-/// The code point at text[at], and how long it is; 0 long where it is no UTF-8.
-std::pair<std::uint32_t, std::size_t> decode_utf8(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || at + length > text.size()) return {0, 0};
-  std::uint32_t code = lead & (0x7Fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {0, 0};
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  static constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  if (code < least[length] || code > 0x10FFFF) return {0, 0};
-  return {code, length};
-}
 
 std::optional<std::uint32_t> parse_digits(std::string_view text, std::size_t at, std::size_t count, int base) {
   if (at + count > text.size()) return std::nullopt;
@@ -114,9 +81,9 @@ std::optional<std::string> unescape_unicode(std::string_view escaped) {
 std::string escape_unicode(std::string_view utf8) {
   std::string out;
   for (std::size_t i = 0; i < utf8.size();) {
-    auto [code, length] = decode_utf8(utf8, i);
-    if (length == 0) code = static_cast<unsigned char>(utf8[i]), length = 1;
-    i += length;
+    const CodePoint point = decode_utf8(utf8, i, Surrogates::allowed);
+    const char32_t code = point.value;
+    i += point.size;
     const bool plain = code < 0x100 && code != '\\' && code != 0 && code != '\n' && code != '\r' && code != 0x1A;
     if (plain) {
       out.push_back(static_cast<char>(code));
@@ -127,15 +94,6 @@ std::string escape_unicode(std::string_view utf8) {
     for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out.push_back(hex_digits[(code >> shift) & 15]);
   }
   return out;
-}
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = decode_utf8(text, i).second;
-    if (length == 0) return false;
-    i += length;
-  }
-  return true;
 }
 
 std::string latin1_to_utf8(std::string_view bytes) {

@@ -16,9 +16,6 @@ std::optional<std::string> unescape_string(std::string_view escaped);
 std::optional<std::string> unescape_unicode(std::string_view escaped);
 std::string escape_unicode(std::string_view utf8);
 
-/// UTF-8 of 0 to 10FFFF, surrogates allowed (Python's "surrogatepass").
-bool is_utf8(std::string_view text);
-
 /// Latin-1 bytes as UTF-8.
 std::string latin1_to_utf8(std::string_view bytes);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ckpt/utf8.h"
 #include "io/latin1_source.h"
 #include "pickle/literals.h"
 #include "pickle/machine_state.h"
@@ -32,7 +33,8 @@ void Machine::push_int_line(const Op& op) {
 }
 
 void Machine::push_text(const Op& op, ValueKind kind, std::string_view text) {
-  if (kind == ValueKind::str && !op.is_far && !is_utf8(text)) fail("a string of the pickle is not UTF-8");
+  if (kind == ValueKind::str && !op.is_far && !is_utf8(text, Surrogates::allowed))
+    fail("a string of the pickle is not UTF-8");
   made(op, op.is_far ? graph_.make_far_text(kind, far_text(op, kind)) : graph_.make_text(kind, text));
   if (op.text_size >= long_text) program_.texts.push_back({stack_.back().id, op.text_at, kind != ValueKind::str});
 }
@@ -51,14 +53,16 @@ ByteSourcePtr Machine::far_text(const Op& op, ValueKind kind) const {
     if (at < op.text_size)
       for (int back = 0; back < 4 && whole > 0 && (piece[whole - 1] & 0x80) != 0; ++back)
         if ((piece[--whole] & 0xC0) == 0xC0) break;
-    if (!is_utf8(std::string_view(piece).substr(0, whole))) fail("a string of the pickle is not UTF-8");
+    if (!is_utf8(std::string_view(piece).substr(0, whole), Surrogates::allowed))
+      fail("a string of the pickle is not UTF-8");
     piece.erase(0, whole);
   }
   return bytes;
 }
 
 ValueId Machine::global(std::string_view module, std::string_view name) {
-  if (!is_utf8(module) || !is_utf8(name)) fail("the name of a global is not UTF-8");
+  if (!is_utf8(module, Surrogates::allowed) || !is_utf8(name, Surrogates::allowed))
+    fail("the name of a global is not UTF-8");
   if (seen_globals_.emplace(module, name).second)
     program_.globals.push_back({std::string(module), std::string(name), judge_global(module, name), at_});
   return graph_.make_global(module, name);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ckpt/utf8.h"
 #include "io/bytes.h"
 #include "io/latin1_source.h"
 #include "pickle/literals.h"
@@ -26,7 +27,7 @@ bool is_like_a_number(std::string_view line) {
   return word == "nan" || word == "inf" || word == "infinity";
 }
 
-bool is_spelt_right(std::string_view dotted) {
+bool is_plain_name(std::string_view dotted) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
   };
@@ -54,7 +55,8 @@ void Tracer::add_text(Text text, std::string_view content) {
 }
 
 void Tracer::push_text(const Op& op, Form form) {
-  if (form == Form::str && !op.is_far && !is_utf8(op.text)) fail("a string of the pickle is not UTF-8");
+  if (form == Form::str && !op.is_far && !is_utf8(op.text, Surrogates::allowed))
+    fail("a string of the pickle is not UTF-8");
   Text text{.at = op.text_at, .size = op.text_size, .pooled = !op.is_far, .form = form};
   text.in_place = form == Form::bytes;
   add_text(text, op.text);
@@ -124,7 +126,7 @@ void Tracer::import(const Op& op, std::string_view module, std::string_view name
     trace_.names.push_back(
         {.module = found->first.first, .name = found->first.second, .verdict = {}, .offset = op.offset, .by = {}});
     trace_.names.back().verdict = judge_global(module, name);
-    trace_.names.back().is_odd = !is_spelt_right(module) || !is_spelt_right(name);
+    trace_.names.back().is_odd = !is_plain_name(module) || !is_plain_name(name);
   }
   reach(found->second, op.code);
   ++trace_.names[found->second].pushed;

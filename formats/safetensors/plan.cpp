@@ -39,11 +39,11 @@ OutTensor out_tensor(const Checkpoint& checkpoint, const NamedTensor& named) {
 Plan plan_of(const Checkpoint& checkpoint) {
   std::vector<OutTensor> all;
   for (const NamedTensor& named : named_tensors::names_of(checkpoint)) all.push_back(out_tensor(checkpoint, named));
+  check_views_together(checkpoint, all, &OutTensor::tensor);
+
   std::vector<const DenseTensor*> dense;
   dense.reserve(all.size());
   for (const OutTensor& out : all) dense.push_back(&out.tensor);
-  check_views_together(checkpoint, dense);
-
   named_tensors::Sharing sharing = named_tensors::find_sharing(dense);
   Plan plan{.written = {}, .views = std::move(sharing.views), .apart = std::move(sharing.apart)};
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -93,9 +93,7 @@ std::vector<std::vector<std::size_t>> fill(const std::vector<Block>& blocks, std
 Split split(const Checkpoint& checkpoint, std::span<const NamedTensor> names, std::uint64_t shard_bytes,
             bool whole_storages) {
   const std::vector<DenseTensor> dense = dense_tensors(checkpoint, names);
-  std::vector<const DenseTensor*> views;
-  for (const DenseTensor& tensor : dense) views.push_back(&tensor);
-  check_views_together(checkpoint, views);
+  check_views_together(checkpoint, dense);
   Split split;
   split.is_view.resize(dense.size(), false);
   std::vector<Block> blocks;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ckpt/error.h"
+#include "ckpt/shape.h"
 #include "ckpt/state_dict.h"
 #include "io/bytes.h"
 #include "model/storage_types.h"
@@ -12,12 +13,6 @@
 
 namespace ckpt::torch {
 namespace {
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
 
 /// Throws unless every element of the tensor lies within `elements`, those of `storage` where that is given.
 void check_geometry(const TensorInfo& info, std::uint64_t elements = std::numeric_limits<std::uint64_t>::max(),

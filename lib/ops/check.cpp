@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "ckpt/ops.h"
+#include "ckpt/shape.h"
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
 #include "model/position_index.h"
@@ -262,12 +263,6 @@ std::string quoted_list(const std::vector<std::string>& keys) {
   return out;
 }
 
-std::string torch_size(const std::vector<std::int64_t>& shape) {
-  std::string out = "torch.Size([";
-  for (std::size_t i = 0; i < shape.size(); ++i) out += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return out + "])";
-}
-
 CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, Entries wanted) {
   Checker checker(Entries(checkpoint, dict), std::move(wanted));
   CheckReport report = checker.run();
@@ -306,8 +301,9 @@ std::vector<std::string> load_errors(const CheckReport& report) {
     lines.push_back("Unexpected key(s) in state_dict: " + quoted_list(report.unexpected) + ". ");
   for (const SizeMismatch& size : report.sizes) {
     if (size.shape)
-      lines.push_back("size mismatch for " + size.name + ": copying a param with shape " + torch_size(*size.shape) +
-                      " from checkpoint, the shape in current model is " + torch_size(size.like_shape) + ".");
+      lines.push_back("size mismatch for " + size.name + ": copying a param with shape " + "torch.Size(" +
+                      shape_text(*size.shape) + ")" + " from checkpoint, the shape in current model is " +
+                      "torch.Size(" + shape_text(size.like_shape) + ").");
     else
       lines.push_back("While copying the parameter named \"" + size.name +
                       "\", expected torch.Tensor or Tensor-like object from checkpoint but received "

@@ -100,9 +100,7 @@ void TensorPairs::run() {
       std::vector<DenseTensor> dense;
       for (std::size_t i = 0; i < jobs_.size(); ++i)
         if (!again(i)) add_dense_tensors(side.checkpoint, jobs_[i].name, *(jobs_[i].*tensor), dense);
-      std::vector<const DenseTensor*> views;
-      for (const DenseTensor& view : dense) views.push_back(&view);
-      check_views_together(side.checkpoint, views);
+      check_views_together(side.checkpoint, dense);
     });
   };
   check(a_, &Job::a);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,15 @@ void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Ten
 /// Refuses views that stand together for far more bytes than their storages have: each by itself may stay below the cap
 /// and all of them take hours. Throws Error (limit_exceeded).
 void check_views_together(const Checkpoint& checkpoint, std::span<const DenseTensor* const> views);
+
+/// The same of `views` that are, or hold as `tensor`, a DenseTensor.
+template <class Views, class Member = std::identity>
+void check_views_together(const Checkpoint& checkpoint, const Views& views, Member tensor = {}) {
+  std::vector<const DenseTensor*> dense;
+  dense.reserve(views.size());
+  for (const auto& view : views) dense.push_back(&std::invoke(tensor, view));
+  check_views_together(checkpoint, std::span<const DenseTensor* const>(dense));
+}
 
 /// "NAME.PART"; the part alone where the name is empty.
 std::string part_name(const std::string& name, const std::string& part);

@@ -38,9 +38,7 @@ void check_together(const DiffSide& side, const std::vector<NamedTensor>& tensor
     std::vector<DenseTensor> dense;
     for (const NamedTensor& named : tensors)
       if (seen.insert(named.tensor).second) add_dense_tensors(side.checkpoint, named.name, *named.tensor, dense);
-    std::vector<const DenseTensor*> views;
-    for (const DenseTensor& view : dense) views.push_back(&view);
-    check_views_together(side.checkpoint, views);
+    check_views_together(side.checkpoint, dense);
   });
 }
 

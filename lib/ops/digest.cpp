@@ -31,21 +31,10 @@ auto reading_order(const DenseTensor& job) {
 std::vector<DenseTensor> jobs_below(const Checkpoint& checkpoint, const std::string& root,
                                     const std::vector<std::string>& keys = {}) {
   std::vector<DenseTensor> jobs;
-  bool any = false;
-  std::vector<NamedTensor> names = tensor_names(checkpoint);
+  std::vector<NamedTensor> names = tensors_below(checkpoint, root);
   jobs.reserve(names.size());
-  for (NamedTensor& named : names) {
-    const auto name = name_below(root, named.name);
-    if (!name) continue;
-    any = true;
-    if (!any_glob_match(keys, *name)) continue;
-    named.name.erase(0, named.name.size() - name->size());
-    add_dense_tensors(checkpoint, std::move(named.name), *named.tensor, jobs);
-  }
-  if (!any && !root.empty()) {
-    throw Error(ErrorCode::invalid_argument, "no tensor lies below '" + root + "'")
-        .expected("the path of a state dict");
-  }
+  for (NamedTensor& named : names)
+    if (any_glob_match(keys, named.name)) add_dense_tensors(checkpoint, std::move(named.name), *named.tensor, jobs);
   return jobs;
 }
 
@@ -116,7 +105,7 @@ Views views_of(const Checkpoint& checkpoint, const std::vector<DenseTensor>& job
   std::vector<const DenseTensor*> tensors;
   tensors.reserve(views.all.size());
   for (const View& view : views.all) tensors.push_back(view.tensor);
-  check_views_together(checkpoint, tensors);
+  check_views_together(checkpoint, std::span<const DenseTensor* const>(tensors));
   return views;
 }
 
@@ -180,10 +169,8 @@ std::string total_of(const std::vector<DenseTensor>& jobs, const Views& views) {
 
 void check_views(const Checkpoint& checkpoint, std::string_view root) {
   try {
-    const std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root));
-    std::vector<const DenseTensor*> views;  // each under all its names: that is how often it is copied
-    for (const DenseTensor& job : jobs) views.push_back(&job);
-    check_views_together(checkpoint, views);
+    // Each under all its names: that is how often it is copied.
+    check_views_together(checkpoint, jobs_below(checkpoint, resolve_root(checkpoint, root)));
   } catch (Error& error) {
     error.in(checkpoint.file);
     throw;

@@ -154,10 +154,8 @@ std::vector<SweptView> floating_views(const Checkpoint& checkpoint, std::vector<
       }
     }
   }
-  std::vector<const DenseTensor*> dense;
-  for (const SweptView& view : views) dense.push_back(&view.tensor);
   try {
-    check_views_together(checkpoint, dense);
+    check_views_together(checkpoint, views, &SweptView::tensor);
   } catch (Error& error) {
     if (unread == nullptr) throw error.in(checkpoint.file);
     unread->push_back(error);

@@ -72,4 +72,18 @@ std::optional<std::string_view> name_below(std::string_view root, std::string_vi
   return name.substr(1);
 }
 
+std::vector<NamedTensor> tensors_below(const Checkpoint& checkpoint, std::string_view root) {
+  std::vector<NamedTensor> names = tensor_names(checkpoint);
+  if (root.empty()) return names;
+  std::erase_if(names, [&](NamedTensor& named) {
+    const auto name = name_below(root, named.name);
+    if (name) named.name.erase(0, named.name.size() - name->size());
+    return !name;
+  });
+  if (names.empty())
+    throw Error(ErrorCode::invalid_argument, "no tensor lies below '" + std::string(root) + "'")
+        .expected("the path of a state dict");
+  return names;
+}
+
 }  // namespace ckpt

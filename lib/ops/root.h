@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/export.h"
@@ -16,5 +17,9 @@ CKPT_API std::string resolve_root(const Checkpoint& checkpoint, std::string_view
 
 /// `name` relative to `root`, a path; none where it does not lie below it. The empty root holds every name.
 CKPT_API std::optional<std::string_view> name_below(std::string_view root, std::string_view name);
+
+/// The names of tensors that lie below `root`, relative to it, in the file's order.
+/// Throws Error (invalid_argument) where none does.
+std::vector<NamedTensor> tensors_below(const Checkpoint& checkpoint, std::string_view root);
 
 }  // namespace ckpt

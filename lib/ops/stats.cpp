@@ -31,20 +31,11 @@ class Planner {
   Planner(const Checkpoint& checkpoint, const StatsOptions& options) : checkpoint_(checkpoint), options_(options) {}
 
   Plan plan() {
-    const std::string root = resolve_root(checkpoint_, options_.root);
-    bool any = root.empty();
-    for (const NamedTensor& named : tensor_names(checkpoint_)) {
-      const auto name = name_below(root, named.name);
-      if (!name) continue;
-      any = true;
-      add(std::string(*name), *named.tensor, any_glob_match(options_.keys, *name));
+    for (NamedTensor& named : tensors_below(checkpoint_, resolve_root(checkpoint_, options_.root))) {
+      const bool wanted = any_glob_match(options_.keys, named.name);
+      add(std::move(named.name), *named.tensor, wanted);
     }
-    if (!any)
-      throw Error(ErrorCode::invalid_argument, "no tensor lies below '" + root + "'")
-          .expected("the path of a state dict");
-    std::vector<const DenseTensor*> dense;
-    for (const SweptView& view : plan_.views) dense.push_back(&view.tensor);
-    check_views_together(checkpoint_, dense);
+    check_views_together(checkpoint_, plan_.views, &SweptView::tensor);
     return std::move(plan_);
   }
 

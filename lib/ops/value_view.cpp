@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "ckpt/shape.h"
 #include "model/python_names.h"
 #include "model/python_str.h"
 #include "ops/view_builder.h"
@@ -149,9 +150,7 @@ std::string ValueViews::global_name(ValueId id) const {
 std::string ValueViews::text(ValueId id) const {
   const ValueGraph& values = checkpoint_.values;
   if (const Tensor* const found = tensor(id)) {
-    std::string shape;
-    for (const std::int64_t size : found->info.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-    return "tensor " + std::string(dtype_name(found->info.dtype)) + " [" + shape + "]";
+    return "tensor " + std::string(dtype_name(found->info.dtype)) + " " + shape_text(found->info.shape);
   }
   const ValueView view = of(id);
   const std::string_view characters = std::string_view(view.text.empty() ? view.atom : view.text).substr(0, 256);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory stays constant: every operation on a checkpoint of 2 GiB, and every format, takes 64 MiB at most.
+"""Memory stays constant: every operation on a checkpoint of 1 GiB, and every format, takes 64 MiB at most.
 
 The files are sparse, or made by ckpt, and lie on disk, one at a time. `--gib` makes smaller ones.
 """
@@ -120,7 +120,7 @@ def remove(path):
 def main():
     p = harness.parser(__doc__.split("\n")[0])
     p.add_argument("--build", type=Path, required=True, help="the build folder, for its program that measures")
-    p.add_argument("--gib", type=float, default=2, help="of each checkpoint (2)")
+    p.add_argument("--gib", type=float, default=1, help="of each checkpoint (1)")
     p.add_argument("formats", nargs="*", help="formats to try (all), or edits")
     options = harness.parse(p)
     suite = harness.Suite()

@@ -34,12 +34,6 @@ std::string count_text(std::uint64_t count, std::string_view noun) {
   return count_text(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) out += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return out + "]";
-}
-
 std::string list_text(const std::vector<std::string>& names, std::size_t total, std::size_t shown) {
   std::string out;
   const std::size_t count = std::min(names.size(), shown);

@@ -18,8 +18,6 @@ std::string size_text(std::uint64_t bytes);
 std::string count_text(std::uint64_t count);
 /// "1 tensor", "1,234 tensors"
 std::string count_text(std::uint64_t count, std::string_view noun);
-/// "[64, 3, 7, 7]"
-std::string shape_text(const std::vector<std::int64_t>& shape);
 /// What JSON calls a file's compression.
 constexpr std::string_view compression_name(bool gzip) { return gzip ? "gzip" : "none"; }
 

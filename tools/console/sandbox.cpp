@@ -72,7 +72,7 @@ bool is_pipe(const std::string& word) {
 
 /// The folder in which a file or folder of that name is made: a link's file stands where the link leads. None where
 /// that cannot be found out.
-std::optional<fs::path> folder_of(const std::string& output) {
+std::optional<fs::path> folder_made_in(const std::string& output) {
   constexpr int most_links = 40;
   fs::path at = output;
   for (int links = 0; links < most_links; ++links) {
@@ -109,7 +109,7 @@ void confine_files(const std::vector<std::string>& outputs) {
   if (!ruleset) return;
   for (const std::string& output : outputs) {
     if (output == "-") continue;  // standard output
-    const auto name = folder_of(output);
+    const auto name = folder_made_in(output);
     if (!name) return;
     const Descriptor folder = open_folder(*name);
     if (!folder && is_missing({errno, std::generic_category()})) continue;  // whoever writes there says so

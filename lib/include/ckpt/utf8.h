@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "ckpt/export.h"
@@ -13,10 +14,16 @@ struct CodePoint {
   bool valid = false;
 };
 
-/// The code point at `text[at]`; strict: no overlong forms, no surrogates, nothing past U+10FFFF.
-CKPT_API CodePoint decode_utf8(std::string_view text, std::size_t at);
+/// Halves of UTF-16 pairs, alone: no UTF-8, but a pickle's strings may hold them (Python's "surrogatepass").
+enum class Surrogates : bool { refused, allowed };
+
+/// The code point at `text[at]`; strict: no overlong forms, nothing past U+10FFFF.
+CKPT_API CodePoint decode_utf8(std::string_view text, std::size_t at, Surrogates surrogates = Surrogates::refused);
 
 /// Whether all of it is UTF-8, as strict.
-CKPT_API bool is_utf8(std::string_view text);
+CKPT_API bool is_utf8(std::string_view text, Surrogates surrogates = Surrogates::refused);
+
+/// Appends what stands for `point`, which is U+10FFFF at most; a surrogate like any other.
+CKPT_API void append_utf8(std::string& to, char32_t point);
 
 }  // namespace ckpt

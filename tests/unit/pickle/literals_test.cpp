@@ -56,13 +56,6 @@ TEST(PickleLiterals, EscapedUnicodeIsCPythons) {
   EXPECT_EQ(escape_unicode("\u00ff\u20ac\U0001f600"), "\xff\\u20ac\\U0001f600");
 }
 
-TEST(PickleLiterals, Utf8IsCheckedWithSurrogatesAllowed) {
-  EXPECT_TRUE(is_utf8("\u00fc\u20ac\U0010ffff\xed\xa0\x80"));
-  for (const char* const broken : {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80",
-                                   "\xff", "\xe2\x82", "\xc3("})
-    EXPECT_FALSE(is_utf8(broken)) << broken;
-}
-
 TEST(PickleLiterals, IntegersAreMinimalTwosComplement) {
   EXPECT_EQ(integer_bytes(0), "");
   EXPECT_EQ(integer_bytes(127), "\x7f");
