@@ -5,7 +5,7 @@
 
 FOLDER says how each file is compiled. What clang-tidy found nothing in is not read again, as long as neither it nor what
 it includes of this repository, neither .clang-tidy nor the program has changed: CACHE has an empty file for each. What there
-is no time for in N seconds is left to the next run, and said.
+is no time for in N seconds is left to the next run, and said; what was changed last comes first.
 """
 
 import argparse
@@ -30,6 +30,15 @@ DAYS_KEPT = 60
 
 def sources():
     return sorted(file for folder in FOLDERS for kind in ("h", "cpp") for file in (ROOT / folder).rglob(f"*.{kind}"))
+
+
+def changed_last(files):
+    """The files, those first that are not committed yet, then by commit."""
+    lines = []
+    for command in (["git", "diff", "--name-only", "HEAD"], ["git", "log", "--format=", "--name-only"]):
+        lines += subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    rank = {ROOT / line: -i for i, line in enumerate(reversed(lines))}
+    return sorted(files, key=lambda file: rank.get(file, 0))
 
 
 class Tidy:
@@ -100,7 +109,7 @@ def main():
         suite.check("every file is formatted", done.returncode == 0, done.stderr[-5000:] + "\n./dev format mends it")
     with suite.group("clang-tidy"), ThreadPoolExecutor(os.cpu_count()) as pool:
         tidy = Tidy(options.folder.resolve(), options.cache, options.seconds)
-        known, late = [file for file in files if file in tidy.commands], 0
+        known, late = changed_last(file for file in files if file in tidy.commands), 0
         for file, said in zip(known, pool.map(tidy.findings, known)):
             if said is None:
                 late += 1

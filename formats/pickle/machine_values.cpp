@@ -40,7 +40,7 @@ void Machine::push_text(const Op& op, ValueKind kind, std::string_view text) {
 }
 
 ByteSourcePtr Machine::far_text(const Op& op, ValueKind kind) const {
-  const ByteSourcePtr bytes = slice(shared_source_, op.text_at, op.text_size, source_.source_name());
+  ByteSourcePtr bytes = slice(shared_source_, op.text_at, op.text_size, source_.source_name());
   if (kind != ValueKind::str || count_latin1(bytes)) return bytes;
   // A piece at a time; a character that a piece cuts is looked at with the next.
   std::string piece;

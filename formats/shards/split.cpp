@@ -100,6 +100,8 @@ Split split(const Checkpoint& checkpoint, std::span<const NamedTensor> names, st
   if (whole_storages) {
     blocks = blocks_by_storage(checkpoint, dense);
   } else {
+    std::vector<const DenseTensor*> views;
+    for (const DenseTensor& tensor : dense) views.push_back(&tensor);
     const named_tensors::Sharing sharing = named_tensors::find_sharing(views);
     split.is_view = sharing.is_view;
     blocks = blocks_by_tensor(dense, sharing);
