@@ -48,7 +48,7 @@ std::string escaped(std::string_view text) {
 
 /// At most `most` characters: of a long name the end tells more than the beginning.
 std::string shortened(const std::string& name, std::size_t most) {
-  const std::string shown = printable(name);
+  std::string shown = printable(name);
   if (display_width(shown) <= most) return shown;
   std::size_t from = shown.size() - most + 1;
   while (from < shown.size() && (static_cast<unsigned char>(shown[from]) & 0xC0) == 0x80) ++from;

@@ -76,7 +76,7 @@ void to_integers(DType dtype, std::span<const std::byte> numbers, std::span<std:
   const auto as_it_is = [](auto value) { return value; };
   switch (dtype) {
     case DType::int8:
-      return convert<std::int8_t>(numbers, out, as_it_is);
+      return convert<std::int8_t>(numbers, out, [](std::int8_t value) { return int{value}; });
     case DType::int16:
       return convert<std::int16_t>(numbers, out, as_it_is);
     case DType::int32:

@@ -108,7 +108,7 @@ std::optional<Place> find_place(const Environment& environment) {
 }
 
 std::string first_host(const std::string& nodes) {
-  const std::string name = nodes.substr(0, nodes.find(','));
+  std::string name = nodes.substr(0, nodes.find(','));
   const std::size_t bracket = name.find('[');
   if (bracket == std::string::npos) return name;
   const std::size_t end = name.find_first_of("-]", bracket);

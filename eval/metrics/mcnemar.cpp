@@ -12,7 +12,7 @@ double mcnemar(const Discordant& pairs) {
   if (all == 0) return 1;
   if (all < 25) {
     double term = std::exp2(-all), tail = 0;  // the binomial coefficients over 2^all, one after the other
-    for (double k = 0; k <= few; ++k) {
+    for (int k = 0; k <= few; ++k) {
       tail += term;
       term *= (all - k) / (k + 1);
     }

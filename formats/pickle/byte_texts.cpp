@@ -18,7 +18,7 @@ bool is_latin1(const ValueGraph& values, ValueId id) {
 }
 
 ByteSourcePtr text_source(const ValueGraph& values, ValueId id, const std::string& name) {
-  if (const ByteSourcePtr far = values.far_text(id)) return far;
+  if (ByteSourcePtr far = values.far_text(id)) return far;
   const auto bytes = as_bytes(values.text(id));
   return memory_source({bytes.begin(), bytes.end()}, name);
 }

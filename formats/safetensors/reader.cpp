@@ -57,7 +57,7 @@ void add_sources(std::vector<View> views, std::vector<TensorSource>& tensors) {
     const TensorSource& of = tensors[by_name.at(view.of)];
     tensors.push_back({.name = std::move(view.name),
                        .dtype = of.dtype,
-                       .shape = view.whole ? of.shape : std::move(view.shape),
+                       .shape = view.whole ? std::vector(of.shape) : std::move(view.shape),
                        .stride = view.whole ? std::vector<std::int64_t>() : std::move(view.stride),
                        .bytes = of.bytes,
                        .offset = view.offset});

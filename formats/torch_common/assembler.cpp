@@ -17,12 +17,13 @@ Error bad_tensor(const TensorSource& tensor, std::string what) {
 }
 
 ValueId Assembler::add(TensorSource tensor) {
+  const ValueId place = storage(tensor);
   TensorInfo info;
   info.dtype = tensor.dtype;
-  info.stride = tensor.stride.empty() ? contiguous_stride(tensor.shape) : tensor.stride;
+  info.stride = tensor.stride.empty() ? contiguous_stride(tensor.shape) : std::move(tensor.stride);
   info.offset = tensor.offset;
-  info.shape = tensor.shape;
-  const auto call = calls_.rebuild(storage(tensor), info, storage_class(info.dtype).has_value());
+  info.shape = std::move(tensor.shape);
+  const auto call = calls_.rebuild(place, info, storage_class(info.dtype).has_value());
   return kept(values().make_object(CallKind::reduce, call));
 }
 

@@ -20,7 +20,7 @@ std::string find_root(const ZipReader& zip, const ByteSource& source) {
 }
 
 std::string storage_folder_of(const ZipReader& zip, const std::string& root, std::string_view pickle) {
-  const std::string own = std::string(pickle.substr(0, pickle.rfind('.'))) + "/";
+  std::string own = std::string(pickle.substr(0, pickle.rfind('.'))) + "/";
   if (pickle != bytecode_name) return own;
   const bool has_own = std::any_of(zip.members().begin(), zip.members().end(),
                                    [&](const ZipMember& member) { return member.name.starts_with(root + "/" + own); });

@@ -10,10 +10,9 @@
 
 #include "targets/input.h"
 
-// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): a sanitizer's own name
 // Reports go where standard error went before it was captured; only there where a sanitizer is linked.
+// NOLINTNEXTLINE(readability-identifier-naming): a sanitizer's own name
 extern "C" __attribute__((weak)) void __sanitizer_set_report_fd(void* descriptor);
-// NOLINTEND
 
 namespace ckpt::fuzz {
 namespace {

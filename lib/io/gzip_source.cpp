@@ -163,7 +163,7 @@ ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most) {
   return std::make_shared<GzipSource>(std::move(compressed), most);
 }
 
-ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, Faults faults, std::uint64_t most) {
+ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, const Faults& faults, std::uint64_t most) {
   return std::make_shared<GzipSource>(std::move(compressed), most, faults);
 }
 

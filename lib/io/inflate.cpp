@@ -84,7 +84,7 @@ class RawSource final : public InflatingSource {
 }  // namespace
 
 ByteSourcePtr inflate_raw(ByteSourcePtr compressed, std::uint64_t size, std::string name,
-                          std::optional<std::uint32_t> crc, Faults faults) {
+                          std::optional<std::uint32_t> crc, const Faults& faults) {
   // No stream at all for no bytes at all is no stream of deflate's, but what some writers make and all readers take.
   if (size == 0 && compressed->size() == 0) return slice(std::move(compressed), 0, 0, std::move(name), crc);
   return std::make_shared<RawSource>(std::move(compressed), size, std::move(name), crc, faults);

@@ -18,6 +18,6 @@ inline constexpr std::uint64_t unknown_size = UINT64_MAX;
 /// Throws Error from read_at: corrupt (also where it inflates to more or fewer bytes than `size`), truncated. With
 /// `faults` those are noted there, and it ends where the damage begins: size() then is what there is.
 CKPT_API ByteSourcePtr inflate_raw(ByteSourcePtr compressed, std::uint64_t size, std::string name,
-                                   std::optional<std::uint32_t> crc, Faults faults = nullptr);
+                                   std::optional<std::uint32_t> crc, const Faults& faults = nullptr);
 
 }  // namespace ckpt

@@ -28,7 +28,7 @@ void Workers::Task::run() {
 Workers::TaskPtr Workers::take() {
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) return nullptr;
-  const TaskPtr task = std::move(queue_.front());
+  TaskPtr task = std::move(queue_.front());
   queue_.pop_front();
   return task;
 }

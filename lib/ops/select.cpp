@@ -140,7 +140,7 @@ std::pair<Checkpoint, SelectionReport> select(Checkpoint checkpoint, const Selec
   Globs keep(selection.keep), drop(selection.drop);
   if (!selection.keep.empty()) checkpoint = keep_entries(std::move(checkpoint), keep);
   if (!selection.drop.empty()) checkpoint = drop_entries(std::move(checkpoint), drop);
-  return {std::move(checkpoint), {keep.idle(), drop.idle()}};
+  return {std::move(checkpoint), SelectionReport{keep.idle(), drop.idle()}};
 }
 
 }  // namespace ckpt

@@ -37,7 +37,7 @@ std::vector<std::string> paths_of(const std::vector<OptimizerState>& states) {
 
 std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint checkpoint) {
   const auto found = find_optimizer_states(checkpoint);
-  if (found.empty()) return {std::move(checkpoint), {}};
+  if (found.empty()) return {std::move(checkpoint), StripOptimizerReport{}};
   const std::vector<bool> goes = of_optimizers(checkpoint.values, found);
   if (goes[checkpoint.root])
     throw Error(ErrorCode::invalid_argument, "there is nothing but an optimizer's state")
