@@ -23,8 +23,7 @@ bool is_at_top(std::string_view name, std::string_view file) {
   return slash != std::string_view::npos && name.substr(slash + 1) == file;
 }
 
-/// Where the pickle comes first it tells, so that the directory, which is far away in gzip, need not be asked.
-/// Nothing where the pickle does not stand there as it is.
+/// What the pickle says where it comes first; nothing where it does not stand there as it is.
 std::optional<ZipKind> kind_by_pickle(const ByteSource& source) {
   const auto pickle = zip::read_forward_header(source, 0);
   if (!pickle) return std::nullopt;
@@ -61,9 +60,11 @@ ZipKind zip_kind(const ByteSource& source) {
   try {
     if (!is_zip(source)) return ZipKind::none;
     const std::string first = first_member_name(source);
-    if (is_at_top(first, "data.pkl"))
-      if (const auto kind = kind_by_pickle(source)) return *kind;
+    const auto kind = is_at_top(first, "data.pkl") ? kind_by_pickle(source) : std::nullopt;
+    // Any pickle may begin as that of a script, so that the directory has the last word; but in gzip it is far away.
+    if (kind && (kind != ZipKind::script || !source.size_is_known())) return *kind;
     if (const auto names = zip_names(source)) return kind_by_names(*names);
+    if (kind) return *kind;
     return first.ends_with(".npy") ? ZipKind::arrays : ZipKind::checkpoint;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;

@@ -31,13 +31,20 @@ TEST(ZipKind, IsToldByNames) {
 }
 
 TEST(ZipKind, OfAPickleThatComesFirstIsToldByIt) {
-  const auto with = [](const std::string& pickle) {
-    return zip_testing::source_of(zip_testing::build_zip({{.name = "r/data.pkl", .data = pickle}}));
+  const std::string script =
+      "\x80\x02"
+      "c__torch__.m\nNet\n";
+  const auto with = [](const std::string& pickle, const std::string& other) {
+    return zip_testing::build_zip({{.name = "r/data.pkl", .data = pickle}, {.name = other, .data = "x"}});
   };
-  EXPECT_EQ(zip_kind(*with("\x80\x02"
-                           "c__torch__.m\nNet\n")),
-            ZipKind::script);
-  EXPECT_EQ(zip_kind(*with("\x80\x02}.")), ZipKind::checkpoint);
+  const auto kind = [](const std::string& bytes) { return zip_kind(*zip_testing::source_of(bytes)); };
+  EXPECT_EQ(kind(with(script, "r/constants.pkl")), ZipKind::script);
+  EXPECT_EQ(kind(with("\x80\x02}.", "r/constants.pkl")), ZipKind::checkpoint);
+
+  // torch.save writes such a class too, and the directory knows.
+  const std::string saved = with(script, "r/version");
+  EXPECT_EQ(kind(saved), ZipKind::checkpoint);
+  EXPECT_EQ(kind(saved.substr(0, saved.size() - 30)), ZipKind::script);
 }
 
 TEST(ZipKind, OfADamagedArchiveIsACheckpoint) {
