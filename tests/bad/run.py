@@ -42,23 +42,26 @@ import tensor_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
 from attack import Outcome  # noqa: E402
 
-SUBJECTS = (
-    import_attacks,
-    pickle_attacks,
-    zip_attacks,
-    legacy_attacks,
-    gguf_attacks,
-    gzip_attacks,
-    tensor_attacks,
-    numpy_attacks,
-    safetensors_attacks,
-    script_attacks,
-    plain_attacks,
-    tar_attacks,
-    dcp_attacks,
-    container_attacks,
-    scan_attacks,
-)
+SUBJECTS = {
+    module.__name__.removesuffix("_attacks"): module
+    for module in (
+        import_attacks,
+        pickle_attacks,
+        zip_attacks,
+        legacy_attacks,
+        gguf_attacks,
+        gzip_attacks,
+        tensor_attacks,
+        numpy_attacks,
+        safetensors_attacks,
+        script_attacks,
+        plain_attacks,
+        tar_attacks,
+        dcp_attacks,
+        container_attacks,
+        scan_attacks,
+    )
+}
 TIMEOUT = 20
 UNSAFE = 4
 NOTHING, MISSING = Outcome(0), Path("/nonexistent")
@@ -147,15 +150,14 @@ def attack_one(suite, ckpt, folder, attack):
     remove(path)
 
 
-def attack_all(suite, ckpt, words):
+def attack_all(suite, ckpt, subjects, words):
     total = reach_code = 0
-    for subject in SUBJECTS:
-        name = subject.__name__.removesuffix("_attacks")
+    for name in subjects or SUBJECTS:
         files = 0
         with harness.temporary_folder() as folder, suite.group(f"attacks, {name}"), ThreadPoolExecutor(
             os.cpu_count()
         ) as pool:
-            attacks = (a for a in subject.attacks() if not words or a.name.startswith(tuple(words)))
+            attacks = (a for a in SUBJECTS[name].attacks() if not words or any(word in a.name for word in words))
             # A few at a time, so that no more files than that are held.
             while batch := list(itertools.islice(attacks, 32)):
                 files += len(batch)
@@ -220,14 +222,15 @@ def main():
     p = harness.parser(__doc__.split("\n")[0])
     p.add_argument("--build", type=Path, help="the build folder, for sweeps and caps (without it: attacks only)")
     p.add_argument("--memory", type=int, default=harness.GIB, help="bytes of address space (0: no cap)")
-    p.add_argument("words", nargs="*", help="only attacks whose names begin with one of these")
+    p.add_argument("--subject", action="append", choices=SUBJECTS, help="only the attacks on this; may be repeated")
+    p.add_argument("words", nargs="*", help="only attacks with one of these in their names")
     options = harness.parse(p)
     suite = harness.Suite()
-    attack_all(suite, harness.Ckpt(options.ckpt, options.memory), options.words)
-    if not options.words:
+    attack_all(suite, harness.Ckpt(options.ckpt, options.memory), options.subject, options.words)
+    if not options.words and not options.subject:
         with harness.temporary_folder() as folder, suite.group("SARIF"):
             sarif.check(suite, harness.Ckpt(options.ckpt, options.memory), folder)
-    if options.build and not options.words:
+    if options.build and not options.words and not options.subject:
         check_caps(suite, options.build.resolve())
         sweep_all(suite, options.build.resolve(), options.memory)
     return suite.finish()

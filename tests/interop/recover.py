@@ -10,7 +10,8 @@ import zipfile
 import zlib
 
 import torch
-from recover_files import NONE, SOME, Sample, WHOLE, inflated, members, places, repacked, sample, saved, tensors, whole_until, without
+from recover_files import (ISAL_KEEPS, NONE, SOME, WHOLE, Sample, inflated, members, places, repacked, sample, saved,
+                           tensors, whole_until, without)
 
 
 def cuts_of_zips(checks):
@@ -108,6 +109,9 @@ def cuts_of_gzip(checks):
                 else:
                     there = inflated(packed[:cut])
                 name = f"{form}, {packing}, cut at {cut}"
+                least = there - ISAL_KEEPS
+                if least < first <= there or whole_until(place, there) != whole_until(place, least):
+                    continue  # a tensor begins or ends just there: either will do
                 if there >= first:
                     sample_of.check(name, packed[:cut], whole_until(place, there))
                 else:
