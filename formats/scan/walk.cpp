@@ -263,7 +263,12 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     const pickle::Trace trace = follow_pickle(part, at);
     followed_ += trace.end - at;
     const bool believed = is_believed(part, trace, at == 0);
-    if (!is_pickle(part, trace, believed, expected && at == 0)) return;
+    if (!is_pickle(part, trace, believed, expected && at == 0)) {
+      // Its names are none, so that no loader gets any further; one that reads others than this may.
+      if (!expected || trace.broken) return;
+      at = trace.end;
+      continue;
+    }
     // Two bytes that may be a pickle are one number of many.
     if (part.role != Role::storage || trace.announced || believed) {
       ++result_.pickles;

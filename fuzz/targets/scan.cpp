@@ -34,7 +34,7 @@ bool is_spelt_right(std::string_view text) {
     if (!letter && !between && (!digit || begins)) return false;
     begins = between;
   }
-  return !text.empty();
+  return !begins;
 }
 
 /// The names that the refusal of a pickle calls dangerous; empty where it calls none so, or one that scan may judge

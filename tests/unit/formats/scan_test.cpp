@@ -101,6 +101,10 @@ TEST(Scan, ArchivesOneBehindTheOtherAreEachJudged) {
   EXPECT_EQ(told(first + build_zip({{.name = "a", .data = evil}})).substr(0, 9), "dangerous");
 }
 
+TEST(Scan, APickleWhoseNamesAreNoneDoesNotHideTheNext) {
+  EXPECT_EQ(told(good + "c1\n2\n." + evil).substr(0, 9), "dangerous");
+}
+
 TEST(Scan, AnArchiveBehindAPickleIsLookedInto) {
   EXPECT_EQ(told(good + build_zip({{.name = "a", .data = evil}})).substr(0, 9), "dangerous");
 }
