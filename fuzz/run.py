@@ -3,10 +3,10 @@
 
     fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
 
-FOLDER keeps what was found to reach new code, a folder a target; after a run of a minute or more it is minimised. What breaks a target
-is made as small as it gets in a short while and put into BUILD/findings, with the command that repeats it. The last line
-is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the sums that
-docs/trust.md shows; --until-flat repeats until each target has had enough: see `Log.has_had_enough`.
+FOLDER keeps what was found to reach new code, a folder a target; after a run of a minute or more it is minimised. What
+breaks a target is made as small as it gets in a short while and put into BUILD/findings, with the command that repeats it.
+The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
+sums that docs/trust.md shows; --until-flat repeats until each target has had enough: see `Log.has_had_enough`.
 """
 
 import argparse

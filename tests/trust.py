@@ -135,7 +135,7 @@ ROWS = [
         "`eval` on one; 64 MiB allowed",
         "{~memory.mib} MiB at most", "memory"),
     Row("The tests reach the code",
-        "what those on the build with sanitizers execute of lib/ and formats/: unit, command line, formats, a part of interop",
+        "what those on the build with sanitizers execute of lib/ and formats/: unit, command line, formats, parts of interop and of the attacks",
         "{?coverage.lines} % of lines, {?coverage.branches} % of branches", "asan,coverage"),
     Row("It is fast",
         "beside `cp`, `igzip`, `gzip` and PyTorch on the same files in the same run",

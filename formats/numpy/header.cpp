@@ -101,7 +101,7 @@ std::uint64_t bytes_of(const Header& header, std::uint64_t at) {
   return empty ? 0 : static_cast<std::uint64_t>(product);
 }
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
+std::string tuple_text(const std::vector<std::int64_t>& shape) {
   std::string text = "(";
   for (const std::int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
   return text + (shape.size() == 1 ? ",)" : ")");
@@ -131,7 +131,7 @@ Header read_header(const ByteSource& source) {
 
 std::string make_header(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape) {
   std::string line = "{'descr': '" + descr_of(dtype) + "', 'fortran_order': " + (fortran_order ? "True" : "False") +
-                     ", 'shape': " + shape_text(shape) + ", }";
+                     ", 'shape': " + tuple_text(shape) + ", }";
   if (!shape.empty()) {
     const std::size_t digits = std::to_string(fortran_order ? shape.back() : shape.front()).size();
     line.append(growth_digits - std::min(digits, growth_digits), ' ');

@@ -102,10 +102,7 @@ Views views_of(const Checkpoint& checkpoint, const std::vector<DenseTensor>& job
     }
     views.of_a_job[i] = static_cast<std::uint32_t>(views.all.size() - 1);
   }
-  std::vector<const DenseTensor*> tensors;
-  tensors.reserve(views.all.size());
-  for (const View& view : views.all) tensors.push_back(view.tensor);
-  check_views_together(checkpoint, std::span<const DenseTensor* const>(tensors));
+  check_views_together(checkpoint, views.all, [](const View& view) -> const DenseTensor& { return *view.tensor; });
   return views;
 }
 

@@ -5,16 +5,16 @@ import json
 import re
 from urllib.parse import unquote, urlsplit
 
-import scan_attacks
-from forge import program
+from forge import name, program, torch_zip
+from scan_cases import EVIL, GOOD
 
 FILES = {
-    "dangerous.pkl": scan_attacks.EVIL,
-    "a name with blanks, %41 and #.pkl": scan_attacks.EVIL,
-    "schräg/\u202eunter\x1b.zip": scan_attacks.torch_zip(scan_attacks.EVIL),
-    "unknown.pkl": program(scan_attacks.name("zoo", "Net")),
+    "dangerous.pkl": EVIL,
+    "a name with blanks, %41 and #.pkl": EVIL,
+    "schräg/\u202eunter\x1b.zip": torch_zip(EVIL),
+    "unknown.pkl": program(name("zoo", "Net")),
     "packed.7z": b"7z\xbc\xaf\x27\x1c" + bytes(100),
-    "safe.pkl": scan_attacks.GOOD,
+    "safe.pkl": GOOD,
     "readme.txt": b"hello",
 }
 
@@ -72,7 +72,7 @@ def check(suite, ckpt, folder):
     for result in run["results"]:
         suite.equal(f"SARIF: {result['message']['text']}", list(faults_of_result(result, driver["rules"], FILES)), [])
     found = sorted((r["ruleId"], unquote(r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])) for r in run["results"])
-    expected = [("dangerous-name", name) for name in FILES if FILES[name] == scan_attacks.EVIL or name.endswith(".zip")]
+    expected = [("dangerous-name", name) for name in FILES if FILES[name] == EVIL or name.endswith(".zip")]
     suite.equal("SARIF: results", found, sorted([*expected, ("unknown-name", "unknown.pkl"), ("unreadable", "packed.7z")]))
     prints = {r["partialFingerprints"]["primaryLocationLineHash"] for r in run["results"]}
     suite.check("SARIF: fingerprints differ", len(prints) == len(run["results"]), prints)

@@ -137,11 +137,13 @@ class Sample:
         """Names of tensors that are whole."""
         return {t["name"] for t in done.json["tensors"] if t["survival"] == "whole"} if done.out else set()
 
-    def check(self, name, data, whole, *options):
-        """Exactly `whole` is said to be whole, and written."""
+    def check(self, name, data, whole, *options, possible=frozenset()):
+        """Exactly `whole` is said to be whole, and written; each of `possible` may be."""
         lost = set(self.tensors) - whole
         done = self.recover(name, data, NONE if not whole else SOME if lost else WHOLE, *options)
         if whole and self.out.exists():
+            whole = whole | (possible & self.told(done))
+            lost = set(self.tensors) - whole
             self.suite.equal(f"{name}: what is whole", self.told(done), whole, done)
             found = differences(without(self.obj, lost), loaded(self.out))
             self.suite.check(f"{name}: what is written", not found, lambda: "\n".join(found))

@@ -1,0 +1,172 @@
+"""Pickles that reach code, packed into archives, formats and compressions: `ckpt scan` must find each."""
+
+import gzip
+import lzma
+import pickle
+import zlib
+
+import dcp_attacks
+import tar_attacks
+from forge import (
+    FLOATS,
+    MAGIC,
+    SYSTEM as SYSTEM_INFO,
+    Part,
+    archive,
+    call,
+    legacy,
+    name,
+    npy,
+    npz,
+    program,
+    safetensors,
+    torch_parts,
+    torch_zip,
+)
+from scan_cases import CALL, ECHO, EVIL, GOOD, OLD, WHOLE, harmless, hit, plain, unjudged
+
+
+def zips():
+    """A pickle in a member of any name, and archives that readers read differently."""
+    for member in ("r/data.pkl", "r/DATA.PKL", "Data.Pkl", "weights", "r/data", "r/version", "r/data/0", "r/.data/serialization_id", "r/extra/x",
+                   "r/code/__torch__.py.debug_pkl", "r/constants.pkl", "r/bytecode.pkl", ".metadata", "r/notes.txt", "data.pkl/", "../data.pkl", "r\\data.pkl"):
+        data = archive([*torch_parts(GOOD), Part(member, EVIL)])
+        yield from hit(f"member-{member.replace('/', '_')}.pt", data)
+    for title, code in (("ext1", b"\x82\x07"), ("ext2", b"\x83\x07\0"), ("ext4", b"\x84\x07\0\0\0")):
+        yield from hit(f"member-{title}.pt", torch_zip(GOOD, more=[Part("r/x", call(code, ECHO) + b".")]), "dangerous: copyreg.extension.7")
+    yield from hit("member-of-protocol-0.pt", torch_zip(GOOD, more=[Part("r/x", OLD)]))
+    yield from hit("member-behind-an-odd-name.pt", torch_zip(GOOD, more=[Part("r/x", b"c81d243bd2c585b0f4821__mypyc\nx\n0" + OLD)]))
+    for title, code in (("ext1", b"\x82\x07"), ("ext2", b"\x83\x07\0"), ("ext4", b"\x84\x07\0\0\0")):
+        yield from hit(f"storage-{title}.pt", archive([*torch_parts(GOOD), Part("r/data/0", program(call(code, ECHO)))]), "dangerous: copyreg.extension.7")
+        yield from hit(f"second-pickle-{title}.pkl", GOOD + call(code, ECHO) + b".", "dangerous: copyreg.extension.7")
+    yield from hit("storage-of-protocol-0.pt", archive([*torch_parts(GOOD), Part("r/data/0", OLD)]))
+    yield from hit("deflated.pt", archive([Part("r/data.pkl", EVIL, deflate=True), Part("r/version", b"3\n")]), "of member 'r/data.pkl'")
+    yield from hit("in-place.pt", torch_zip(EVIL), f"at byte {30 + len('r/data.pkl') + 2}, in member 'r/data.pkl'")
+    two = [Part("r/data.pkl", GOOD), Part("r/data.pkl", EVIL), Part("r/version", b"3\n")]
+    yield from hit("two-pickles.pt", archive(two))
+    yield from hit("two-pickles-turned.pt", archive(two[::-1]))
+    yield from hit("two-roots.pt", archive([*torch_parts(GOOD), *torch_parts(EVIL, root="s")]))
+    for title, part in (
+        ("another-local-name", Part("r/data.pkl", EVIL, local_name="r/data.txt")),
+        ("another-listed-name", Part("r/readme", EVIL, local_name="r/data.pkl")),
+        ("another-local-method", Part("r/data.pkl", EVIL, local_method=8)),
+        ("another-listed-method", Part("r/data.pkl", EVIL, method=8, local_method=0)),
+        ("deflated-called-stored", Part("r/data.pkl", EVIL, deflate=True, local_method=0)),
+        ("another-method", Part("r/data.pkl", EVIL, method=99)),
+        ("another-local-size", Part("r/data.pkl", EVIL, local_size=1)),
+        ("a-wrong-checksum", Part("r/data.pkl", EVIL, crc=7)),
+        ("called-encrypted", Part("r/data.pkl", EVIL, flags=1)),
+        ("strange-flags", Part("r/data.pkl", EVIL, flags=0x8000)),
+        ("a-link", Part("r/data.pkl", EVIL, attributes=0o120777 << 16)),
+        ("on-another-disk", Part("r/data.pkl", EVIL, disk=1)),
+        ("an-offset-outside", Part("r/data.pkl", EVIL, offset=1 << 30)),
+    ):
+        yield from hit(f"zip-{title}.pt", archive([part, Part("r/version", b"3\n")]))
+    unlisted = archive([Part("r/data.pkl", EVIL)])
+    unlisted = unlisted[: unlisted.index(b"PK\1\2")]
+    yield from hit("zip-unlisted-first.pt", archive(torch_parts(GOOD), before=unlisted))
+    first, second = torch_parts(GOOD)
+    second.gap = unlisted
+    yield from hit("zip-unlisted-between.pt", archive([first, second]))
+    last = torch_parts(GOOD)
+    last[-1].after = unlisted
+    yield from hit("zip-unlisted-last.pt", archive(last))
+    yield from hit("zip-behind.pt", torch_zip(GOOD, after=EVIL))
+    yield from hit("zip-before.pt", EVIL + WHOLE)
+    yield from hit("zip-behind-a-pickle.pt", GOOD + torch_zip(EVIL), "in archive at byte ")
+    yield from hit("zip-behind-a-pickle-and-listed-so.pt", torch_zip(EVIL, before=GOOD))
+    yield from hit("zip-before-and-listed-so.pt", torch_zip(GOOD, before=EVIL))
+    yield from hit("zip-directory-cut.pt", torch_zip(EVIL)[:-30])
+    yield from hit("zip-zip64.pt", torch_zip(EVIL, zip64=True))
+    yield from hit("zip-in-zip.zip", archive([Part("model.pt", torch_zip(EVIL))]), "in member 'model.pt': member 'r/data.pkl'")
+    yield from hit("zip-in-zip-deflated.zip", archive([Part("model.pt", torch_zip(EVIL), deflate=True)]))
+    yield from hit("two-zips.distcp", WHOLE + torch_zip(EVIL))
+    yield from hit("torchscript.pt", archive([*torch_parts(GOOD), Part("r/constants.pkl", EVIL), Part("r/code/__torch__.py", b"class A:\n")]))
+
+
+def other_containers():
+    member, tar = tar_attacks.member, tar_attacks.tar
+    yield from hit("gzip.pkl.gz", gzip.compress(EVIL, mtime=0), "at byte 2 of gzip")
+    yield from hit("gzip-of-a-zip.pt", gzip.compress(torch_zip(EVIL), mtime=0), "of gzip, in gzip: member 'r/data.pkl'")
+    yield from hit("gzip-of-two-members.pkl.gz", gzip.compress(GOOD, mtime=0) + gzip.compress(EVIL, mtime=0))
+    yield from hit("gzip-in-gzip.pkl", gzip.compress(gzip.compress(EVIL, mtime=0), mtime=0), "gzip: gzip")
+    yield from unjudged("gzip-three-deep.pkl", gzip.compress(gzip.compress(gzip.compress(EVIL))), "gzip within gzip within gzip")
+    yield from hit("gzip-in-a-zip.zip", archive([Part("w.gz", gzip.compress(EVIL, mtime=0))]))
+    yield from hit("tar.tar", tar(member(b"readme", b"hello"), member(b"w.bin", EVIL)), "member 'w.bin'")
+    yield from hit("tar.tar.gz", gzip.compress(tar(member(b"w", torch_zip(EVIL))), mtime=0), "gzip: member 'w': member 'r/data.pkl'")
+    yield from hit("tar-cut.tar", tar(member(b"w", EVIL), member(b"v", bytes(5000)))[:2000])
+    yield from hit("tar-bad-checksum.tar", tar(member(b"v", b"x"), member(b"u", b"x", wrong=1), member(b"w", EVIL)))
+    yield from hit("tar-twice.tar", tar(member(b"w", GOOD), member(b"w", EVIL)))
+    yield from hit("tar-in-a-zip.zip", archive([Part("x", tar(member(b"w", EVIL)))]))
+    yield from hit("tar-first-name.tar", tar(member(b"cos\nsystem\n(S'true'\ntR.", b"x")))
+    for title, file in (
+        ("storages", tar_attacks.torch_tar(storages=[tar_attacks.storage_record(), program(CALL)])),
+        ("tensors", tar_attacks.torch_tar(tensors=[tar_attacks.tensor_record(), program(CALL)])),
+    ):
+        yield from hit(f"torch-tar-{title}.tar", file)
+    listed = tar_attacks.torch_tar(storages=[tar_attacks.storage_record(), tar_attacks.storage_record(2, "system", module="os")])
+    yield from hit("torch-tar-class.tar", listed)
+    for version in (1, 2, 3):
+        line = "{'descr': '|O', 'fortran_order': False, 'shape': (), }\n"
+        yield from hit(f"objects-{version}.npy", npy(line, EVIL, version), "in objects of an array")
+    objects = npy("{'descr': [('a', '|O')], 'fortran_order': False, 'shape': (), }\n", EVIL)
+    yield from hit("objects-in-a-field.npy", objects)
+    yield from hit("objects-by-name.npy", npy("{'descr': 'object', 'fortran_order': False, 'shape': (), }\n", OLD[:-1]))
+    yield from hit("objects.npz", npz(npy(), objects), "in member 'w1.npy': objects of an array")
+    yield from hit("objects-deflated.npz", archive([Part("w.npy", objects, deflate=True)]))
+    yield from hit("objects-in-a-tar.tar", tar(member(b"w.npy", objects)))
+
+
+def other_formats():
+    for i, title in enumerate(("magic", "protocol", "system", "object", "keys")):
+        parts = [pickle.dumps(part, 2) for part in (MAGIC, 1001, SYSTEM_INFO)] + [GOOD, pickle.dumps([], 2)]
+        parts[i] = EVIL
+        yield from hit(f"legacy-{title}.pt", b"".join(parts))
+    folder = dcp_attacks.folder(more=(("x", CALL),))
+    yield from hit("dcp", folder, "os.system, called (GLOBAL, REDUCE), at byte")
+    yield from hit("dcp-item", dcp_attacks.folder(item=dcp_attacks.ITEM + torch_zip(EVIL)))
+    yield from hit("folder", {"readme.txt": b"hello", "notes.txt": EVIL, "picture.png": b"\x89PNG\r\n\x1a\n"}, "1 file: 1 dangerous; 2 skipped")
+    yield from hit("hidden-files", {".hidden": EVIL})
+    # The bytes of another format, which Python's unpickler reads as instructions.
+    header = b'{"w":{"dtype":"U8","shape":[400],"data_offsets":[0,400]}}'
+    header += b" " * (ord("V") - len(header) % 256 + (256 if len(header) % 256 > ord("V") else 0))
+    yield from hit("safetensors-that-is-a-pickle.safetensors", safetensors(header, (b"\n" + OLD).ljust(400, b".")))
+    yield from hit("gguf-that-is-a-pickle.gguf", b"GGUF\3\0\0\0\1" + OLD)
+    yield from hit("bzip2-that-is-a-pickle.bz2", b"BZh\0\0" + bytes(0x685A) + b"0" + OLD)
+    wrapper = name("joblib.numpy_pickle", "NumpyArrayWrapper") + b")\x81}b"
+    yield from plain("joblib", wrapper + bytes(range(256)) + CALL, "dangerous: joblib.numpy_pickle.NumpyArrayWrapper")
+
+
+def packed():
+    """What is not looked into is not called safe."""
+    yield from unjudged("7z.pt", b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100), "this is a 7z archive")
+    yield from unjudged("rar.pt", b"Rar!\x1a\7\1\0" + bytes(100), "this is a rar archive")
+    yield from unjudged("zlib.pkl", zlib.compress(EVIL), "this is a zlib stream")
+    yield from unjudged("zlib-in-a-zip.zip", archive([Part("x.pkl", zlib.compress(EVIL))]), "this is a zlib stream")
+    yield from unjudged("lzma.pkl", lzma.compress(EVIL, format=lzma.FORMAT_ALONE), "this is an lzma file")
+    yield from unjudged("7z-in-a-zip.zip", archive([Part("x", b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100))]), "this is a 7z archive")
+    yield from unjudged("7z-in-a-folder", {"x.7z": b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100)}, "x.7z: unreadable: this is a 7z archive")
+    yield from unjudged("text.txt", b"hello", "this is text")
+    yield from unjudged("empty.pt", b"", "the file is empty")
+    yield from unjudged("cut.pkl", GOOD[:-3], "unreadable: ")
+    yield from unjudged("cut.pt", WHOLE[:-30], "unreadable: ")
+    yield from unjudged("cut.pt.gz", gzip.compress(legacy(), mtime=0)[:-9], "unreadable: gzip member 1: ")
+    yield from unjudged("cut-in-the-numbers.pt.gz", gzip.compress(legacy() + bytes(range(256)) * 99, mtime=0)[:-40], "unreadable: gzip member 1: ")
+    nest = EVIL
+    for _ in range(12):
+        nest = archive([Part("x", nest)])
+    yield from unjudged("zips-12-deep.zip", nest, "a file within more than 8 others")
+
+
+def bombs():
+    """Ends by itself, and is not called safe."""
+    yield from unjudged("marks.pkl", b"\x80\2" + b"(" * 20_000_000, "keeps more than")
+    yield from hit("names-by-the-100000.pkl", program(b"".join(b"cm%d\nx\n0" % i for i in range(100_000)) + CALL))
+    yield from hit("overlapping-members.zip", archive([Part("r/data.pkl", EVIL), *(Part(f"r/{i}", b"", offset=0) for i in range(3000))]))
+    # Each header begins a pickle that runs to the end of the file.
+    heads = archive([Part("a", b"\x80\2" + b"N0" * 20)]).split(b"PK\1\2")[0]
+    yield from unjudged("headers-by-the-2000.zip", heads * 2000 + b"PK\5\6", "unreadable")
+    # A tar of PyTorch 0.1's in which every third byte announces a pickle.
+    announced = tar_attacks.torch_tar(storages=[b"\x80\2\xff" * 1_000_000])
+    yield from unjudged("beginnings-by-the-million.pt", announced, "unreadable")
+    yield from harmless("zeros.pt", gzip.compress(torch_zip(data={"0": FLOATS}, more=[Part("r/z", bytes(50_000_000), deflate=True)])))

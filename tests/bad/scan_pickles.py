@@ -1,0 +1,158 @@
+"""Ways to reach code from a pickle, whether or not a reader would take it: `ckpt scan` must name each."""
+
+import gzip
+import struct
+
+from forge import Part, archive, call, legacy, many, mapping, name, number, program, stack_name, text, torch_zip
+from scan_cases import CALL, ECHO, EVIL, GOOD, OLD, SYSTEM, hit, octets, plain, short
+
+
+def protocols():
+    """The same call as each protocol spells it; what announces a protocol binds nobody to it."""
+    bodies = {
+        0: b"cos\nsystem\np0\n(S'true'\np1\ntp2\nRp3\n.",
+        1: b"cos\nsystem\nq\0(U\x04trueq\1tq\2Rq\3.",
+        2: b"\x80\2cos\nsystem\nq\0X\4\0\0\0trueq\1\x85q\2Rq\3.",
+        3: b"\x80\3cos\nsystem\nq\0C\4trueq\1\x85q\2Rq\3.",
+        4: b"\x80\4\x95\x1d\0\0\0\0\0\0\0\x8c\2os\x94\x8c\6system\x94\x93\x94\x8c\4true\x94\x85\x94R\x94.",
+        5: b"\x80\5\x95\x1d\0\0\0\0\0\0\0\x8c\2os\x94\x8c\6system\x94\x93\x94\x8c\4true\x94\x85\x94R\x94.",
+    }
+    for protocol, code in bodies.items():
+        yield from hit(f"protocol-{protocol}.pkl", code, "os.system, called (" + ("STACK_" if protocol > 3 else "") + "GLOBAL, REDUCE)")
+        yield from plain(f"stack-global-announced-as-{protocol}", call(short(b"os") + short(b"system") + b"\x93", ECHO), protocol=protocol)
+
+
+def opcodes():
+    """Each opcode that imports, that calls, and that lets what was made run a method of its own."""
+    for title, code, how in (
+        ("global", SYSTEM, "imported (GLOBAL)"),
+        ("global-reduce", CALL, "called (GLOBAL, REDUCE)"),
+        ("stack-global", call(stack_name("os", "system"), ECHO), "called (STACK_GLOBAL, REDUCE)"),
+        ("inst", b"(" + ECHO + b"ios\nsystem\n", "called (INST)"),
+        ("obj", b"(" + SYSTEM + ECHO + b"o", "called (GLOBAL, OBJ)"),
+        ("newobj", SYSTEM + many(ECHO) + b"\x81", "called (GLOBAL, NEWOBJ)"),
+        ("newobj-ex", SYSTEM + many(ECHO) + b"}\x92", "called (GLOBAL, NEWOBJ_EX)"),
+        ("build", SYSTEM + b")R}b", "called (GLOBAL, REDUCE, BUILD)"),
+        ("build-on-the-name", SYSTEM + b"}b", "imported (GLOBAL, BUILD)"),
+        ("setstate", name("mylab", "Net") + b")\x81" + CALL + b"b", "called (GLOBAL, REDUCE)"),
+    ):
+        yield from plain(f"opcode-{title}", code, f"dangerous: os.system, {how}")
+    for title, code in (("ext1", b"\x82\x07"), ("ext2", b"\x83\x07\0"), ("ext4", b"\x84\x07\0\0\0")):
+        yield from plain(title, call(code, ECHO), f"copyreg.extension.7, called ({title.upper()}, REDUCE)")
+    yield from plain("reconstructor", call(name("copyreg", "_reconstructor"), SYSTEM, name("builtins", "object"), b"N"))
+    yield from plain("binpersid", many(text("storage"), CALL, text("0")) + b"Q")
+    yield from hit("persid-then.pkl", b"Psome id\n0" + OLD)
+    chain = call(name("builtins", "getattr"), call(name("builtins", "__import__"), text("os")), text("system"))
+    yield from plain("reduce-of-reduce", call(chain, ECHO), "dangerous: builtins.__import__, called")
+    yield from plain("computed-name", call(name("builtins", "str"), text("os")) + text("system") + b"\x93", "dangerous: (computed).system")
+    yield from plain("factory", call(name("collections", "defaultdict"), SYSTEM), "imported (GLOBAL)")
+
+
+def memos():
+    """Names made of what was put aside, or spelt so that a search for them finds nothing."""
+    strings = b"\x8c\2os\x940\x8c\6system\x940"
+    yield from plain("memo-binget", call(strings + b"h\0h\1\x93", ECHO), protocol=4)
+    yield from plain("memo-get", call(b"V\\u006fs\np5\n0Vsystem\np7\n0g5\ng7\n\x93", ECHO))
+    yield from plain("memo-long", call(text("os") + b"r\xff\xff\xff\xff0" + text("system") + b"r\xfe\xff\xff\xff0j\xff\xff\xff\xffj\xfe\xff\xff\xff\x93", ECHO))
+    yield from plain("memo-name-fetched", SYSTEM + b"q\0" + b"0h\0" + many(ECHO) + b"R")
+    yield from plain("memo-put-twice", text("json") + b"q\0" + b"0" + text("os") + b"q\0" + b"0h\0" + text("system") + b"\x93")
+    yield from plain("dup", text("timeit") + b"2\x93" + many(ECHO) + b"R", "dangerous: timeit.timeit")
+    yield from plain("unicode-escapes", b"V\\u006f\\u0073\nV\\U00000073\\u0079stem\n\x93" + many(ECHO) + b"R")
+    yield from plain("string-escapes", b"S'\\x6fs'\nS\"\\163ystem\"\n\x93" + many(ECHO) + b"R")
+    yield from plain("string-spaces", b"S'os' \t\nS'system'\r\n\x93" + many(ECHO) + b"R")
+    yield from plain("binstring", b"U\2osT\6\0\0\0system\x93" + many(ECHO) + b"R")
+    yield from plain("binunicode8", b"\x8d\2\0\0\0\0\0\0\0os\x8d\6\0\0\0\0\0\0\0system\x93" + many(ECHO) + b"R")
+    yield from plain("dotted", text("torch.serialization") + text("os.system") + b"\x93", "torch.serialization.os.system")
+
+
+def leniencies():
+    """What Python's unpickler takes and no object graph can say: a payload behind it runs."""
+    for title, before in (
+        ("int-hexadecimal", b"I0x10\n0"),
+        ("int-underscores", b"I1_000\n0"),
+        ("int-blanks", b"I 5 \n0"),
+        ("long-underscores", b"L1_0L\n0"),
+        ("put-signed", b"Np+5\n0"),
+        ("setitem-on-a-list", b"]Na" + number(0) + b"Ns0"),
+        ("append-on-a-bytearray", b"\x96\0\0\0\0\0\0\0\0" + number(1) + b"a0"),
+        ("build-of-none", b"]Nb0"),
+        ("out-of-band-buffer", b"\x97\x980"),
+        ("odd-items", b"}(Nu0"),
+        ("mark-popped", b"(0"),
+        ("marks-left", b"(((N"),
+        ("proto-again", b"\x80\2\x80\4"),
+        ("frame-of-nothing", b"\x95" + bytes(8)),
+        ("frame-in-a-frame", b"\x95\xff\0\0\0\0\0\0\0\x95\1\0\0\0\0\0\0\0"),
+        ("frame-past-the-end", b"\x95" + b"\xff" * 8),
+    ):
+        yield from plain(f"behind-{title}", before + CALL, protocol=5)
+
+
+def results_thrown_away():
+    weights = mapping(("w", number(1)))
+    yield from plain("popped", CALL + b"0" + weights)
+    yield from plain("popped-to-mark", b"(" + CALL + b"1" + weights)
+    yield from plain("left-on-the-stack", CALL + weights)
+    yield from plain("within-a-mark", b"(" + CALL + b"(" + weights)
+    yield from plain("as-a-key", b"}" + CALL + b"Ns")
+    yield from plain("in-a-set", b"\x8f(" + CALL + b"\x90", protocol=4)
+
+
+def broken_tails():
+    """What comes before a break has run by then."""
+    start = b"\x80\2" + CALL
+    for title, tail in (
+        ("nothing", b""),
+        ("a-cut-operand", b"X\xff\0\0\0abc"),
+        ("no-opcode", b"\xff"),
+        ("an-empty-stack", b"000"),
+        ("no-memo", b"h\x63"),
+        ("protocol-6", b"\x80\6."),
+        ("a-lying-length", b"\x8e" + b"\xff" * 8),
+        ("no-literal", b"S'\n."),
+        ("a-call-of-a-number", b"K\1)R."),
+        ("text", b"\nand so on"),
+    ):
+        yield from hit(f"then-{title}.pkl", start + tail)
+        yield from hit(f"then-{title}.pt", archive([Part("r/data.pkl", start + tail), Part("r/version", b"3\n")]))
+    yield from hit("then-a-cut-file.pt", torch_zip(start)[:90])
+    yield from hit("then-a-cut-gzip.pkl.gz", gzip.compress(EVIL + bytes(100_000), mtime=0)[:-20])
+    yield from hit("then-a-bad-checksum.pkl.gz", gzip.compress(EVIL, mtime=0)[:-8] + bytes(8))
+
+
+def behind():
+    """More pickles than one, and much in front."""
+    yield from hit("second-pickle.pkl", GOOD + EVIL)
+    yield from hit("second-of-protocol-0.pkl", GOOD + OLD)
+    yield from hit("pickle-1500.pkl", b"N." * 1500 + EVIL)
+    yield from hit("second-with-the-first-memo.pkl", b"\x80\2" + text("os") + b"q\0" + text("system") + b"q\1\x86." + b"h\0h\1\x93.", "dangerous: (computed).(computed)")
+    yield from hit("after-a-mebibyte-of-instructions.pkl", b"N0" * (1 << 19) + OLD)
+    yield from hit("after-a-mebibyte-of-text.pkl", program(octets(bytes(1 << 20)) + b"0" + CALL))
+    yield from hit("after-a-mebibyte-in-a-member.zip", archive([Part("weights", b"N0" * (1 << 19) + OLD)]))
+    yield from hit("after-a-mebibyte-deflated.zip", archive([Part("weights", b"N0" * (1 << 19) + OLD, deflate=True)]))
+
+
+def nested():
+    """Pickles in texts that a call is given: the call is dangerous by itself, and what it would load is named too."""
+    inner = "in bytes for "
+    for module, member in (("pickle", "loads"), ("_pickle", "loads"), ("cPickle", "loads"), ("dill", "loads"), ("torch.storage", "_load_from_bytes")):
+        said = f"os.system, called (GLOBAL, REDUCE), at byte {len(module) + len(member) + 13}, {inner}{module}.{member}"
+        yield from plain(f"nested-{module}", call(name(module, member), octets(EVIL)), said)
+    load = name("torch.storage", "_load_from_bytes")
+    yield from plain("nested-legacy", call(load, octets(legacy(EVIL))))
+    yield from plain("nested-zip", call(load, octets(torch_zip(EVIL))), f"{inner}torch.storage._load_from_bytes: member 'r/data.pkl'")
+    yield from plain("nested-encoded", call(load, call(name("_codecs", "encode"), text(legacy(EVIL).decode("latin1")), text("latin1"))))
+    yield from plain("nested-bytearray", call(load, b"\x96" + struct.pack("<Q", len(EVIL)) + EVIL), protocol=5)
+    yield from plain("nested-string", call(name("pickle", "loads"), b"S'" + OLD.replace(b"'", b"\\'").replace(b"\n", b"\\n") + b"'\n"))
+    yield from plain("nested-in-nested", call(name("pickle", "loads"), octets(program(call(name("pickle", "loads"), octets(EVIL))))))
+    yield from plain("nested-by-inst", b"(" + octets(EVIL) + b"ipickle\nloads\n")
+    yield from plain("nested-by-obj", b"(" + name("pickle", "loads") + octets(EVIL) + b"o")
+    stream = call(name("_io", "BytesIO"), octets(EVIL))
+    yield from plain("nested-in-a-stream", call(name("pickle", "load"), stream))
+    yield from plain("loader-given-away", many(load, call(load, octets(legacy()))), "dangerous: torch.storage._load_from_bytes")
+    yield from plain("loader-of-a-computed-text", call(load, call(name("builtins", "bytes"), text("x"))), "dangerous: torch.storage._load_from_bytes")
+    yield from plain("loader-kept", load + b"q\0" + b"0" + call(b"h\0", octets(legacy())) + b"h\0\x86", "dangerous: torch.storage._load_from_bytes")
+    deep = legacy()
+    for _ in range(10):
+        deep = legacy(program(call(load, octets(deep)), 3))
+    yield from hit("nested-10-deep.pkl", program(call(load, octets(deep))), "dangerous: torch.storage._load_from_bytes")
