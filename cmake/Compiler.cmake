@@ -20,7 +20,7 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
   # Assertions stay on, and enough is kept for a stack trace with names and lines.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
-  if(CKPT_SANITIZE)
+  if(CKPT_SANITIZE MATCHES "address|thread")
     set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # enough for tests, and compiled sooner
   endif()
   if(NOT DEFINED CMAKE_COMPILE_WARNING_AS_ERROR)

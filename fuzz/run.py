@@ -2,9 +2,11 @@
 """Fuzzes every target for some seconds, two at once, and says what came of it, a line a target.
 
     fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
+    fuzz/run.py --build build/fuzz --replay build/asan --corpus FOLDER …
 
-FOLDER keeps what was found to reach new code, a folder a target; after a run of a minute or more it is minimised. What
-breaks a target is made as small as it gets in a short while and put into BUILD/findings, with the command that repeats it.
+FOLDER keeps what was found to reach new code, a folder a target; after a run of a minute or more it is minimised. A build
+without sanitizers does three to ten times as much; --replay gives all that it keeps to one with them. What breaks a target
+is put into BUILD/findings, as it was found and as small as it gets in a short while, with the command that repeats it.
 The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
 sums that docs/trust.md shows; --until-flat repeats until each target has had enough: see `Log.has_had_enough`.
 """
@@ -17,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +40,7 @@ ENVIRONMENT = {
     "LLVM_PROFILE_FILE": "/dev/null",
 }
 WORTH_MINIMISING = 60  # seconds of a run: to minimise takes as long as a short one
+REPLAYING = 600  # seconds that a corpus may take under sanitizers
 MINIMISING = 20  # seconds that a finding may be made smaller for
 
 
@@ -44,7 +48,7 @@ MINIMISING = 20  # seconds that a finding may be made smaller for
 class Outcome:
     target: str
     executions: int = 0
-    seconds: float = 0
+    seconds: float = 0  # of the processor
     edges: int = 0
     corpus: int = 0
     findings: list = field(default_factory=list)
@@ -57,24 +61,28 @@ class Outcome:
 
 
 class Log:
-    """By target: executions, seconds, the most edges, and for how many seconds there have been no more."""
+    """By target: executions, seconds of a processor, the most edges, and for how many seconds there have been no more. What an edge is, a
+    build decides: where another goes on, the edges are counted anew."""
 
-    def __init__(self, path):
+    def __init__(self, path, build):
         self.path = path
+        self.build = build
         self.sums = json.loads(path.read_text()) if path and path.exists() else {}
 
     def add(self, outcome):
-        sums = self.sums.setdefault(outcome.target, {"executions": 0, "seconds": 0, "edges": 0, "flat_seconds": 0})
+        sums = self.sums.setdefault(outcome.target, {"executions": 0, "seconds": 0})
+        if sums.get("build") != self.build:
+            sums.update(build=self.build, edges=0, flat_seconds=0)
         sums["executions"] += outcome.executions
-        sums["seconds"] += outcome.seconds
-        sums["flat_seconds"] = sums["flat_seconds"] + outcome.seconds if outcome.edges <= sums["edges"] else 0
+        sums["seconds"] += round(outcome.seconds)
+        sums["flat_seconds"] = sums["flat_seconds"] + round(outcome.seconds) if outcome.edges <= sums["edges"] else 0
         sums["edges"] = max(sums["edges"], outcome.edges)
         if self.path:
             self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
 
     def has_had_enough(self, target):
         sums = self.sums.get(target, {})
-        return sums.get("executions", 0) >= 3_000_000 and sums.get("flat_seconds", 0) >= 30 * 60
+        return sums.get("executions", 0) >= 3_000_000 and sums.get("build") == self.build and sums["flat_seconds"] >= 30 * 60
 
 
 class Fuzzer:
@@ -83,7 +91,7 @@ class Fuzzer:
     def __init__(self, target, options, seeds, scratch):
         self.outcome = Outcome(target)
         self.program = options.build / "bin" / f"ckpt_fuzz_{target}"
-        self.replay = options.build / "bin" / "ckpt_fuzz_replay"
+        self.sanitized = options.replay and options.replay / "bin" / f"ckpt_fuzz_{target}"
         self.seconds = options.seconds
         self.seeds = seeds / target
         self.corpus = options.corpus / target
@@ -92,57 +100,73 @@ class Fuzzer:
         self.scratch.mkdir()
         self.corpus.mkdir(parents=True, exist_ok=True)
 
-    def call(self, *arguments, timeout):
-        """The output of the target's program. Its own temporary files, and where it stops, are in the scratch folder."""
+    def call(self, program, *arguments, timeout):
+        """A program of the target: its exit status, what it says, and its processor's seconds. Its temporary files, and where
+        it stops, are in the scratch folder."""
         environment = {**os.environ, **ENVIRONMENT, "TMPDIR": str(self.scratch)}
-        command = [str(part) for part in (self.program, *arguments)]
-        try:
-            done = subprocess.run(command, cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=timeout)
-            return done.returncode, done.stdout.decode("utf-8", "backslashreplace")
-        except subprocess.TimeoutExpired as late:
-            return -1, (late.stdout or b"").decode("utf-8", "backslashreplace")
+        command = [str(part) for part in (program, *OPTIONS, *arguments)]
+        process = subprocess.Popen(command, cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        timer = threading.Timer(timeout, process.kill)
+        timer.start()
+        text = process.stdout.read().decode("utf-8", "backslashreplace")
+        _, status, usage = os.wait4(process.pid, 0)
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode, text, usage.ru_utime + usage.ru_stime
 
     def run(self):
-        found = self.scratch / "found"
-        found.mkdir()
-        status, text = self.call(*OPTIONS, f"-max_total_time={self.seconds}", f"-dict={HERE / 'pickle.dict'}", "-print_final_stats=1",
-                                 f"-artifact_prefix={found}/", self.corpus, self.seeds, timeout=self.seconds + 120)
+        text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
+                                                          self.corpus, self.seeds)
         self.read_figures(text)
-        for file in sorted(found.iterdir()):
-            if not file.name.startswith("slow-unit-"):  # slow is above 10 seconds, which is a timeout
-                self.outcome.findings.append(self.keep(file, text))
-        if status != 0 and not self.outcome.findings:
-            self.outcome.failure = f"exit {status}: {text[-2000:]}"
         if self.seconds >= WORTH_MINIMISING:
             self.minimise()
+        if self.sanitized:
+            self.look_for_faults(self.sanitized, REPLAYING, "-runs=0", self.corpus)
         self.outcome.corpus = len(list(self.corpus.iterdir()))
         return self.outcome
+
+    def look_for_faults(self, program, seconds, *arguments):
+        """Runs a program of the target, and keeps what breaks it. Returns what it says, and the seconds that it worked."""
+        found = self.scratch / "found"
+        found.mkdir()
+        status, text, worked = self.call(program, f"-max_total_time={seconds}", "-print_final_stats=1", f"-artifact_prefix={found}/",
+                                 *arguments, timeout=seconds + 120)
+        # Slow is above 10 seconds, which is a timeout.
+        breaking = [file for file in sorted(found.iterdir()) if not file.name.startswith("slow-unit-")]
+        for file in breaking:
+            self.outcome.findings.append(self.keep(program, file, text))
+        if status != 0 and not breaking:
+            self.outcome.failure = f"exit {status}: {text[-2000:]}"
+        shutil.rmtree(found)
+        return text, min(worked, seconds)
 
     def read_figures(self, text):
         edges = re.findall(r"^#\d+\s.* cov: (\d+)", text, re.MULTILINE)
         self.outcome.edges = int(edges[-1]) if edges else 0
         executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
         self.outcome.executions = int(executions[1]) if executions else 0
-        self.outcome.seconds = self.seconds
 
-    def keep(self, file, text):
-        """Makes a finding smaller and puts it where it stays. Returns what to say of it."""
+    def keep(self, program, file, text):
+        """Puts a finding where it stays, and beside it a smaller one, which may break another promise. Returns what to say."""
         kind = file.name.split("-")[0]
-        small = self.scratch / "small"
+        folder = program.parent.parent / "findings"
+        folder.mkdir(exist_ok=True)
+        kept = folder / f"{self.outcome.target}-{file.name}"
+        shutil.copy(file, kept)
+        small = Path(f"{kept}-small")
         if kind == "crash":
-            self.call(*OPTIONS, "-minimize_crash=1", f"-max_total_time={MINIMISING}", f"-exact_artifact_path={small}", file, timeout=MINIMISING + 60)
-        self.findings.mkdir(exist_ok=True)
-        kept = self.findings / f"{self.outcome.target}-{file.name}"
-        shutil.copy(small if small.exists() else file, kept)
+            self.call(program, "-minimize_crash=1", f"-max_total_time={MINIMISING}", f"-exact_artifact_path={small}", file,
+                      timeout=MINIMISING + 60)
         said = re.search(r"broken promise: .*|runtime error: .*|ERROR: \w+: .*", text)
-        return f"{kept}\n    {said[0][:500] if said else kind}\n    repeat: {self.replay} {self.outcome.target} {kept}"
+        repeat = f"{program.parent / 'ckpt_fuzz_replay'} {self.outcome.target} {small if small.exists() else kept}"
+        return f"{kept}\n    {said[0][:500] if said else kind}\n    repeat: {repeat}"
 
     def minimise(self):
         """Keeps, of corpus and seeds, what is needed to reach all that they reach."""
         merged = self.scratch / "merged"
         merged.mkdir()
-        status, _ = self.call(*OPTIONS, "-merge=1", merged, self.corpus, self.seeds, timeout=600)
+        status, *_ = self.call(self.program, "-merge=1", merged, self.corpus, self.seeds, timeout=600)
         if status == 0:
             shutil.rmtree(self.corpus)
             shutil.copytree(merged, self.corpus)
@@ -150,7 +174,8 @@ class Fuzzer:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", type=Path, required=True, help="a build folder of the preset asan")
+    parser.add_argument("--build", type=Path, required=True, help="a build folder of the preset asan or fuzz")
+    parser.add_argument("--replay", type=Path, metavar="BUILD", help="one of the preset asan, to be given what is kept")
     parser.add_argument("--corpus", type=Path, required=True, help="where the grown corpus is kept")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated")
@@ -158,7 +183,8 @@ def main():
     parser.add_argument("--until-flat", action="store_true", help="again and again, until no target reaches anything new")
     options = parser.parse_args()
     options.build, options.corpus = options.build.resolve(), options.corpus.resolve()
-    log, failed, targets = Log(options.log), set(), [target for target in TARGETS if target in (options.target or TARGETS)]
+    options.replay = options.replay and options.replay.resolve()
+    log, failed, targets = Log(options.log, options.build.name), set(), [target for target in TARGETS if target in (options.target or TARGETS)]
     left = targets
     while left:
         if options.until_flat:

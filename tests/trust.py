@@ -166,8 +166,9 @@ DIFFERENCES
 and undefined-behaviour sanitizers, 10 s and 1.5 GiB an input. A mutator keeps archives whole and their checksums right, so
 that mutations get deep. Each target asserts more than that nothing crashes: what was written reads back equal, exit
 statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target for a while, and replays what
-was ever found (`tests/bad/found`). `./dev fuzz --log docs/fuzz.json --until-flat` goes on until each target has had three
-million executions and has reached nothing new for half an hour; so far (docs/fuzz.json):
+was ever found (`tests/bad/found`). `./dev fuzz --fast --log docs/fuzz.json --until-flat` goes on until each target has had
+three million executions and has reached nothing new in half an hour of a processor. It runs without sanitizers, and gives
+every input that reached something new to the build with them. So far (docs/fuzz.json):
 
 FUZZED
 

@@ -1,6 +1,8 @@
 #include "ops/drop_values.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "ckpt/state_dict.h"
@@ -25,11 +27,24 @@ void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
   }
 }
 
+/// The pairs of `holder` that go. What a key had before another pair set it again must not come back once that pair is
+/// gone, so that of a mapping that loses any only those that count stay.
+std::vector<MappingEntry> pairs_to_remove(const ValueGraph& values, ValueId holder, const std::vector<bool>& gone) {
+  const auto is_gone = [&](const MappingEntry& pair) { return gone[pair.value]; };
+  const auto place = [](const MappingEntry& pair) { return std::tuple(pair.effect, pair.holder, pair.index); };
+  std::vector<MappingEntry> pairs = keyed_pairs(values, holder);
+  if (std::none_of(pairs.begin(), pairs.end(), is_gone)) return {};
+  std::set<std::tuple<std::uint32_t, ValueId, std::uint32_t>> staying;
+  for (const MappingEntry& entry : is_mapping(values, holder) ? mapping_entries(values, holder) : pairs)
+    if (!is_gone(entry)) staying.insert(place(entry));
+  std::erase_if(pairs, [&](const MappingEntry& pair) { return staying.contains(place(pair)); });
+  return pairs;
+}
+
 void remove_entries(ValueGraph& values, const std::vector<bool>& gone) {
   for (ValueId id = 0; id < values.size(); ++id) {
     if (gone[id] || (values.kind(id) != ValueKind::dict && values.kind(id) != ValueKind::object)) continue;
-    std::vector<MappingEntry> pairs = keyed_pairs(values, id);
-    std::erase_if(pairs, [&](const MappingEntry& pair) { return !gone[pair.value]; });
+    const auto pairs = pairs_to_remove(values, id, gone);
     if (!pairs.empty()) remove_pairs(values, id, pairs);
   }
 }

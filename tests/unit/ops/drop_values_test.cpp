@@ -37,6 +37,12 @@ TEST(DropValues, TakesEntriesOutOfMappings) {
   EXPECT_EQ(count(result.replaced), 0U);
 }
 
+TEST(DropValues, BringsNoEarlierValueOfAKeyBack) {
+  const auto code = py::dict({{py::str("a"), weight()}, {py::str("b"), weight()}, {py::str("a"), weight()}});
+  EXPECT_EQ(names_left(dropped(code, {"a"})), (Names{"b"}));
+  EXPECT_EQ(names_left(dropped(code, {"b"})), (Names{"a"}));
+}
+
 TEST(DropValues, PutsNoneIntoListsAndTuples) {
   const auto code = py::list({weight(), py::tuple({weight(), py::integer(1)}), weight()});
   const Dropped result = dropped(code, {"0", "1.0"});
