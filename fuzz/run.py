@@ -26,7 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TARGETS = """
-    program roundtrip recover torch_zip pickle torch_legacy plain_pickle torch_tar torchscript
+    program roundtrip compressed recover torch_zip pickle torch_legacy plain_pickle torch_tar torchscript
     numpy gguf dcp safetensors scan gzip zip png idx
 """.split()  # the slowest first
 LARGEST = 20_000  # bytes of an input: everything that has a place in a checkpoint, many times

@@ -232,7 +232,7 @@ def asan(options):
     if not options.asan_build:
         return Result(skipped=1, remark="no clang-14 with its sanitizers (see above)")
     shutil.rmtree(options.asan_build / "profiles", ignore_errors=True)
-    return script(sys.executable, "tests/run_all.py", "--build", options.asan_build, "--only", "unit,cli,found,formats,interop,bad",
+    return script(sys.executable, "tests/run_all.py", "--build", options.asan_build, "--only", "unit,cli,found,calls,formats,interop,bad",
                   "--at-once", "1", "--torch-python", options.torch_python)(options)
 
 
@@ -280,6 +280,7 @@ def suites(options):
         "layering": script(*plain, "tests/layering_test.py"),
         "package": package,
         "found": script(*plain, "tests/bad/found.py", "--replay", options.build / "bin/ckpt_fuzz_replay"),
+        "calls": script(*plain, "tests/bad/calls.py", "--replay", options.build / "bin/ckpt_fuzz_replay", "--every", "25"),
         "fuzz": fuzz,
         "asan": asan,
         "lint": lint,

@@ -45,6 +45,10 @@ ROWS = [
         "each attack through `inspect`, `verify`, `convert` and `scan` in 1 GiB of address space and 20 s, with the exit status "
         "and the message it must get; a lawful file beside each kind",
         "{bad.attacks} files", "bad"),
+    Row("No call of a name that readers look for breaks them",
+        "every name that ckpt knows, called by each opcode with too little, too much and the wrong things, and such calls put "
+        "wherever a reader looks for one; a run takes one in 25, with sanitizers too (`tests/bad/calls.py` takes all)",
+        "{calls.names} names, {calls.pickles} pickles, {calls.readers} readers", "calls,asan"),
     Row("A damaged file is refused or read as it was",
         "small files of each format and compression cut at every byte and with every bit flipped; where no checksum "
         "covers the bit, `verify` says that nothing does",
@@ -199,6 +203,7 @@ FUZZED = {
     "png": "as it is, and with its checksums put right",
     "idx": "in parts against at once",
     "scan": "no less than what reading the same bytes finds",
+    "compressed": "in gzip as bare",
     "recover": "what is whole is written, of a sound file all of it",
     "roundtrip": "each format to each other",
     "program": "the commands that read a file",

@@ -11,6 +11,7 @@
 #include "dcp/record.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "model/calls.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
 #include "torch_common/arguments.h"
@@ -206,7 +207,7 @@ class Decoder {
 /// An enum's member in Python 3.11.0 to 3.11.3: getattr(_MEM_FORMAT_ENCODING, "TORCH_CONTIGUOUS_FORMAT").
 bool fetches_memory_format(const ValueGraph& values, ValueId call) {
   if (values.kind(call) != ValueKind::object || values.call(call) != CallKind::reduce) return false;
-  const auto arguments = values.items(values.items(call)[1]);
+  const auto arguments = call_arguments(values, call);
   return arguments.size() == 2 && values.kind(arguments[0]) == ValueKind::global &&
          values.module(arguments[0]).starts_with("torch.distributed.") &&
          values.name(arguments[0]).ends_with("MEM_FORMAT_ENCODING") && values.is_string(arguments[1]) &&

@@ -4,6 +4,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "model/calls.h"
 #include "model/pair_lists.h"
 
 namespace ckpt::dcp {
@@ -13,7 +14,7 @@ std::string_view class_of(const ValueGraph& values, ValueId id) {
   ValueId callable = values.items(id)[0];
   if (values.call(id) == CallKind::reduce && values.kind(callable) == ValueKind::global &&
       values.name(callable) == "_reconstructor") {  // protocols 0 and 1: copyreg._reconstructor(class, object, None)
-    const auto arguments = values.items(values.items(id)[1]);
+    const auto arguments = call_arguments(values, id);
     if (arguments.empty()) return {};
     callable = arguments[0];
   }

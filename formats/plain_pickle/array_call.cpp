@@ -4,6 +4,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "model/calls.h"
 #include "model/numpy_codes.h"
 #include "pickle/byte_texts.h"
 #include "plain_pickle/arrays.h"
@@ -51,7 +52,7 @@ std::optional<DType> ml_dtype(const ValueGraph& values, ValueId id) {
 void read_dtype(const ValueGraph& values, ValueId id, ArrayCall& array) {
   array.why_not = "of a dtype that is no call of numpy.dtype";
   if (values.kind(id) != ValueKind::object || numpy_name(values, values.items(id)[0]) != "dtype") return;
-  const Items arguments = tuple_items(values, values.items(id)[1]);
+  const Items arguments = call_arguments(values, id);
   if (arguments.empty()) return;
   const std::string_view code = short_text(values, arguments[0]);
   const auto dtype = code.empty() ? ml_dtype(values, arguments[0]) : dtype_from_numpy(code);
@@ -120,7 +121,7 @@ std::optional<ArrayCall> array_call(const ValueGraph& values, ValueId id) {
   if (values.kind(id) != ValueKind::object || values.call(id) != CallKind::reduce) return std::nullopt;
   const std::string_view name = numpy_name(values, values.items(id)[0]);
   if (name != "_reconstruct" && name != "_frombuffer" && name != "_mareconstruct") return std::nullopt;
-  const Items arguments = tuple_items(values, values.items(id)[1]);
+  const Items arguments = call_arguments(values, id);
   ArrayCall array;
   array.why_not = name == "_mareconstruct" ? "masked" : "made in a way that numpy has not";
   if (name == "_frombuffer" && arguments.size() == 4 && values.first_effect(id) == 0)

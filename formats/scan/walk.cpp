@@ -256,6 +256,7 @@ pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
 
 void Walk::follow_pickles(const Part& part, bool is_archive) {
   std::array<std::byte, 1> next{};
+  bool is_archive_behind = false;
   for (std::uint64_t at = 0; part.bytes->read_at(at, next) != 0;) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
     if (pickle::opcode_table[code].name.empty()) return;
@@ -263,23 +264,23 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     const pickle::Trace trace = follow_pickle(part, at);
     followed_ += trace.end - at;
     const bool believed = is_believed(part, trace, at == 0);
-    if (!is_pickle(part, trace, believed, expected && at == 0)) {
-      // Its names are none, so that no loader gets any further; one that reads others than this may.
-      if (!expected || trace.broken) return;
-      at = trace.end;
-      continue;
-    }
-    // Two bytes that may be a pickle are one number of many.
-    if (part.role != Role::storage || trace.announced || believed) {
-      ++result_.pickles;
-      result_.recognised = true;
-    }
-    // What prose or numbers say by chance is spelt as no name is.
-    const bool for_certain = part.role == Role::pickle || (trace.announced && (expected || !trace.broken));
-    add(part, trace, for_certain || believed);
-    if (trace.broken) return note(*trace.broken, part, trace.end);
+    if (is_pickle(part, trace, believed, expected && at == 0)) {
+      if (is_archive_behind && trace.broken && !believed) return;  // an archive's bytes, to a pickle
+      // Two bytes that may be a pickle are one number of many.
+      if (part.role != Role::storage || trace.announced || believed) {
+        ++result_.pickles;
+        result_.recognised = true;
+      }
+      // What prose or numbers say by chance is spelt as no name is.
+      const bool for_certain = part.role == Role::pickle || (trace.announced && (expected || !trace.broken));
+      add(part, trace, for_certain || believed);
+      if (trace.broken) return note(*trace.broken, part, trace.end);
+    } else if (!expected || trace.broken) {
+      return;
+    }  // else its names are none, so that no loader gets any further; one that reads others than this may
     at = trace.end;
-    if (part.may_be_archive && open_behind(part, at)) return;
+    // What begins as an archive may be none, and be the next pickle.
+    is_archive_behind = is_archive_behind || (part.may_be_archive && open_behind(part, at));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "model/calls.h"
 #include "pickle/byte_texts.h"
 #include "pickle/global_uses.h"
 
@@ -76,14 +77,13 @@ class Opener {
     std::size_t uses = 0;
     values_.each_operand(id, [&](ValueId item) { uses += functions_[item] ? 1 : 0; });
     if (uses > (calls ? 1U : 0U)) doubt("it is given to something else, which may call it");
-    if (calls) open_call(id, items);
+    if (calls) open_call(id);
   }
 
-  void open_call(ValueId id, std::span<const ValueId> items) {
-    const auto arguments = values_.items(items[1]);
-    const bool plain = values_.call(id) == CallKind::reduce && values_.kind(items[1]) == ValueKind::tuple &&
-                       values_.first_effect(items[1]) == 0 && arguments.size() == 1;
-    if (!plain) return doubt("it is called with something else than bytes");
+  void open_call(ValueId id) {
+    const auto arguments = call_arguments(values_, id);
+    if (values_.call(id) != CallKind::reduce || arguments.size() != 1)
+      return doubt("it is called with something else than bytes");
     const auto [found, fresh] = files_.try_emplace(arguments[0]);
     if (fresh) found->second = open(arguments[0]);
     if (found->second.is_open) opened_.push_back({id, found->second.storage});

@@ -63,6 +63,8 @@ class ForwardDetails final : public ZipDetails {
  public:
   explicit ForwardDetails(ArchivePtr archive) : archive_(std::move(archive)) { root = archive_->root(); }
 
+  std::optional<ByteOrder> byte_order;  ///< where a record before the storages tells it
+
   [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
     const std::string within = archive_->source()->name() + ": member ";
     if (const auto* entry = archive_->walk_to(index)) {
@@ -81,7 +83,7 @@ class ForwardDetails final : public ZipDetails {
     return describe_member(name, archive_->is_storage(name), [&] { return zip.read(listed); });
   }
 
-  [[nodiscard]] std::vector<std::string> finish() const override { return archive_->finish(); }
+  [[nodiscard]] std::vector<std::string> finish() const override { return archive_->finish(byte_order); }
 
  private:
   ArchivePtr archive_;
@@ -89,7 +91,7 @@ class ForwardDetails final : public ZipDetails {
 
 /// What the records before the first storage say of all storages.
 struct Heading {
-  ByteOrder byte_order = ByteOrder::little;
+  std::optional<ByteOrder> byte_order;
   std::optional<std::uint32_t> alignment;
   /// Until 2.5 or so torch wrote storages in the order of their keys as text, later in that of their appearance.
   bool by_appearance = false;
@@ -139,9 +141,10 @@ std::optional<Checkpoint> read_plain(const ByteSourcePtr& source, const ReadCont
 
   const auto details = std::make_shared<ForwardDetails>(archive);
   const Heading heading = read_heading(*details, *archive);
+  details->byte_order = heading.byte_order;
   details->alignment = heading.alignment.value_or(details->alignment);
   for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) {
-    checkpoint.storages[i].byte_order = heading.byte_order;
+    checkpoint.storages[i].byte_order = heading.byte_order.value_or(ByteOrder::little);
     checkpoint.storages[i].bytes = std::make_shared<ForwardStorage>(archive, i);
   }
   if (!heading.by_appearance) order_by_key(checkpoint);

@@ -131,9 +131,14 @@ const ZipReader& ForwardArchive::directory() {
   return *directory_;
 }
 
-std::vector<std::string> ForwardArchive::finish() {
+std::vector<std::string> ForwardArchive::finish(std::optional<ByteOrder> told) {
   if (finished_) return *finished_;
   const ZipReader& zip = directory();
+  if (!told && read_byte_order(zip, root_, *source_) != ByteOrder::little)
+    throw Error(ErrorCode::unsupported, "member 'byteorder' stands behind the storages and says 'big'")
+        .expected("it before them, since what is compressed is read from its first byte on")
+        .in(source_->name())
+        .hint("gunzip -c " + shell_word(source_->name()) + " > OUT writes a bare file, which reads in any order");
   const ZipMember* likely = nullptr;
   for (const Told& storage : storages_) likely = zip.after(*find_listed(zip, storage, likely));
   // What was read without a checksum to compare has one, where the archive has any.

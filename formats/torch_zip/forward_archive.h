@@ -46,8 +46,9 @@ class ForwardArchive final : public SourceNames {
   /// corrupt where they differ.
   const ZipReader& directory();
 
-  /// Every storage is there and every checksum was one. Returns what a user should know.
-  std::vector<std::string> finish();
+  /// Every storage is there, every checksum was one, and the byte order is the one that the storages were read by:
+  /// `told` by a record before them, else little. Returns what a user should know.
+  std::vector<std::string> finish(std::optional<ByteOrder> told);
 
   [[nodiscard]] const ByteSourcePtr& source() const { return source_; }
   [[nodiscard]] const std::string& root() const { return root_; }

@@ -9,6 +9,7 @@
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
+#include "model/calls.h"
 #include "torch_common/read_pickle.h"
 #include "torchscript/layout.h"
 #include "torchscript/model_json.h"
@@ -85,7 +86,7 @@ std::optional<std::int64_t> tensor_index(const ValueGraph& values, ValueId id) {
   if (values.kind(id) != ValueKind::object || values.call(id) != CallKind::reduce) return std::nullopt;
   const ValueId called = values.items(id)[0];
   if (values.kind(called) != ValueKind::global || values.name(called) != "build_tensor_from_id") return std::nullopt;
-  const auto arguments = values.items(values.items(id)[1]);
+  const auto arguments = call_arguments(values, id);
   if (arguments.size() != 1 || values.kind(arguments[0]) != ValueKind::integer) return std::nullopt;
   return values.integer(arguments[0]);
 }

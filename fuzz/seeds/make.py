@@ -32,7 +32,7 @@ def seeds():
     all_arrays, all_safetensors, all_ggufs = list(arrays()), list(safetensors_files()), list(ggufs())
     all_scripts, all_plain, all_tars = list(scripts()), list(plain_pickles()), list(tars())
     archives = all_zips + list(odd_zips())
-    files = [
+    bare = [
         *archives,
         *all_scripts[-7:],
         *all_legacies,
@@ -41,8 +41,8 @@ def seeds():
         *all_arrays,
         *all_safetensors,
         *all_ggufs,
-        *packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:]),
     ]
+    files = [*bare, *packed(all_zips[:6] + all_legacies[:6] + all_arrays[-2:])]
     return {
         "pickle": all_pickles,
         "torch_zip": archives,
@@ -59,6 +59,7 @@ def seeds():
         "zip": archives,
         "png": list(pngs()),
         "idx": list(idx_files()),
+        "compressed": bare + all_scripts,
         "recover": archives + all_legacies + list(packed(all_zips[:4] + all_legacies[:4])),
         "roundtrip": files + all_pickles,
         # The first byte chooses the command.

@@ -43,6 +43,8 @@ int fuzz_idx(const std::uint8_t* data, std::size_t size);
 /// Read, write in each format, read again: the same. Bytes that are no checkpoint are taken for a pickle, and an
 /// archive is made around it.
 int fuzz_roundtrip(const std::uint8_t* data, std::size_t size);
+/// In gzip, where much is read from the first byte on, a file is what it is bare, by its directory.
+int fuzz_compressed(const std::uint8_t* data, std::size_t size);
 /// recover(): what is whole is written and reads back, and of a sound file that is all of it.
 int fuzz_recover(const std::uint8_t* data, std::size_t size);
 /// The whole program: the first byte chooses a command, the rest is its file.
@@ -70,6 +72,7 @@ inline constexpr Target targets[] = {
     {"gguf", fuzz_gguf},
     {"recover", fuzz_recover},
     {"scan", fuzz_scan},
+    {"compressed", fuzz_compressed},
     {"roundtrip", fuzz_roundtrip},
     {"program", fuzz_program},
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckpt/state_dict.h"
+#include "model/calls.h"
 #include "model/walk.h"
 
 namespace ckpt {
@@ -29,20 +30,12 @@ bool is_global(const ValueGraph& values, ValueId id, std::string_view module, st
          values.name(id) == name;
 }
 
-/// The arguments of a REDUCE or NEWOBJ, or nothing.
-std::span<const ValueId> tuple_of_arguments(const ValueGraph& values, ValueId object) {
-  const CallKind call = values.call(object);
-  if (call == CallKind::inst || call == CallKind::obj) return {};
-  const ValueId arguments = values.items(object)[1];
-  return values.kind(arguments) == ValueKind::tuple ? values.items(arguments) : std::span<const ValueId>();
-}
-
 /// What is called to make the object, or whose object it is; no_value where that is no name.
 ValueId class_of(const ValueGraph& values, ValueId object) {
   ValueId type = values.items(object)[0];
   // Protocols 0 and 1: copyreg._reconstructor(class, object, None).
   if (is_global(values, type, "copyreg", "_reconstructor") || is_global(values, type, "copy_reg", "_reconstructor")) {
-    const auto arguments = tuple_of_arguments(values, object);
+    const auto arguments = call_arguments(values, object);
     if (!arguments.empty()) type = arguments[0];
   }
   // The legacy format keeps a class with its source, as a persistent id: ('module', class, file, source).
@@ -77,12 +70,12 @@ const ModuleParts& ModuleReader::read(ValueId id) {
   const ValueId type = class_of(values_, id);
   // torch.fx's modules are made from their attributes (GraphModule.__reduce__).
   if (is_global(values_, type, "torch.fx.graph_module", "reduce_graph_module")) {
-    const auto arguments = tuple_of_arguments(values_, id);
+    const auto arguments = call_arguments(values_, id);
     if (!arguments.empty() && is_mapping(values_, arguments[0])) parts = attributes(arguments[0]);
   }
   // torch.compile()'s are made from the module that they hold (OptimizedModule.__reduce__).
   if (is_global(values_, type, "torch._dynamo.eval_frame", "OptimizedModule")) {
-    const auto arguments = tuple_of_arguments(values_, id);
+    const auto arguments = call_arguments(values_, id);
     if (!arguments.empty() && values_.kind(arguments[0]) == ValueKind::object) parts.compiled = arguments[0];
   }
   for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next) {

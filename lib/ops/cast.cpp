@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
 #include "ckpt/tensor_ops.h"
+#include "model/calls.h"
 #include "model/storage_types.h"
 #include "ops/cast_elements.h"
 #include "ops/cast_source.h"

@@ -1,6 +1,7 @@
 #include "ops/plain_tensors.h"
 
 #include "ckpt/dtype.h"
+#include "model/calls.h"
 #include "ops/tensor_place.h"
 
 namespace ckpt {

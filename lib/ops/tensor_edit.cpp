@@ -6,6 +6,7 @@
 #include <string>
 
 #include "io/swapped_source.h"
+#include "model/calls.h"
 #include "model/each_tensor.h"
 #include "ops/prune.h"
 #include "ops/watched_source.h"

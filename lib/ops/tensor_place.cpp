@@ -1,5 +1,7 @@
 #include "ops/tensor_place.h"
 
+#include "model/calls.h"
+
 namespace ckpt {
 namespace {
 
@@ -24,19 +26,6 @@ ValueId storage_in_state(const ValueGraph& values, ValueId call) {
 }
 
 }  // namespace
-
-std::pair<std::string_view, std::string_view> callable(const ValueGraph& values, ValueId object) {
-  const ValueId called = values.items(object)[0];
-  if (values.kind(called) != ValueKind::global) return {};
-  return {values.module(called), values.name(called)};
-}
-
-std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object) {
-  const auto items = values.items(object).subspan(1);
-  const CallKind call = values.call(object);
-  if (call == CallKind::inst || call == CallKind::obj) return items;
-  return values.kind(items[0]) == ValueKind::tuple ? values.items(items[0]) : std::span<const ValueId>();
-}
 
 bool is_tensor_wrapper(std::string_view module, std::string_view name) {
   if (module == "torch._utils") return name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state";

@@ -1,18 +1,10 @@
 #pragma once
 
-#include <span>
 #include <string_view>
-#include <utility>
 
 #include "ckpt/checkpoint.h"
 
 namespace ckpt {
-
-/// Module and name of what an object calls; empty where that is no global.
-std::pair<std::string_view, std::string_view> callable(const ValueGraph& values, ValueId object);
-
-/// What an object's call is given; empty where that is no tuple.
-std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object);
 
 /// torch.nn.Parameter and its like: calls around the call that builds a tensor, which is their first argument.
 bool is_tensor_wrapper(std::string_view module, std::string_view name);

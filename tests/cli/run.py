@@ -39,7 +39,7 @@ TIMEOUT = 60
 # stream that is closed. It knows no Landlock.
 VALGRIND = """#!/bin/sh
 [ -e /proc/$$/fd/1 ] || exec {binary} "$@"
-exec valgrind -q --log-file={folder}/valgrind.%p --error-exitcode=99 {binary} "$@"
+exec valgrind -q --suppressions={suppressions} --log-file={folder}/valgrind.%p --error-exitcode=99 {binary} "$@"
 """
 
 
@@ -139,7 +139,7 @@ def run_case(case, binary, fixtures, folder, valgrind):
     bin_folder.mkdir()
     program = bin_folder / "ckpt"
     if valgrind:
-        program.write_text(VALGRIND.format(folder=bin_folder, binary=binary))
+        program.write_text(VALGRIND.format(folder=bin_folder, binary=binary, suppressions=HERE / "valgrind.supp"))
         program.chmod(0o755)
     else:
         program.symlink_to(binary)

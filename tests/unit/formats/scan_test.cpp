@@ -109,6 +109,12 @@ TEST(Scan, AnArchiveBehindAPickleIsLookedInto) {
   EXPECT_EQ(told(good + build_zip({{.name = "a", .data = evil}})).substr(0, 9), "dangerous");
 }
 
+TEST(Scan, WhatOnlyBeginsAsAnArchiveDoesNotHideTheNext) {
+  for (const std::string begin : {"PK\3\4", "PK\5\6", "PK\6\6"})
+    EXPECT_EQ(told(good + begin + "\n." + evil).substr(0, 9), "dangerous") << begin;
+  EXPECT_EQ(told(good + build_zip({{.name = "a", .data = "text\n\0"}})), "safe");
+}
+
 TEST(Scan, ATarThatIsBrokenIsLookedThroughByItsBlocks) {
   const std::string tar = tar_testing::tar_of(
       {{.name = "a", .data = "x"}, {.name = "b", .data = "x", .checksum_error = 1}, {.name = "c", .data = evil}});

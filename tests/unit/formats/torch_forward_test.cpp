@@ -113,6 +113,19 @@ TEST(TorchForward, TellsTheByteOrder) {
   EXPECT_EQ(checkpoint.storages.at(0).byte_order, ByteOrder::big);
 }
 
+TEST(TorchForward, AByteOrderBehindTheStoragesIsNotOverlooked) {
+  const auto behind = [](const std::string& order) {
+    auto moved = parts();
+    std::swap(moved[1], moved[2]);
+    moved[2].data = order;
+    return built(moved);
+  };
+  EXPECT_EQ(verdict(gzipped(behind("little"))), "read");
+  EXPECT_EQ(verdict(gzipped(behind("medium"))), verdict(behind("medium")));
+  EXPECT_EQ(verdict(behind("big")), "read");
+  EXPECT_NE(verdict(gzipped(behind("big"))).find("stands behind the storages"), std::string::npos);
+}
+
 TEST(TorchForward, TheWayMembersAreStoredDoesNotMatter) {
   EXPECT_EQ(verdict(gzipped(built(parts()))), "read");
   auto told = parts();

@@ -1,0 +1,78 @@
+#include <zlib.h>
+
+#include "ckpt/formats.h"
+#include "ckpt/ops.h"
+#include "io/stream.h"
+#include "targets/input.h"
+#include "targets/targets.h"
+
+namespace ckpt::fuzz {
+namespace {
+
+std::vector<std::byte> gzipped(const std::uint8_t* data, std::size_t size) {
+  z_stream stream{};
+  require(deflateInit2(&stream, 1, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) == Z_OK, "zlib does not begin");
+  std::vector<std::byte> out(deflateBound(&stream, static_cast<uLong>(size)) + 32);
+  stream.next_in = const_cast<std::uint8_t*>(data);  // zlib only reads there
+  stream.avail_in = static_cast<uInt>(size);
+  stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  require(deflate(&stream, Z_FINISH) == Z_STREAM_END, "zlib does not come to its end");
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+/// What comes of reading all of a file.
+struct Outcome {
+  std::optional<Error> error;
+  std::string format, total;
+  std::vector<std::string> tensors;
+};
+
+Outcome outcome_of(const ByteSourcePtr& source) {
+  Outcome found;
+  found.error = error_of([&] {
+    const Checkpoint checkpoint = read(source);
+    found.format = checkpoint.format;
+    for (const NamedTensor& named : tensor_names(checkpoint))
+      found.tensors.push_back(named.name + " on " + device_of(checkpoint, *named.tensor));
+    for (const Storage& storage : checkpoint.storages)
+      if (storage.bytes != nullptr) stream_all(*storage.bytes, [](auto) {});
+    static_cast<void>(finish_reading(checkpoint));
+    if (logical_bytes(checkpoint) <= worth_hashing) found.total = digest(checkpoint).total;
+  });
+  return found;
+}
+
+/// A cap goes by the size of the file; and what docs/formats says of files in gzip.
+bool may_refuse(const Error& error) {
+  return error.code() == ErrorCode::limit_exceeded ||
+         std::string_view(error.what()).find("stands behind the storages") != std::string_view::npos;
+}
+
+}  // namespace
+
+int fuzz_compressed(const std::uint8_t* data, std::size_t size) {
+  if (size < 2 || (data[0] == 0x1f && data[1] == 0x8b)) return 0;
+  const Outcome bare = outcome_of(source_of(data, size));
+  const Outcome compressed = outcome_of(memory_source(gzipped(data, size), "input"));
+  if (bare.error && compressed.error) return 0;
+  if (bare.error) {
+    require(bare.error->code() == ErrorCode::limit_exceeded,
+            std::string("compressed it reads, but bare: ") + bare.error->what());
+    return 0;
+  }
+  if (compressed.error) {
+    require(may_refuse(*compressed.error), std::string("bare it reads, but compressed: ") + compressed.error->what());
+    return 0;
+  }
+  // In gzip a script is told by its pickle alone (docs/formats/torchscript.md).
+  if (bare.format == "torch" && compressed.format == "torchscript") return 0;
+  require(bare.format == compressed.format, "bare it is " + bare.format + ", compressed " + compressed.format);
+  require(bare.tensors == compressed.tensors, "compressed it has other tensors");
+  require(bare.total == compressed.total, "compressed its tensors have other values");
+  return 0;
+}
+
+}  // namespace ckpt::fuzz

@@ -1,0 +1,18 @@
+#include "model/calls.h"
+
+namespace ckpt {
+
+std::pair<std::string_view, std::string_view> callable(const ValueGraph& values, ValueId object) {
+  const ValueId called = values.items(object)[0];
+  if (values.kind(called) != ValueKind::global) return {};
+  return {values.module(called), values.name(called)};
+}
+
+std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object) {
+  const auto items = values.items(object).subspan(1);
+  const CallKind call = values.call(object);
+  if (call == CallKind::inst || call == CallKind::obj) return items;
+  return values.kind(items[0]) == ValueKind::tuple ? values.items(items[0]) : std::span<const ValueId>();
+}
+
+}  // namespace ckpt

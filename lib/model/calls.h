@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "ckpt/value.h"
+
+namespace ckpt {
+
+/// Module and name of what an object calls; empty where that is no global.
+std::pair<std::string_view, std::string_view> callable(const ValueGraph& values, ValueId object);
+
+/// What an object's call is given, whatever opcode makes it; empty where that is no tuple.
+std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object);
+
+}  // namespace ckpt
