@@ -201,7 +201,7 @@ class Recoverer {
         tensor.is_replaced = dropped.replaced[named[i]];
         if (!dropped.gone[named[i]] || tensor.survival != Survival::whole) continue;
         tensor.survival = Survival::lost;
-        tensor.why = "what it is built of is lost";
+        tensor.why = "what it is built of, or lies in, is lost";
       }
     }
     const auto is_saved = [](const RecoveredTensor& tensor) {

@@ -73,6 +73,10 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
         if (is_gone(values.items(values.effect(handle))[i])) values.set_effect_item(handle, i, none);
   }
   std::erase_if(checkpoint.discarded, [&](ValueId id) { return gone[id]; });
+  std::vector<bool> held(values.size());
+  mark_reached(values, checkpoint.root, held);
+  for (ValueId id = 0; id < count; ++id)
+    if (!held[id]) gone[id] = true;
   return {prune(std::move(checkpoint)), std::move(gone), std::move(replaced)};
 }
 

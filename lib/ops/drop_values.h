@@ -9,7 +9,7 @@ namespace ckpt {
 /// A checkpoint without some of its values.
 struct Dropped {
   Checkpoint checkpoint;
-  std::vector<bool> gone;      ///< by value of what was given: dropped, or held by nothing else than such
+  std::vector<bool> gone;      ///< by value of what was given: dropped, or no longer held by the root
   std::vector<bool> replaced;  ///< … and that None stands in its place somewhere
 };
 

@@ -54,7 +54,7 @@ class Pruner {
         moved_(values_.size()) {}
 
   Checkpoint run() {
-    mark(checkpoint_.root);
+    mark_reached(values_, checkpoint_.root, stays_);
     keep_discarded();
     keep_globals();
     ValueId next = 0;
@@ -71,20 +71,6 @@ class Pruner {
   }
 
  private:
-  void mark(ValueId root) {
-    std::vector<ValueId> open;
-    const auto reach = [&](ValueId id) {
-      if (!stays_[id]) open.push_back(id);
-      stays_[id] = true;
-    };
-    reach(root);
-    while (!open.empty()) {
-      const ValueId id = open.back();
-      open.pop_back();
-      values_.each_operand(id, reach);
-    }
-  }
-
   /// A dropped value stays where its making may have changed something that does.
   void keep_discarded() {
     std::vector<bool> barren(values_.size());  // leads to nothing that stays
@@ -105,7 +91,7 @@ class Pruner {
       }
       if (!touches) continue;
       kept.push_back(id);
-      mark(id);
+      mark_reached(values_, id, stays_);
     }
     checkpoint_.discarded = std::move(kept);
   }
@@ -190,6 +176,20 @@ class Pruner {
 };
 
 }  // namespace
+
+void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached) {
+  std::vector<ValueId> open;
+  const auto reach = [&](ValueId id) {
+    if (!reached[id]) open.push_back(id);
+    reached[id] = true;
+  };
+  reach(root);
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    values.each_operand(id, reach);
+  }
+}
 
 Checkpoint prune(Checkpoint checkpoint) { return Pruner(std::move(checkpoint)).run(); }
 

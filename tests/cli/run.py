@@ -34,7 +34,7 @@ import make  # noqa: E402
 
 MARKS = ("# ", "$ ", "has: ", "lacks: ", "output: any", "stderr: ", "exit: ", "\\")
 HERE = Path(__file__).resolve().parent
-TIMEOUT = 60
+TIMEOUT = 180  # seconds: a sanitizer takes ten times as long as ckpt
 # Valgrind says so on standard error otherwise, which the pages compare; its log would take the number of a standard
 # stream that is closed. It knows no Landlock.
 VALGRIND = """#!/bin/sh

@@ -65,6 +65,18 @@ TEST(DropValues, DropsACallThatIsGivenItInATuple) {
   EXPECT_EQ(mapping_entries(result.checkpoint.values, result.checkpoint.root).size(), 1U);
 }
 
+TEST(DropValues, SaysThatWhatLayInIsGoneToo) {
+  const auto call = py::call(py::global("m", "f"), {py::tuple({weight(), weight()})});
+  const auto code = py::dict({{py::str("c"), call}, {py::str("w"), weight()}});
+  const Checkpoint before = checkpoint_of(code);
+  const auto named = tensor_names(before);
+  ASSERT_EQ(named.size(), 3U);
+  const Dropped result = dropped(code, {named[0].name});
+  EXPECT_EQ(names_left(result), (Names{"w"}));
+  for (const NamedTensor& tensor : named)
+    EXPECT_EQ(result.gone[tensor.tensor->value], tensor.name != "w") << tensor.name;
+}
+
 TEST(DropValues, KeepsAnObjectWhoseAttributeIsGone) {
   const auto object = py::build(py::call(py::global("m", "C"), {}), py::list({weight(), weight()}));
   const auto code = py::dict({{py::str("o"), object}, {py::str("w"), weight()}});
