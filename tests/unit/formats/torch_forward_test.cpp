@@ -163,6 +163,11 @@ const std::vector<std::pair<const char*, std::function<void(std::vector<ZipPart>
        parts[2].gap = "gap";
        parts[2].offset = 0;
      }},
+    {"the checksum of the byte order is wrong",
+     [](auto& parts) {
+       parts[1].crc = 1;
+       parts[1].descriptor = false;
+     }},
     {"the byte order is none", [](auto& parts) { parts[1].data = "medium"; }},
     {"a name is absolute", [](auto& parts) { parts.push_back({.name = "/etc/x", .data = "x"}); }},
 };
