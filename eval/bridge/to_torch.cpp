@@ -1,5 +1,7 @@
 #include <ATen/ops/_empty_affine_quantized.h>
 #include <ATen/ops/_empty_per_channel_affine_quantized.h>
+#include <ATen/ops/_validate_sparse_compressed_tensor_args.h>
+#include <ATen/ops/_validate_sparse_coo_tensor_args.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sparse_compressed_tensor.h>
 #include <ATen/ops/sparse_coo_tensor.h>
@@ -39,7 +41,7 @@ class Builder {
       case Layout::strided:
         return quantizer == nullptr ? dense(tensor) : quantised(tensor, *quantizer);
       case Layout::sparse_coo:
-        return at::sparse_coo_tensor(part(tensor, 0), part(tensor, 1), tensor.info.shape);
+        return coordinates(tensor);
       case Layout::sparse_csr:
         return compressed(tensor, at::kSparseCsr);
       case Layout::sparse_csc:
@@ -75,9 +77,18 @@ class Builder {
 
   at::Tensor part(const Tensor& tensor, std::size_t index) const { return dense(tensor.parts.at(index).tensor); }
 
+  // libtorch believes the indices of a sparse tensor unless it is told to look, and writes where they point.
+
+  at::Tensor coordinates(const Tensor& tensor) const {
+    const at::Tensor indices = part(tensor, 0), values = part(tensor, 1);
+    at::_validate_sparse_coo_tensor_args(indices, values, tensor.info.shape);
+    return at::sparse_coo_tensor(indices, values, tensor.info.shape);
+  }
+
   at::Tensor compressed(const Tensor& tensor, at::Layout layout) const {
-    return at::sparse_compressed_tensor(part(tensor, 0), part(tensor, 1), part(tensor, 2), tensor.info.shape,
-                                        options(tensor).layout(layout));
+    const at::Tensor outer = part(tensor, 0), inner = part(tensor, 1), values = part(tensor, 2);
+    at::_validate_sparse_compressed_tensor_args(outer, inner, values, tensor.info.shape, layout);
+    return at::sparse_compressed_tensor(outer, inner, values, tensor.info.shape, options(tensor).layout(layout));
   }
 
   at::Tensor numbers(const ChannelNumbers& numbers, at::ScalarType type) const {

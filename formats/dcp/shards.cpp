@@ -156,9 +156,9 @@ class Reader {
       if (!end) throw Error(ErrorCode::corrupt, "a chunk of '" + named.name + "' ends past 2^63");
       entry.shape[d] = std::max(entry.shape[d], *end);
     }
+    chunks_[place->second].push_back(chunk_of(part, *named.tensor, info.dtype, info.shape));
     entry.boxes.insert(entry.boxes.end(), begin.begin(), begin.end());
     entry.boxes.insert(entry.boxes.end(), info.shape.begin(), info.shape.end());
-    chunks_[place->second].push_back(chunk_of(part, *named.tensor, info.dtype, info.shape));
   }
 
   const ReadContext& context_;

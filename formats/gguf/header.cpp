@@ -97,7 +97,10 @@ std::uint64_t bytes_of(const TensorEntry& tensor, std::uint64_t at) {
   std::uint64_t elements = 1;
   for (const std::int64_t size : tensor.shape) elements *= static_cast<std::uint64_t>(size);  // read_shape() checked
   const auto bytes = checked_mul<std::uint64_t>(elements / tensor.type->block, tensor.type->bytes);
-  if (!bytes || *bytes > INT64_MAX) throw bad_tensor(tensor, "takes more than 2^63 bytes").at(at);
+  // Another dimension of 0 does not make a row shorter.
+  const auto row_bytes = checked_mul<std::uint64_t>(row / tensor.type->block, tensor.type->bytes);
+  if (!bytes || *bytes > INT64_MAX || !row_bytes || *row_bytes > INT64_MAX)
+    throw bad_tensor(tensor, "takes more than 2^63 bytes").at(at);
   return *bytes;
 }
 

@@ -111,8 +111,7 @@ void Walk::open_texts(const Part& part, const pickle::Trace& trace, const std::v
 /// torch.load begins to run whatever it is given before it finds that it cannot read that: a file that torch's own
 /// readers here do not take is in doubt, whatever the walk makes of it.
 void Walk::open_text(const Part& part) {
-  if (part.depth > limits::nesting)
-    throw Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
+  if (part.depth > limits::nesting) throw too_deep();
   visit(part);
   if (part.loader >= loaders_.size() || part.role != Role::pickle || loaders_[part.loader].doubt) return;
   try {

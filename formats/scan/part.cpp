@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ckpt/limits.h"
+
 namespace ckpt::scanning {
 namespace {
 
@@ -40,6 +42,10 @@ Part part_apart(const Part& outer, ByteSourcePtr bytes, Role role, const std::st
   Part part = inside(outer, std::move(bytes), role, name);
   part.stream = part.where;
   return part;
+}
+
+Error too_deep() {
+  return Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
 }
 
 Role role_of_member(std::string_view name) {

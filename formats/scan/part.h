@@ -40,6 +40,9 @@ Part part_apart(const Part& outer, ByteSourcePtr bytes, Role role, const std::st
 using Visit = std::function<void(const Part&)>;
 using Note = std::function<void(Error&)>;
 
+/// That a part lies in more others than are opened.
+Error too_deep();
+
 /// What a member's name says of it, in any case.
 Role role_of_member(std::string_view name);
 

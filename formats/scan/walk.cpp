@@ -134,7 +134,7 @@ bool Walk::open_archive(const Part& part, std::span<const std::byte> head) {
   if (open_.size() == before) return false;
   if (part.depth < limits::nesting) return true;
   open_.resize(before);
-  throw Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
+  throw too_deep();
 }
 
 void Walk::open_gzip(const Part& part) {
@@ -211,6 +211,7 @@ void Walk::search_pickles(const Part& part) {
 /// "\x93NUMPY", a version, a length, a line of Python that says what follows: of objects, it is a pickle.
 void Walk::open_array(const Part& part) {
   result_.recognised = true;
+  if (part.depth >= limits::nesting) throw too_deep();
   std::array<std::byte, 12> fixed{};
   part.bytes->read_exactly(0, fixed);
   const bool is_first = fixed[6] == std::byte{1};

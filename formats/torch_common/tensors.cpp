@@ -152,6 +152,9 @@ Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::op
     check_geometry(tensor.info);
     check_geometry(packed(tensor.info), elements, &holds);
   }
+  // An empty tensor may begin anywhere, as long as that is a number.
+  if (!checked_add(tensor.info.offset, static_cast<std::int64_t>(tensor.view_offset)))
+    throw Error(ErrorCode::corrupt, "a tensor begins past 2^63 elements of its storage");
   return tensor;
 }
 

@@ -86,13 +86,14 @@ class Translation {
 
   /// A class, the file that it stood in, and its source; or a storage as later files name it.
   void translate_tuple(ValueId id, ValueId saved) {
-    const auto items = values_.items(saved);
     if (decode_storage_id(values_, saved)) return;
-    if (items.size() != 3)
-      throw Error(ErrorCode::corrupt, "a persistent id of " + std::to_string(items.size()) + " parts")
+    const std::size_t count = values_.items(saved).size();
+    if (count != 3)
+      throw Error(ErrorCode::corrupt, "a persistent id of " + std::to_string(count) + " parts")
           .expected("a key, or (class, file, source)")
           .in(checkpoint_.file);
     std::vector<ValueId> module{calls_.text("module")};
+    const auto items = values_.items(saved);
     module.insert(module.end(), items.begin(), items.end());
     values_.become_persistent(id, calls_.kept(values_.make_tuple(module)));
   }

@@ -100,8 +100,8 @@ const ZipMember& ForwardArchive::listed(std::uint32_t storage) {
   return *find_listed(directory(), storages_[storage], nullptr);
 }
 
-void ForwardArchive::compare_with_directory() const {
-  const auto& members = directory_->members();
+void ForwardArchive::compare_with(const ZipReader& zip) const {
+  const auto& members = zip.members();
   const auto differs = [&](std::size_t i) {
     const Entry& entry = entries_[i];
     if (i >= members.size() || members[i].name != root_ + "/" + entry.name ||
@@ -125,8 +125,8 @@ const ZipReader& ForwardArchive::directory() {
     walking_ = false;
     ZipReader zip = ZipReader::open(source_, context_, &seen_);
     static_cast<void>(find_root(zip, *source_));
+    compare_with(zip);
     directory_ = std::move(zip);
-    compare_with_directory();
   }
   return *directory_;
 }

@@ -74,7 +74,7 @@ class ForwardArchive final : public SourceNames {
   bool step();
   bool give_up();
   void forget_the_walk();
-  void compare_with_directory() const;
+  void compare_with(const ZipReader& zip) const;
 
   ByteSourcePtr source_;
   ReadContext context_;

@@ -59,8 +59,9 @@ class StateWalk {
 
   std::vector<MappingEntry> attributes_of(ValueId module) {
     for (auto handle = values_.first_effect(module); handle != 0; handle = values_.effect(handle).next) {
+      if (values_.effect(handle).kind != EffectKind::build) continue;
       const ValueId state = values_.items(values_.effect(handle))[0];
-      if (values_.effect(handle).kind != EffectKind::build || !is_mapping(values_, state)) continue;
+      if (!is_mapping(values_, state)) continue;
       count_steps(pair_count(values_, state));
       return mapping_entries(values_, state);
     }

@@ -163,4 +163,18 @@ def no_values(t):
     t.suite.check("a meta tensor", done.code == 3 and said, done)
 
 
-GROUPS = [round_trips, as_torch_saves, values_only, big_endian, damage, no_values]
+def lying_indices(t):
+    """Sparse tensors that point outside of themselves: libtorch would write there."""
+    values, outside = torch.tensor([1.0, 2.0]), torch.tensor([0, 10**9])
+    tensors = dict(
+        coo=torch.sparse_coo_tensor(torch.stack([outside, outside]), values, (4, 4), check_invariants=False),
+        csr=torch.sparse_csr_tensor(torch.tensor([0, 1, 2]), outside, values, (2, 4), check_invariants=False),
+        csc=torch.sparse_csc_tensor(torch.tensor([0, 1, 2]), outside, values, (4, 2), check_invariants=False),
+    )
+    for name, tensor in tensors.items():
+        torch.save(OrderedDict(weight=tensor), path := t.path())
+        done = t.tool("bridge", path, t.path(), "values")
+        t.suite.check(name, done.code == 3 and "tensor 'weight'" in done.err, done)
+
+
+GROUPS = [round_trips, as_torch_saves, values_only, lying_indices, big_endian, damage, no_values]

@@ -225,6 +225,7 @@ TEST(Gguf, ShapesThatOverflowAreRefused) {
   EXPECT_TRUE(has(message({.tensors = {{"w", {large, large}, f32, 0}}}), "more than 2^63 elements"));
   EXPECT_TRUE(has(message({.tensors = {{"w", {0, large, large}, f32, 0}}}), "more than 2^63 elements"));
   EXPECT_TRUE(has(message({.tensors = {{"w", {std::uint64_t{1} << 62}, f32, 0}}}), "more than 2^63 bytes"));
+  EXPECT_TRUE(has(message({.tensors = {{"w", {INT64_MAX / 32 * 32, 0}, 8, 0}}}), "more than 2^63 bytes")) << "Q8_0";
   EXPECT_TRUE(has(message({.tensors = {{"w", std::vector<std::uint64_t>(65, 1), f32, 0}}}), "65 dimensions"));
 }
 

@@ -211,6 +211,12 @@ TEST(Scan, WhatIsPackedByOthersIsRecognisedAndNotJudged) {
   EXPECT_TRUE(result.recognised);
 }
 
+TEST(Scan, ArraysInArraysAreNotOpenedForEver) {
+  std::string file;
+  for (int i = 0; i < 100'000; ++i) file += std::string("\x93NUMPY\1\0\0\0", 10);
+  EXPECT_EQ(told(file + evil), "unreadable");
+}
+
 TEST(Scan, ThreeLayersOfGzipAreNotOpened) {
   EXPECT_EQ(told(gzipped(gzipped(evil))).substr(0, 9), "dangerous");
   EXPECT_EQ(told(gzipped(gzipped(gzipped(evil)))), "unreadable");

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "formats/torch_files.h"
@@ -87,6 +89,8 @@ TEST(TorchLegacy, ViewsOfAStorageBeginWhereTheySay) {
 }
 
 TEST(TorchLegacy, ViewsReachNoFurtherThanTheySay) {
+  EXPECT_EQ(refused({.object = tensor(legacy_storage({}, view("7", 1, 2)), {0}, {1}, 5)}), "read");
+  EXPECT_NE(refused({.object = tensor(legacy_storage({}, view("7", 1, 2)), {0}, {1}, INT64_MAX)}), "read");
   EXPECT_NE(refused({.object = tensor(legacy_storage({}, view("7", 1, 2)), {3}, {1})}), "read");
 }
 

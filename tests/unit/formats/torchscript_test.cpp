@@ -86,6 +86,15 @@ TEST(TorchScript, ExtraFilesAreNoPickles) {
   EXPECT_EQ(refused({.more = {text("extra/data.pkl", "no pickle"), text("extra/x.pkl", "none")}}), "read");
 }
 
+TEST(TorchScript, AModuleThatIsGivenNoItemsHasNoAttributes) {
+  for (const char* const effect : {"(e", "(u", "(\x90"}) {
+    const ScriptFile file{.module = py::global("__torch__", "Net") + ")\x81" + effect, .data = {}};
+    const auto error = io_testing::error_of([&] { take_root(read_script(file), "auto"); });
+    ASSERT_TRUE(error) << effect;
+    EXPECT_NE(std::string(error->what()).find("its state dict is empty"), std::string::npos) << error->what();
+  }
+}
+
 TEST(TorchScript, ItsStateDictIsParametersAndBuffersInTheirOrder) {
   const auto dict = take_root(read_script(nested()), "auto");
   EXPECT_EQ(dict.format, "torch");
