@@ -47,10 +47,14 @@ Outcome outcome_of(const ByteSourcePtr& source) {
   return found;
 }
 
-/// A cap goes by the size of the file; and what docs/formats says of files in gzip.
+/// A cap goes by the size of the file; and what docs/formats/torch.md says of files in gzip.
 bool may_refuse(const Error& error) {
-  return error.code() == ErrorCode::limit_exceeded ||
-         std::string_view(error.what()).find("stands behind the storages") != std::string_view::npos;
+  if (error.code() == ErrorCode::limit_exceeded) return true;
+  const std::string_view said = error.what();
+  for (const char* const what :
+       {"stands behind the storages", "the bytes have CRC-32", "in the directory as it is here"})
+    if (said.find(what) != std::string_view::npos) return true;
+  return false;
 }
 
 }  // namespace
