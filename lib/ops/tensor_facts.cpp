@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "ckpt/state_dict.h"
+#include "model/calls.h"
 #include "ops/value_children.h"
 #include "ops/value_view.h"
 
@@ -59,10 +60,8 @@ class FactReader {
   /// Returns the tensor that this one is made of, or no_value.
   ValueId read_call(ValueId id) {
     if (values_.kind(id) != ValueKind::object) return no_value;
-    const auto items = values_.items(id);
-    const bool listed = values_.call(id) == CallKind::inst || values_.call(id) == CallKind::obj;
-    const Arguments arguments = listed ? items.subspan(1) : tuple(items[1]);
-    const std::string name = views_.global_name(items[0]);
+    const Arguments arguments = call_arguments(values_, id);
+    const std::string name = views_.global_name(values_.items(id)[0]);
     const bool made_by_build = name.ends_with("Tensor");  // torch 0.2: torch.FloatTensor(), then its state
     if (!made_by_build) ChildCollector(values_, facts_.children).add_effects(id, false);
     if (name != "torch._tensor._rebuild_from_type_v2") return read_arguments(name, arguments);

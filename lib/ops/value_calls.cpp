@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "ckpt/state_dict.h"
+#include "model/calls.h"
 #include "ops/view_builder.h"
 
 namespace ckpt {
@@ -48,7 +49,7 @@ void ViewBuilder::object() {
     any_call(items[0], items.subspan(1));
     return children_.add_effects(id, false);
   }
-  const Arguments arguments = listed ? items.subspan(1) : tuple(items[1]);
+  const Arguments arguments = call_arguments(values_, id);
   const std::string name = views_.global_name(items[0]);
   if (is_mapping(values_, id)) return mapping_call(name, arguments);
   const bool unchanged = values_.first_effect(id) == 0;
