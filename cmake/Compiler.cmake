@@ -49,6 +49,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CKPT_SANITIZE)
   include(CheckPIESupported)
   check_pie_supported()
   add_compile_options(-fstack-protector-strong -fstack-clash-protection $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+  # An index past the end of a span, vector or string ends the program there: up to a ninth more of the processor's time
+  # where 70,000 tensors are edited, nothing where bytes are moved.
+  add_compile_definitions($<$<NOT:$<CONFIG:Debug>>:_GLIBCXX_ASSERTIONS>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_compile_options(-fcf-protection=full)
   endif()

@@ -33,6 +33,7 @@ def checks(file):
     yield "and filled before main()", re.search(r"FLAGS_1.*\bNOW\b", dynamic)
     yield "stack protector", "__stack_chk_fail" in symbols
     yield "checked functions of the C library", CHECKED.search(symbols)
+    yield "checked indexes of the C++ library", "__glibcxx_assert_fail" in symbols
     if "X86-64" in headers:
         yield "functions begin where they may be jumped to", has_entries(file)
 

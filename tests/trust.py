@@ -120,7 +120,7 @@ ROWS = [
         "([SECURITY.md](../SECURITY.md))",
         "{sandbox.ways} ways, {sandbox.commands} commands", "sandbox"),
     Row("What is built is hard to take over",
-        "position-independent, relocations read-only before main(), stack protectors, checked functions, marked entries for "
+        "position-independent, relocations read-only before main(), stack protectors, checked functions and indexes, marked entries for "
         "jumps: read from the built programs and libraries",
         "{hardening.files} files", "hardening"),
     Row("An input that changes while it is read is an error",

@@ -17,6 +17,7 @@ inline constexpr std::uint32_t end64_signature = 0x06064b50;       // "PK\6\6", 
 inline constexpr std::uint32_t locator_signature = 0x07064b50;     // "PK\6\7", 4.3.15
 inline constexpr std::uint32_t end_signature = 0x06054b50;         // "PK\5\6", 4.3.16
 
+inline constexpr std::size_t signature_size = 4;
 /// Bytes of each record's fixed part.
 inline constexpr std::size_t local_size = 30;
 inline constexpr std::size_t entry_size = 46;

@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/zip_descriptor.h"
 #include "container/zip_directory.h"
 #include "container/zip_format.h"
 #include "io/bytes.h"
@@ -15,40 +16,8 @@
 namespace ckpt::zip {
 namespace {
 
-constexpr std::size_t signature_size = 4;
 /// Records beside the storages (version, byteorder …) are a few dozen bytes.
 constexpr std::size_t most_searched = 4 * limits::kib;
-
-/// Whether a record, the end of the source, or as much of a record as there is stands here.
-bool is_record(std::span<const std::byte> bytes) {
-  if (bytes.size() < signature_size) return std::string_view("PK").starts_with(as_text(bytes).substr(0, 2));
-  const auto value = load_le<std::uint32_t>(bytes.data());
-  return value == local_signature || value == entry_signature || value == end_signature || value == end64_signature;
-}
-
-/// The descriptor that `bytes` begin with; what follows it tells the narrow form from the wide one, where the sizes do
-/// not.
-std::optional<Descriptor> parse_descriptor(std::span<const std::byte> bytes, std::uint64_t compressed_size,
-                                           bool is_stored, bool followed) {
-  if (bytes.size() < narrow_descriptor || load_le<std::uint32_t>(bytes.data()) != descriptor_signature)
-    return std::nullopt;
-  const auto fits = [&](std::size_t length, std::uint64_t compressed, std::uint64_t size, bool ends) {
-    return bytes.size() >= length && compressed == compressed_size && (!is_stored || size == compressed_size) &&
-           (!ends || is_record(bytes.subspan(length)));
-  };
-  const auto crc = load_le<std::uint32_t>(bytes.data() + 4);
-  const std::byte* const sizes = bytes.data() + 8;
-  const std::uint64_t narrow = load_le<std::uint32_t>(sizes + 4);
-  const std::uint64_t wide = bytes.size() >= wide_descriptor ? load_le<std::uint64_t>(sizes + 8) : 0;
-  const std::uint64_t wide_compressed = load_le<std::uint64_t>(sizes);
-  for (const bool ends : {true, false}) {
-    if (!ends && followed) break;
-    if (fits(narrow_descriptor, load_le<std::uint32_t>(sizes), narrow, ends))
-      return Descriptor{crc, narrow, narrow_descriptor};
-    if (fits(wide_descriptor, wide_compressed, wide, ends)) return Descriptor{crc, wide, wide_descriptor};
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -84,13 +53,6 @@ std::optional<LocalHeader> read_local_header(const ByteSource& source, std::uint
   return header;
 }
 
-std::optional<Descriptor> read_descriptor(const ByteSource& source, std::uint64_t offset, std::uint64_t compressed_size,
-                                          bool is_stored, bool followed) {
-  std::array<std::byte, wide_descriptor + signature_size> bytes{};
-  const std::size_t got = source.read_at(offset, bytes);
-  return parse_descriptor(std::span(bytes).first(got), compressed_size, is_stored, followed);
-}
-
 std::optional<ForwardMember> read_forward_header(const ByteSource& source, std::uint64_t offset) {
   std::optional<LocalHeader> header = read_local_header(source, offset);
   if (!header || (header->flags & ~flags_known) != 0 || header->method != method_stored ||
@@ -111,7 +73,7 @@ std::optional<ForwardEnd> read_forward_end(const ByteSource& source, const Forwa
     if (*member.size != size) return std::nullopt;
     return ForwardEnd{member.crc32, *end};
   }
-  const auto descriptor = read_descriptor(source, *end, size, true);
+  const auto descriptor = read_descriptor(source, *end, size, size);
   if (!descriptor) return std::nullopt;
   return ForwardEnd{descriptor->crc32, *end + descriptor->length};
 }
@@ -120,8 +82,8 @@ std::optional<std::uint64_t> find_forward_size(const ByteSource& source, const F
   if (member.size) return member.size;
   std::vector<std::byte> bytes(most_searched);
   bytes.resize(source.read_at(member.data_offset, bytes));
-  for (std::size_t size = 0; size + narrow_descriptor <= bytes.size(); ++size) {
-    const auto descriptor = parse_descriptor(std::span<const std::byte>(bytes).subspan(size), size, true, true);
+  for (std::size_t size = 0; size + descriptor_minimum <= bytes.size(); ++size) {
+    const auto descriptor = parse_descriptor(std::span<const std::byte>(bytes).subspan(size), size, size, true);
     if (descriptor && crc32(0, std::span(bytes).first(size)) == descriptor->crc32) return size;
   }
   return std::nullopt;

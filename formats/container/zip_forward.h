@@ -29,18 +29,6 @@ struct LocalHeader {
 /// has to be right. Throws Error: what reading the source throws.
 std::optional<LocalHeader> read_local_header(const ByteSource& source, std::uint64_t offset, bool signed_only = true);
 
-/// What stands in a data descriptor.
-struct Descriptor {
-  std::uint32_t crc32 = 0;
-  std::uint64_t size = 0;
-  std::size_t length = 0;  ///< its own
-};
-
-/// The descriptor at `offset` of a member of `compressed_size` bytes that is stored or not. `followed`: another record,
-/// or the end of the source, has to stand behind it. Throws Error: what reading the source throws.
-std::optional<Descriptor> read_descriptor(const ByteSource& source, std::uint64_t offset, std::uint64_t compressed_size,
-                                          bool is_stored, bool followed = true);
-
 /// A member as its local header tells it.
 struct ForwardMember {
   std::string name;

@@ -6,6 +6,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/zip_descriptor.h"
 #include "container/zip_format.h"
 #include "io/bytes.h"
 
@@ -41,10 +42,13 @@ std::span<const std::byte> LocalHeaders::header(std::size_t index) {
   if (from >= limit_) return {};
   if (seen_ != nullptr)
     if (const auto header = seen_->find(from); !header.empty()) return header;
-  const bool inside = from >= window_offset_ && header_end(entries_[index], limit_) <= window_offset_ + window_.size();
+  return bytes_at(from, header_end(entries_[index], limit_), index + 1);
+}
+
+std::span<const std::byte> LocalHeaders::bytes_at(std::uint64_t from, std::uint64_t end, std::size_t next) {
+  const bool inside = from >= window_offset_ && end <= window_offset_ + window_.size();
   if (!inside || window_.empty()) {
-    std::uint64_t end = header_end(entries_[index], limit_);
-    for (std::size_t next = index + 1; next < entries_.size(); ++next) {
+    for (; next < entries_.size(); ++next) {
       const std::uint64_t following = header_end(entries_[next], limit_);
       if (following > from + window_size || following > end + close_by) break;
       end = std::max(end, following);
@@ -111,6 +115,23 @@ void LocalHeaders::compare(std::size_t index) {
     throw corrupt("compressed size " + std::to_string(local.compressed_size) + " in the local header of " + who(),
                   at + 18)
         .expected(std::to_string(member.compressed_size) + " as in the directory");
+}
+
+void LocalHeaders::compare_end(std::size_t index) {
+  const DirectoryEntry& entry = entries_[index];
+  const ZipMember& member = entry.member;
+  const std::uint64_t at = member.data_offset + member.compressed_size;
+  if ((entry.flags & flag_descriptor) == 0 || (seen_ != nullptr && at < seen_->ends_passed())) return;
+  const std::span<const std::byte> bytes = bytes_at(at, std::min(limit_, at + wide_descriptor), index + 1);
+  const auto found = parse_descriptor(bytes.first(std::min<std::size_t>(bytes.size(), limit_ - at)),
+                                      member.compressed_size, member.size, /*followed=*/false);
+  if (!found)
+    throw corrupt("no data descriptor behind member " + quoted(member.name), at)
+        .expected("its CRC-32 and " + std::to_string(member.size) + " bytes, as in the directory");
+  if (found->crc32 != member.crc32)
+    throw corrupt("CRC-32 " + std::to_string(found->crc32) + " in the data descriptor of member " + quoted(member.name),
+                  at)
+        .expected(std::to_string(member.crc32) + " as in the directory");
 }
 
 std::uint64_t data_end(const DirectoryEntry& entry, std::uint64_t limit) {

@@ -9,8 +9,8 @@
 
 namespace ckpt::zip {
 
-/// Reads local headers in the order of the file. Headers that lie close together are read through one window, far ones
-/// alone: a few dozen bytes a member, never the data between.
+/// Reads local headers, and the data descriptors between them, in the order of the file. What lies close together is
+/// read through one window, what is far alone: a few dozen bytes a member, never the data between.
 class LocalHeaders {
  public:
   /// `entries` are sorted by header offset and outlive this; `directory_offset` is where member data must have ended.
@@ -25,9 +25,15 @@ class LocalHeaders {
   /// Compares the header with the directory. Throws Error: corrupt, unsupported (an extra field), io.
   void compare(std::size_t index);
 
+  /// Compares the data descriptor, where the flags announce one, with the directory. Throws Error: corrupt, io.
+  void compare_end(std::size_t index);
+
  private:
   /// At least the fixed part and name of entry `index`'s header, if the file has them before the directory.
   std::span<const std::byte> header(std::size_t index);
+  /// The bytes in [from, end), and what stands behind them in the window, which reaches over the headers of entry
+  /// `next` and those that follow it closely.
+  std::span<const std::byte> bytes_at(std::uint64_t from, std::uint64_t end, std::size_t next);
 
   const ByteSource& source_;
   const std::vector<DirectoryEntry>& entries_;

@@ -72,6 +72,7 @@ std::vector<ZipMember> check_members(const ByteSource& source, std::vector<Direc
     if (!passes(context, source, member.name, [&] { zip::check_readable(entry); })) continue;
     passes(context, source, member.name, [&] { zip::check_path(entry); });
     passes(context, source, member.name, [&] { headers.compare(i); });
+    passes(context, source, member.name, [&] { headers.compare_end(i); });
     if (!member.name.ends_with('/')) members.push_back(std::move(member));
   }
   return members;

@@ -25,13 +25,17 @@ struct ZipMember {
   std::uint16_t method = 0;  ///< 0 stored, 8 deflated
 };
 
-/// Fixed part, name and extra field of local headers, as a walk from the first to the last has met them.
+/// Fixed part, name and extra field of local headers, as a walk from the first to the last has met them, and how far it
+/// read what stands behind the members' bytes.
 class SeenHeaders {
  public:
   /// `offset` lies behind those of all that were added before.
   void add(std::uint64_t offset, std::span<const std::byte> header);
   /// Empty where none was added. Valid until another is.
   [[nodiscard]] std::span<const std::byte> find(std::uint64_t offset) const;
+  /// Data descriptors in front of `offset` are as they have to be, but for what whoever walks compares himself.
+  void pass_ends(std::uint64_t offset) { ends_passed_ = offset; }
+  [[nodiscard]] std::uint64_t ends_passed() const { return ends_passed_; }
 
  private:
   struct Place {
@@ -40,16 +44,17 @@ class SeenHeaders {
   };
   std::vector<Place> places_;
   std::vector<std::byte> bytes_;
+  std::uint64_t ends_passed_ = 0;
 };
 
 /// Whether names that are equal but for case may stand side by side. torch takes one for the other; numpy does not.
 enum class NameCase { folded, exact };
 
 /// The directory of a ZIP archive (APPNOTE 6.3.10; ZIP64). Opening refuses what readers disagree about: duplicate names
-/// (also but for case, unless NameCase is exact), a local header that contradicts the directory (name, method, flags,
-/// sizes or CRC where it has them), encryption, members that overlap or reach past their archive, absolute or parent
-/// paths, links, several disks. Bytes after the archive are allowed (torch allows them) and counted; bytes before it
-/// are refused.
+/// (also but for case, unless NameCase is exact), a local header or data descriptor that contradicts the directory
+/// (name, method, flags, sizes or CRC where it has them), encryption, members that overlap or reach past their archive,
+/// absolute or parent paths, links, several disks. Bytes after the archive are allowed (torch allows them) and counted;
+/// bytes before it are refused.
 class ZipReader {
  public:
   /// Throws Error: corrupt, truncated, unsupported, limit_exceeded, io. With findings in `context`, faults of single

@@ -150,12 +150,17 @@ std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Ex
   return header;
 }
 
+std::optional<Descriptor> SalvageWalk::descriptor_at(const LocalHeader& header, std::uint64_t offset,
+                                                     std::uint64_t compressed_size) const {
+  const auto size = header.method == method_stored ? std::optional(compressed_size) : std::nullopt;
+  return read_descriptor(*source_, offset, compressed_size, size, /*followed=*/false);
+}
+
 std::optional<SalvageWalk::End> SalvageWalk::end_at(const LocalHeader& header, std::uint64_t compressed_size) const {
   const auto end = checked_add(header.data_offset, compressed_size);
   if (!end || *end > size_) return std::nullopt;
   if ((header.flags & flag_descriptor) != 0) {
-    const auto descriptor =
-        read_descriptor(*source_, *end, compressed_size, header.method == method_stored, /*followed=*/false);
+    const auto descriptor = descriptor_at(header, *end, compressed_size);
     if (!descriptor) return std::nullopt;
     return End{*end, *end + descriptor->length, descriptor};
   }
@@ -246,13 +251,13 @@ std::optional<SalvageWalk::End> SalvageWalk::place(LocalHeader& header, std::uin
   const auto fits = [&](std::uint64_t begin) { return begin >= least && in_bounds(begin, size, next); };
   const std::uint64_t told = header.data_offset;
   if (fits(told) && has_checksum(header, told, size)) return End{told + size, next, std::nullopt};
-  constexpr std::uint64_t lengths[] = {wide_descriptor, narrow_descriptor, 0};
+  constexpr std::uint64_t lengths[] = {wide_descriptor, wide_descriptor - signature_size, narrow_descriptor,
+                                       descriptor_minimum, 0};
   for (const std::uint64_t length : lengths) {
     if (next < length || next - length < size || !fits(next - length - size)) continue;
-    const bool is_there =
-        length == 0 ? has_checksum(header, next - size, size)
-                    : (header.flags & flag_descriptor) != 0 &&
-                          read_descriptor(*source_, next - length, size, header.method == method_stored, false);
+    const bool is_there = length == 0
+                              ? has_checksum(header, next - size, size)
+                              : (header.flags & flag_descriptor) != 0 && descriptor_at(header, next - length, size);
     if (!is_there) continue;
     header.data_offset = next - length - size;
     return length == 0 ? End{next, next, std::nullopt} : end_at(header, size);

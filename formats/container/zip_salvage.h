@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "container/zip_descriptor.h"
 #include "container/zip_directory.h"
 #include "container/zip_forward.h"
 #include "format.h"
@@ -60,6 +61,8 @@ class SalvageWalk {
   void reconcile(LocalHeader& header, const DirectoryEntry& entry, const Expected& expected);
   std::optional<LocalHeader> header_at(std::uint64_t offset, const Expected& expected);
   [[nodiscard]] LocalHeader header_of(const DirectoryEntry& entry) const;
+  [[nodiscard]] std::optional<Descriptor> descriptor_at(const LocalHeader& header, std::uint64_t offset,
+                                                        std::uint64_t compressed_size) const;
   [[nodiscard]] std::optional<End> end_at(const LocalHeader& header, std::uint64_t compressed_size) const;
   [[nodiscard]] std::optional<End> search(std::uint64_t from, const LocalHeader* member) const;
   [[nodiscard]] std::optional<End> match(std::uint64_t at, const LocalHeader* member) const;

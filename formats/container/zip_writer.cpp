@@ -16,14 +16,22 @@ namespace {
 using namespace zip;
 using Buffer = std::vector<std::byte>;
 
-/// Padding is at most alignment - 1 bytes, and must fit a 16-bit length beside the ZIP64 field.
-constexpr std::uint32_t alignment_maximum = 32768;
+/// torch writes with any; past this one its extra fields are longer than their 16-bit length tells.
+constexpr std::uint32_t alignment_maximum = 65536;
+/// What an extra field begins with: its kind and its length.
+constexpr std::size_t field_head = 4;
 
 std::uint32_t narrow32(std::uint64_t value) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, ones32));
 }
 
 bool is_wide(std::uint64_t value) { return value >= ones32; }
+
+/// Bytes from `data` to a multiple of `alignment`; to one of its half, where more than `most` would be needed.
+std::size_t padding_to(std::uint64_t data, std::uint32_t alignment, std::size_t most) {
+  const auto padding = static_cast<std::size_t>((alignment - data % alignment) % alignment);
+  return padding <= most ? padding : padding_to(data, alignment / 2, most);
+}
 
 void append_text(Buffer& to, std::string_view text) {
   const std::span<const std::byte> bytes = as_bytes(text);
@@ -65,11 +73,11 @@ void ZipWriter::begin(std::string_view name, std::uint64_t size) {
         .expected("1 to 65535");
   const std::uint64_t offset = sink_.offset() - start_;
   const Buffer wide = zip64_extra(size, 0, offset);
-  const std::uint64_t data = offset + local_size + name.size() + wide.size() + 4;
-  const auto padding = static_cast<std::size_t>((alignment_ - data % alignment_) % alignment_);
+  const std::size_t extra = wide.size() + field_head;
+  const std::size_t padding = padding_to(offset + local_size + name.size() + extra, alignment_, ones16 - extra);
 
   Buffer header;
-  header.reserve(local_size + name.size() + wide.size() + 4 + padding);
+  header.reserve(local_size + name.size() + extra + padding);
   append_le(header, local_signature);
   append_le(header, std::uint16_t{0});  // version needed: torch leaves it 0
   append_le(header, flags_of(size));
@@ -77,7 +85,7 @@ void ZipWriter::begin(std::string_view name, std::uint64_t size) {
   append_le(header, std::uint32_t{0});  // time and date
   header.resize(header.size() + 12);    // CRC-32 and sizes: the descriptor has them
   append_le(header, static_cast<std::uint16_t>(name.size()));
-  append_le(header, static_cast<std::uint16_t>(wide.size() + 4 + padding));
+  append_le(header, static_cast<std::uint16_t>(extra + padding));
   append_text(header, name);
   header.insert(header.end(), wide.begin(), wide.end());
   append_le(header, extra_padding);

@@ -14,8 +14,8 @@ namespace ckpt {
 
 /// Writes a ZIP archive forward only, as torch's own writer does (caffe2/serialize/inline_container.cc): members
 /// stored, sizes and CRC-32 in a data descriptor after the data, flags 0x0808, each member's data at a multiple of
-/// `alignment` from the archive's start by an extra field "FB" of 'Z's, ZIP64 where a size, an offset or the count
-/// needs it.
+/// `alignment` from the archive's start by an extra field "FB" of 'Z's (of its half, where the field would be longer
+/// than 65535 bytes), ZIP64 where a size, an offset or the count needs it.
 ///
 ///     ZipWriter zip(sink, 64);
 ///     zip.add("archive/version", bytes);
@@ -23,7 +23,8 @@ namespace ckpt {
 ///     zip.finish();
 class ZipWriter {
  public:
-  /// `sink` must outlive the writer; it need not be at offset 0.
+  /// `sink` must outlive the writer; it need not be at offset 0. Throws Error (invalid_argument) for an alignment of
+  /// more than 65536.
   explicit ZipWriter(ByteSink& sink, std::uint32_t alignment = 64);
 
   /// Adds a member. Returns its CRC-32.

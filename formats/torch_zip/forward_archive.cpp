@@ -46,6 +46,7 @@ bool ForwardArchive::close(const Entry& entry) {
   if (!end) return give_up();
   entries_.back().crc32 = end->crc32;  // only the last one can be open
   next_ = end->next;
+  seen_.pass_ends(next_);
   return true;
 }
 

@@ -31,6 +31,14 @@ def changed(index=1, **lies):
     return archive(parts)
 
 
+def descriptor(crc=zlib.crc32(FLOATS), size=len(FLOATS), wide=False):
+    return struct.pack("<4sIQQ" if wide else "<4sIII", b"PK\7\x08", crc, size, size)
+
+
+def with_descriptor(end):
+    return changed(flags=0x808, local_size=0, local_compressed=0, local_crc=0, after=end)
+
+
 def names():
     payload = program(name("os", "system") + b")R")
     for title, parts, said in (
@@ -208,11 +216,16 @@ def places():
             {"offset": 0xFFFFFFFF, "extra": struct.pack("<HHQ", 1, 8, (1 << 64) - 20)},
             "no local header of member 'r/data/0'",
         ),
-        ("no-room-for-a-descriptor", {}, "overlaps"),
     ):
-        if title == "no-room-for-a-descriptor":
-            lies = {"flags": 8}
         yield Attack(f"zip-{title}.pt", changed(**lies), refused(said))
+    for title, end, said in (
+        ("crc", descriptor(crc=1), "CRC-32 1 in the data descriptor of member 'r/data/0'"),
+        ("size", descriptor(size=12), "no data descriptor behind member 'r/data/0'"),
+        ("signature", b"PK\7\7" + descriptor()[4:], "no data descriptor behind member 'r/data/0'"),
+        ("missing", bytes(16), "no data descriptor behind member 'r/data/0'"),
+        ("no-room", b"", "no data descriptor behind member 'r/data/0'"),
+    ):
+        yield Attack(f"zip-descriptor-{title}.pt", with_descriptor(end), refused(said))
 
 
 def ends():
@@ -365,12 +378,13 @@ def controls():
     )
     yield Attack("zip-gap.pt", archive([plain[0], Part("r/data/0", FLOATS, gap=bytes(100)), plain[2]]), fine("weight"))
     yield Attack("zip-folders.pt", archive([Part("r/"), *plain, Part("r/code/")][1:]), fine("weight"))
-    descriptor = struct.pack("<4sIII", b"PK\7\x08", zlib.crc32(FLOATS), 16, 16)
-    yield Attack(
-        "zip-descriptor.pt",
-        changed(flags=0x808, local_size=0, local_compressed=0, local_crc=0, after=descriptor),
-        fine("weight"),
-    )
+    for title, end in (
+        ("", descriptor()),
+        ("-wide", descriptor(wide=True)),
+        ("-unsigned", descriptor()[4:]),
+        ("-unsigned-wide", descriptor(wide=True)[4:]),
+    ):
+        yield Attack(f"zip-descriptor{title}.pt", with_descriptor(end), fine("weight"))
     yield Attack(
         "zip-no-crc.pt",
         archive([Part(p.name, p.data, crc=0) for p in plain]),

@@ -22,6 +22,19 @@ std::string zip64_field(std::span<const std::uint64_t> values) {
   return out;
 }
 
+std::string descriptor_of(const DescriptorShape& shape) {
+  std::string out;
+  if (shape.has_signature) put(out, std::uint32_t{0x08074b50});
+  put(out, shape.crc);
+  for (const std::uint64_t size : {shape.compressed_size, shape.size}) {
+    if (shape.is_wide)
+      put(out, size);
+    else
+      put(out, static_cast<std::uint32_t>(size));
+  }
+  return out;
+}
+
 std::string deflate_stored(std::string_view data) {
   std::string out = "\1";
   put(out, static_cast<std::uint16_t>(data.size()));
@@ -51,12 +64,8 @@ std::string build_zip(const std::vector<ZipPart>& parts, const ZipShape& shape) 
     put(out, static_cast<std::uint16_t>(local_name.size()));
     put(out, static_cast<std::uint16_t>(p.local_extra.size()));
     out += local_name + p.local_extra + p.data;
-    if (p.descriptor) {
-      put(out, std::uint32_t{0x08074b50});
-      put(out, crc);
-      put(out, packed);
-      put(out, size);
-    }
+    if (p.descriptor)
+      out += p.descriptor_bytes.value_or(descriptor_of({.crc = crc, .compressed_size = packed, .size = size}));
 
     put(directory, std::uint32_t{0x02014b50});
     put(directory, std::uint16_t{0x031e});

@@ -17,8 +17,9 @@ struct ZipPart {
   std::string name = {}, data = {};
   std::uint16_t method = 0, flags = 0;
   std::uint32_t attributes = 0;
-  bool descriptor = false;        ///< flag 3; local values are left open and a descriptor follows
-  std::uint32_t placeholder = 0;  ///< what the local sizes are then
+  bool descriptor = false;                           ///< flag 3; local values are left open and a descriptor follows
+  std::uint32_t placeholder = 0;                     ///< what the local sizes are then
+  std::optional<std::string> descriptor_bytes = {};  ///< else a signature, and what the directory says in 32 bits
   std::string local_extra = {}, central_extra = {};
   std::string gap = {};  ///< bytes in front of the local header
   std::optional<std::string> local_name = {};
@@ -44,6 +45,15 @@ std::string build_zip(const std::vector<ZipPart>& parts, const ZipShape& shape =
 
 /// "\1\0\x10\0" and the values: a ZIP64 extra field.
 std::string zip64_field(std::span<const std::uint64_t> values);
+
+struct DescriptorShape {
+  std::uint32_t crc = 0;
+  std::uint64_t compressed_size = 0, size = 0;
+  bool has_signature = true, is_wide = false;
+};
+
+/// What stands behind a member's bytes where its local header leaves them open.
+std::string descriptor_of(const DescriptorShape& shape);
 
 /// A raw deflate stream of one stored block.
 std::string deflate_stored(std::string_view data);

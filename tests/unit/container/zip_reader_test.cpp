@@ -70,6 +70,28 @@ TEST(ZipReader, TakesADescriptorWithLocalValues) {
   EXPECT_EQ(text(open(build_zip({part})), "a"), "hello");
 }
 
+TEST(ZipReader, TakesADescriptorOfAnyWidthWithASignatureOrWithout) {
+  const std::string deflated = zip_testing::deflate_stored("hello");
+  const std::uint32_t crc = crc32(0, as_bytes("hello"));
+  for (const bool is_stored : {true, false})
+    for (const bool is_wide : {true, false})
+      for (const bool has_signature : {true, false})
+        for (const char* const gap : {"", "gap", "thirty bytes before the next header"}) {
+          ZipPart part{.name = "a", .data = is_stored ? "hello" : deflated, .descriptor = true};
+          part.descriptor_bytes = zip_testing::descriptor_of({.crc = crc,
+                                                              .compressed_size = part.data.size(),
+                                                              .size = 5,
+                                                              .has_signature = has_signature,
+                                                              .is_wide = is_wide});
+          if (!is_stored) {
+            part.method = 8;
+            part.inflated_size = 5;
+            part.inflated_crc = crc;
+          }
+          EXPECT_EQ(text(open(build_zip({part, {.name = "b", .gap = gap}})), "a"), "hello");
+        }
+}
+
 TEST(ZipReader, AllowsGapsBetweenMembers) {
   const ZipReader zip =
       open(build_zip({{.name = "a", .data = "1"}, {.name = "b", .data = "2", .gap = std::string(9000, 'g')}}));

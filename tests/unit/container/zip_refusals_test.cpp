@@ -4,6 +4,7 @@
 #include "container/zip_format.h"
 #include "container/zip_reader.h"
 #include "io/bytes.h"
+#include "io/checksum.h"
 #include "io/io_testing.h"
 #include "zip_builder.h"
 
@@ -121,6 +122,22 @@ TEST(ZipRefuses, AnotherSizeInTheLocalHeader) {
 
 TEST(ZipRefuses, AnotherSizeInTheLocalHeaderInSpiteOfADescriptor) {
   refuses_member({.name = "a", .data = "hello", .descriptor = true, .local_size = 2}, ErrorCode::corrupt, "size 2");
+}
+
+TEST(ZipRefuses, ADescriptorThatContradictsTheDirectory) {
+  const std::uint32_t crc = crc32(0, as_bytes("hello"));
+  const auto refuses_end = [](std::string end, const std::string& words) {
+    refuses_member({.name = "a", .data = "hello", .descriptor = true, .descriptor_bytes = std::move(end)},
+                   ErrorCode::corrupt, words);
+  };
+  refuses_end(zip_testing::descriptor_of({.crc = 7, .compressed_size = 5, .size = 5}),
+              "CRC-32 7 in the data descriptor of member 'a'");
+  refuses_end(zip_testing::descriptor_of({.crc = crc, .compressed_size = 5, .size = 6}),
+              "no data descriptor behind member 'a'");
+  refuses_end(zip_testing::descriptor_of({.crc = crc, .compressed_size = 6, .size = 5}), "no data descriptor");
+  refuses_end("PK\7\7" + zip_testing::descriptor_of({.crc = crc, .compressed_size = 5, .size = 5}).substr(4),
+              "no data descriptor");
+  refuses_end(std::string(12, 'x'), "no data descriptor");
 }
 
 TEST(ZipRefuses, OpenLocalSizesWithoutADescriptor) {

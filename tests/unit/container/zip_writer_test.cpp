@@ -128,7 +128,7 @@ TEST(ZipWriter, WhatItWritesReadsBackEqual) {
 }
 
 TEST(ZipWriter, AlignsToOtherMultiples) {
-  for (std::uint32_t alignment : {1U, 16U, 4096U, 32768U}) {
+  for (std::uint32_t alignment : {1U, 16U, 4096U, 32768U, 49999U, 65536U}) {
     MemorySink sink;
     ZipWriter zip(sink, alignment);
     zip.add("a", as_bytes("1"));
@@ -139,9 +139,22 @@ TEST(ZipWriter, AlignsToOtherMultiples) {
   }
 }
 
+TEST(ZipWriter, AlignsToTheHalfWhereTheWholeTakesMoreThanAnExtraFieldHolds) {
+  constexpr std::size_t records = 16 + 30 + 1 + 4;  // a descriptor and a header without its padding
+  for (std::size_t past = 0; past < 6; ++past) {
+    MemorySink sink;
+    ZipWriter zip(sink, 65536);
+    zip.add("a", as_bytes(std::string(65536 - records + past, 'x')));
+    zip.add("b", as_bytes("2"));
+    zip.finish();
+    const std::uint64_t begin = ZipReader::open(source_of(sink.bytes)).find("b")->data_offset;
+    EXPECT_EQ(begin, past == 0 ? 2 * 65536U : past < 5 ? 2 * 65536U + 32768U : 3 * 65536U) << past;
+  }
+}
+
 TEST(ZipWriter, RefusesAnAlignmentThatNoExtraFieldHolds) {
   MemorySink sink;
-  EXPECT_THROW(ZipWriter(sink, 65536), Error);
+  EXPECT_THROW(ZipWriter(sink, 65537), Error);
 }
 
 TEST(ZipWriter, RefusesNamesThatNoHeaderHolds) {

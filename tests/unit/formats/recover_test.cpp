@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "ckpt/error.h"
+#include "container/zip_builder.h"
 #include "formats/torch_files.h"
 #include "io/bytes.h"
+#include "io/checksum.h"
 
 namespace ckpt {
 namespace {
@@ -80,6 +82,30 @@ TEST(Recover, FindsAllOfASoundFile) {
     EXPECT_TRUE(found.is_complete());
     EXPECT_TRUE(found.findings.empty());
     EXPECT_EQ(names_saved(found), (Names{"a", "b"}));
+  }
+}
+
+TEST(Recover, FindsAllWhereDescriptorsHaveNoSignature) {
+  const py::Code object = py::dict({{py::str("a"), tensor(storage({}), {4}, {1})}});
+  for (const bool is_wide : {false, true}) {
+    std::vector<zip_testing::ZipPart> parts{{.name = "r/data.pkl", .data = py::pickle(object)},
+                                            {.name = "r/data/0", .data = std::string(as_text(floats(first)))},
+                                            {.name = "r/version", .data = "3\n"}};
+    for (zip_testing::ZipPart& part : parts) {
+      part.descriptor = true;
+      part.descriptor_bytes = zip_testing::descriptor_of({.crc = crc32(0, as_bytes(part.data)),
+                                                          .compressed_size = part.data.size(),
+                                                          .size = part.data.size(),
+                                                          .has_signature = false,
+                                                          .is_wide = is_wide});
+    }
+    const Bytes file = io_testing::bytes_of(zip_testing::build_zip(parts));
+    for (const Bytes& bytes : {file, gzipped(file)}) {
+      const Recovery found = recovered(bytes);
+      EXPECT_TRUE(found.is_complete());
+      EXPECT_TRUE(found.findings.empty());
+      EXPECT_EQ(names_saved(found), (Names{"a"}));
+    }
   }
 }
 

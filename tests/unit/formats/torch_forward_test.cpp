@@ -210,23 +210,23 @@ TEST(TorchForward, AChecksumOfZeroAmongOthersIsOne) {
 }
 
 TEST(TorchForward, ADescriptorWithoutSignatureIsNoWayAroundTheChecksum) {
-  for (const std::uint32_t crc : {crc32(0, as_bytes(data)), 1U}) {
-    auto unsigned_parts = parts();
-    unsigned_parts[2] = {.name = "r/data/0",
-                         .data = data,
-                         .flags = 8,
-                         .crc = crc,
-                         .local_crc = 0,
-                         .local_size = 0,
-                         .local_compressed_size = 0};
-    std::string descriptor;
-    for (const std::uint32_t value : {crc, 16U, 16U})
-      for (unsigned shift = 0; shift < 32; shift += 8) descriptor.push_back(static_cast<char>(value >> shift));
-    unsigned_parts[3].gap = descriptor;
-    const std::string bare = verdict(built(unsigned_parts));
-    EXPECT_EQ(bare == "read", crc != 1U) << bare;
-    EXPECT_EQ(verdict(gzipped(built(unsigned_parts))), bare);
-  }
+  for (const std::uint32_t crc : {crc32(0, as_bytes(data)), 1U})
+    for (const bool is_wide : {false, true}) {
+      auto unsigned_parts = parts();
+      unsigned_parts[2].crc = crc;
+      unsigned_parts[2].descriptor_bytes = zip_testing::descriptor_of(
+          {.crc = crc, .compressed_size = 16, .size = 16, .has_signature = false, .is_wide = is_wide});
+      const std::string bare = verdict(built(unsigned_parts));
+      EXPECT_EQ(bare == "read", crc != 1U) << bare;
+      EXPECT_EQ(verdict(gzipped(built(unsigned_parts))), bare);
+    }
+}
+
+TEST(TorchForward, ADescriptorThatContradictsTheDirectoryIsRefusedBareToo) {
+  auto lying = parts();
+  lying[2].descriptor_bytes = zip_testing::descriptor_of({.crc = 1, .compressed_size = 16, .size = 16});
+  EXPECT_NE(verdict(built(lying)), "read");
+  EXPECT_NE(verdict(gzipped(built(lying))), "read");
 }
 
 TEST(TorchForward, AStreamThatIsCutIsNoticed) {

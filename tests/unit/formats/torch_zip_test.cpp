@@ -240,6 +240,8 @@ TEST(TorchZip, KeepsTheAlignmentItSays) {
     return ZipReader::open(torch_testing::source_of(out)).find("archive/data/0")->data_offset;
   };
   EXPECT_EQ(aligned("4096") % 4096, 0U);
+  EXPECT_EQ(aligned("65536") % 65536, 0U);
+  EXPECT_EQ(aligned("49999") % 49999, 0U);
   EXPECT_EQ(aligned("64") % 64, 0U);
   EXPECT_EQ(aligned("0") % 64, 0U);
   EXPECT_EQ(aligned("99999999") % 64, 0U);
