@@ -30,6 +30,7 @@ Checkpoint ReadContext::open(const ByteSourcePtr& source, const std::string& whe
   ReadContext context = *this;
   context.depth = depth + 1;
   context.place = located(place, where);
+  context.folder.clear();  // else files could name each other without end
   context.pickle_cap = std::min(pickle_cap, limits::nested_pickle_cap(source->size()));
   try {
     if (context.depth > limits::nesting)

@@ -84,7 +84,10 @@ class Opener {
     const auto arguments = call_arguments(values_, id);
     if (values_.call(id) != CallKind::reduce || arguments.size() != 1)
       return doubt("it is called with something else than bytes");
-    const auto [found, fresh] = files_.try_emplace(arguments[0]);
+    // However often a text is made into bytes: files within files, each of which opens the next many times, are few
+    // bytes.
+    const ValueId text = pickle::text_of_bytes(values_, arguments[0]);
+    const auto [found, fresh] = files_.try_emplace(text == no_value ? arguments[0] : text);
     if (fresh) found->second = open(arguments[0]);
     if (found->second.is_open) opened_.push_back({id, found->second.storage});
   }

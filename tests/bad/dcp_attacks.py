@@ -169,6 +169,12 @@ def shards():
         ("long", ranks(shard([0] * 100000)), "a list of more than 64"),
     ):
         yield Attack(f"dcp-shards-{what}.pt", files, refused(said))
+    # A tree of 100^8 files for whoever opens each.
+    listing = b"shards of a distributed checkpoint\n"
+    yield Attack("dcp-list-of-itself.pt", listing + b"dcp-list-of-itself.pt\n" * 100, refused("which lies beside it"))
+    first, second = ranks(shard([2]), shard([0]))
+    circle = listing + b"".join(each.encode() + b"\n" for each in (first, second)) * 50
+    yield Attack("dcp-shards-that-list-each-other.pt", {first: shard([0]), second: circle}, refused("which lies beside it"))
     honest = fine("[4]", verify="no checksum covers")
     yield Attack("dcp-shards-honest.pt", ranks(shard([2]), shard([0])), honest)
 

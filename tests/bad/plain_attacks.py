@@ -49,10 +49,18 @@ def around(data):
     return legacy(program(nested(data), 3), keys=pickle.dumps([], 2), data=b"")
 
 
-def deep(levels):
+def around_often(data, times=200):
+    """The same in protocol 2, whose bytes are made of a text, and opened again and again: a tree of 200^8 files for whoever
+    opens each."""
+    made = call(LOAD, call(name("_codecs", "encode"), b"h\1", text("latin1")))
+    body = b"(" + text(data.decode("latin1")) + b"q\1" + b"0" + made * times + b"t"
+    return legacy(program(body), keys=pickle.dumps([], 2), data=b"")
+
+
+def deep(levels, wrap=around):
     data = STORAGE
     for _ in range(levels):
-        data = around(data)
+        data = wrap(data)
     return data
 
 
@@ -84,6 +92,7 @@ def files_in_bytes():
         LOAD + b"h\1\x85R" for _ in range(2000)
     ) + b"t"
     yield from plain("same-bytes-2000-times", again, fine("0 tensors"))
+    yield from plain("same-text-200-times-8-deep", nested(deep(6, around_often)), fine("0 tensors"))
     many_small = b"(" + b"".join(tensor(nested()) for _ in range(3000)) + b"t"
     yield from plain("3000-files", many_small, fine("3,000 tensors"))
     # Judged in the first pickle, and not in the second.
