@@ -41,8 +41,8 @@ struct ReadContext {
   /// For a file that the user named.
   static ReadContext of(const ByteSource& source, const ReadOptions& options = {});
 
-  /// Reads a checkpoint that lies in this file or beside it, in whatever format and in gzip or not, but none that names
-  /// others beside it; `where` is what messages call it. Throws Error: what read() throws, limit_exceeded (files in files in files).
+  /// Reads a checkpoint, in any format, that lies in this file or beside it, but names no others beside it; `where` is
+  /// what messages call it. Throws Error: what read() throws, limit_exceeded (files in files in files).
   [[nodiscard]] Checkpoint open(const ByteSourcePtr& source, const std::string& where) const;
   /// The path of that name in the same folder or below; none where nothing lies there. Throws Error: corrupt (a name
   /// that leads out of the folder), unsupported (this file came from no folder).
