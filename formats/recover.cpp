@@ -13,6 +13,7 @@
 #include "format.h"
 #include "io/checksum.h"
 #include "io/gunzip_damaged.h"
+#include "io/keyed_hash.h"
 #include "opened.h"
 #include "ops/drop_values.h"
 
@@ -196,10 +197,17 @@ class Recoverer {
     if (is_cut && !is_root_gone) {
       Dropped dropped = drop_values(std::move(checkpoint), std::move(gone));
       checkpoint = std::move(dropped.checkpoint);
+      std::unordered_map<std::string, std::size_t, KeyedHash> left;  // of one value, one name may go and another stay
+      for (const NamedTensor& tensor : tensor_names(checkpoint)) ++left[tensor.name];
       for (std::size_t i = 0; i < named.size(); ++i) {
         RecoveredTensor& tensor = result_.tensors[i];
         tensor.is_replaced = dropped.replaced[named[i]];
-        if (!dropped.gone[named[i]] || tensor.survival != Survival::whole) continue;
+        if (tensor.survival != Survival::whole) continue;
+        const auto name = left.find(tensor.name);
+        if (!dropped.gone[named[i]] && name != left.end() && name->second > 0) {
+          --name->second;
+          continue;
+        }
         tensor.survival = Survival::lost;
         tensor.why = "what it is built of, or lies in, is lost";
       }

@@ -61,8 +61,8 @@ ZipKind zip_kind(const ByteSource& source) {
     if (!is_zip(source)) return ZipKind::none;
     const std::string first = first_member_name(source);
     const auto kind = is_at_top(first, "data.pkl") ? kind_by_pickle(source) : std::nullopt;
-    // Any pickle may begin as that of a script, so that the directory has the last word; but in gzip it is far away.
-    if (kind && (kind != ZipKind::script || !source.size_is_known())) return *kind;
+    // Any pickle may begin as that of a script: the directory has the last word, however far away it is in gzip.
+    if (kind && kind != ZipKind::script) return *kind;
     if (const auto names = zip_names(source)) return kind_by_names(*names);
     if (kind) return *kind;
     return first.ends_with(".npy") ? ZipKind::arrays : ZipKind::checkpoint;

@@ -217,6 +217,20 @@ TEST(Recover, DoubtsATensorThatDoesNotFitItsStorage) {
   EXPECT_EQ(names_saved(found), (Names{"b"}));
 }
 
+TEST(Recover, SavesASharedTensorUnderTheNamesThatAreLeft) {
+  const py::Code lost = tensor(storage(), {5}, {1});
+  const py::Code object =
+      py::build(py::call(py::global("zoo", "Holder"), {lost}), py::dict({{py::str("w"), py::get(200)}}));
+  const Recovery found = recovered(bytes_of(ZipFile{
+      .object = py::dict({{py::str("a"), py::put(tensor(storage(), {4}, {1}), 200)}, {py::str("b"), object}})}));
+  ASSERT_EQ(found.tensors.size(), 3U);
+  EXPECT_EQ(std::count_if(found.tensors.begin(), found.tensors.end(),
+                          [](const RecoveredTensor& tensor) { return tensor.survival == Survival::whole; }),
+            1);
+  EXPECT_EQ(survival_of(found, "a"), Survival::whole);
+  EXPECT_EQ(names_saved(found), (Names{"a"}));
+}
+
 TEST(Recover, RefusesOtherFormatsByName) {
   const auto error = error_of([] { recovered(io_testing::bytes_of("GGUF\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")); });
   ASSERT_TRUE(error);
