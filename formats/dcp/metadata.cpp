@@ -19,6 +19,9 @@
 namespace ckpt::dcp {
 namespace {
 
+/// Of a name that is copied for each chunk.
+constexpr std::size_t bytes_a_step = 64;
+
 /// What a MetadataIndex is compared by: its name, and the offsets of the chunk, if it is one.
 std::string index_key(std::string_view name, const std::int64_t* offsets, std::size_t count) {
   std::string key;
@@ -146,7 +149,7 @@ class Decoder {
       throw Error(ErrorCode::corrupt, "its chunks are no list").expected("a list");
     std::unordered_map<std::uint32_t, std::size_t> seen;
     values_.each_operand(chunks, [&](ValueId chunk) {
-      metadata_.steps.spend(1);
+      metadata_.steps.spend(1 + entry.name.size() / bytes_a_step);
       read_chunk(entry, Record(values_, chunk), seen);
     });
   }

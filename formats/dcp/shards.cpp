@@ -8,6 +8,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/json_shape.h"
 #include "dcp/dcp.h"
 #include "dcp/join.h"
 #include "io/bytes.h"
@@ -33,18 +34,15 @@ Offsets parse_offsets(const std::string& text) {
     return Error(ErrorCode::corrupt, found + " in " + std::string(sharding_key))
         .expected(R"({"NAME": {"saved_offsets": [0, 128]}})");
   };
-  constexpr int deepest = 3;
-  std::size_t listed = 0;  // of the list at hand
-  const auto small = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json&) {
-    if (depth > deepest) throw refuse("lists in lists");
-    if (event == nlohmann::json::parse_event_t::array_start) listed = 0;
-    if (event == nlohmann::json::parse_event_t::value && ++listed > limits::tensor_dimensions)
+  constexpr std::size_t deepest = 3;
+  check_json_shape(text, [&](const JsonPlace& place) {
+    if (place.depth > deepest) throw refuse("lists in lists");
+    if (place.in_list && place.count > limits::tensor_dimensions)
       throw refuse("a list of more than " + std::to_string(limits::tensor_dimensions));
-    return true;
-  };
+  });
   nlohmann::json parsed;
   try {
-    parsed = nlohmann::json::parse(text, small);
+    parsed = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception&) {
     throw refuse("no JSON");
   }

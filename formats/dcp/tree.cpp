@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/utf8.h"
 #include "io/bytes.h"
 
@@ -64,6 +65,10 @@ std::uint32_t Tree::child_by_key(std::uint32_t parent, std::string_view key) {
   wanted += key;
   const auto [found, fresh] = by_key_.try_emplace(std::move(wanted), static_cast<std::uint32_t>(nodes_.size()));
   if (!fresh) return found->second;
+  key_bytes_ += key.size();
+  if (key_bytes_ > limits::tensor_name_bytes)
+    throw Error(ErrorCode::limit_exceeded,
+                "the paths come to more than " + std::to_string(limits::tensor_name_bytes) + " bytes of keys");
   nodes_[parent].children.push_back(found->second);
   nodes_.emplace_back().key = key;
   fresh_.push_back(true);

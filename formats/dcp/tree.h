@@ -58,6 +58,7 @@ class Tree {
   std::vector<Node> nodes_;
   std::vector<bool> fresh_{false};  ///< made, and not yet of any kind
   std::unordered_map<std::string, std::uint32_t, KeyedHash> by_key_;
+  std::uint64_t key_bytes_ = 0;  ///< of all nodes: a path may hold one text again and again
   Steps& steps_;
 };
 

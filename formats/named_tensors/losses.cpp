@@ -41,7 +41,7 @@ class Surveyor {
   }
 
   Survey run() {
-    add(root_, "");
+    add(root_, "", "");
     while (!open_.empty()) {
       auto [id, path] = std::move(open_.back());
       open_.pop_back();
@@ -51,9 +51,10 @@ class Surveyor {
   }
 
  private:
-  void add(ValueId id, std::string path) {
+  void add(ValueId id, const std::string& above, std::string_view part) {
     if (is_tensor_[id] || seen_[id]) return;
     seen_[id] = true;
+    std::string path = (above.empty() ? "" : above + ".") + std::string(part);
     budget_.spend(path.size());
     open_.emplace_back(id, std::move(path));
   }
@@ -65,8 +66,7 @@ class Surveyor {
     const NamedChildren children = mapping || sequence ? children_of(id, mapping) : NamedChildren();
     if (children.size() == 0 && (id != root_ || !(mapping || sequence))) return note_other(path);
     survey_.nested |= id != root_ || sequence;
-    for (std::size_t i = children.size(); i-- > 0;)
-      add(children.value(i), (path.empty() ? "" : path + ".") + std::string(children.part(i)));
+    for (std::size_t i = children.size(); i-- > 0;) add(children.value(i), path, children.part(i));
   }
 
   /// Of a mapping its entries: its attributes are told of, and no values of their own.

@@ -10,6 +10,7 @@
 #include "pickle/machine_state.h"
 #include "pickle/policy.h"
 #include "pickle/reach.h"
+#include "pickle/sharing.h"
 
 namespace ckpt::pickle {
 
@@ -260,17 +261,22 @@ Program Machine::run_to_stop() {
   program_.root = pop(1)[0];
   for (const Slot& slot : stack_) discard(slot.id);
   keep_unreached();
-  check_pair_lists();
+  check_work();
   if (!declared_) program_.protocol = uses_protocol1 ? 1 : 0;
   program_.end = scanner_.offset();
   return std::move(program_);
 }
 
-void Machine::check_pair_lists() const {
+void Machine::check_work() const {
   if (pairs_in_lists(graph_, static_cast<ValueId>(first_value_)) > limits::walk_steps)
     fail(
         "the pickle gives mappings more than " + std::to_string(limits::walk_steps) + " pairs in lists that they share",
         {}, ErrorCode::limit_exceeded);
+  const Sharing shared = count_sharing(graph_, first_value_);
+  const std::uint64_t most = caps_.shared + checked_mul(caps_.shared_ratio, shared.made).value_or(UINT64_MAX / 2);
+  if (shared.given > most)
+    fail("the pickle gives its calls the same values again and again, " + std::to_string(shared.given) + " bytes",
+         "at most " + std::to_string(most), ErrorCode::limit_exceeded);
 }
 
 Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap) {

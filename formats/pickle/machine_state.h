@@ -32,6 +32,8 @@ struct MachineCaps {
   std::uint64_t values = limits::pickle_values;
   std::uint64_t memo = limits::pickle_memo;
   std::uint64_t far_from = UINT64_MAX;  ///< bytes of a text that stays in the source
+  /// What calls may be given again and again: bytes, and as a multiple of what there is to give (see count_sharing).
+  std::uint64_t shared = 64 * limits::mib, shared_ratio = 16;
 };
 
 class Machine {
@@ -39,11 +41,13 @@ class Machine {
   Machine(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,
           const MachineCaps& caps = {})
       : source_(source),
+        begin_(offset),
         scanner_(source, offset, cap, caps.far_from),
         graph_(graph),
         first_value_(graph.size()),
         caps_(caps),
         memo_(caps.memo) {
+    caps_.shared = std::min(caps_.shared, caps_.shared_ratio * std::min(cap, caps_.shared));
     // Of a source that is more than a pickle, this is more than it needs: room that is never touched.
     const std::uint64_t size = source.size_is_known() ? source.size() : 0;
     graph_.reserve_for(static_cast<std::size_t>(std::min({size - std::min(size, offset), cap, 16 * limits::mib})));
@@ -98,7 +102,7 @@ class Machine {
   void put(std::uint64_t index);
   void get(std::uint64_t index);
   void keep_unreached();
-  void check_pair_lists() const;
+  void check_work() const;
 
   /// How a broken pickle is brought to an end (salvage.cpp).
   void close();
@@ -112,6 +116,7 @@ class Machine {
 
   const ByteSource& source_;
   ByteSourcePtr shared_source_;  ///< the same, where texts stay in it
+  std::uint64_t begin_;          ///< of the pickle
   Scanner scanner_;
   ValueGraph& graph_;
   std::size_t first_value_;
@@ -128,6 +133,7 @@ class Machine {
   Time now_ = 0;
   std::uint64_t at_ = 0;
   std::uint64_t frame_at_ = 0, frame_size_ = 0, frame_end_ = 0;  // of the last FRAME
+  std::uint64_t fetched_names_ = 0;                              // bytes that STACK_GLOBAL was given
   bool declared_ = false;
   std::unordered_map<ValueId, std::uint32_t> filled_;  ///< items that a container of a broken pickle has been given
 };

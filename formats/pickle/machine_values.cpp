@@ -6,6 +6,7 @@
 #include "pickle/literals.h"
 #include "pickle/machine_state.h"
 #include "pickle/policy.h"
+#include "pickle/sharing.h"
 
 namespace ckpt::pickle {
 
@@ -74,6 +75,9 @@ void Machine::push_stack_global(const Op& op) {
     if (!graph_.is_string(operand))
       fail("STACK_GLOBAL takes its name from something that is computed", "two strings", ErrorCode::unsupported);
   const std::string module(graph_.text(operands[0])), name(graph_.text(operands[1]));
+  if (module.size() + name.size() >= shared_text) fetched_names_ += module.size() + name.size();
+  if (fetched_names_ > caps_.shared + caps_.shared_ratio * (scanner_.offset() - begin_))
+    fail("the pickle makes the same long names again and again", {}, ErrorCode::limit_exceeded);
   const ValueId id = global(module, name);
   graph_.set_items(id, operands);
   made(op, id);

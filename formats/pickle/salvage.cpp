@@ -131,7 +131,7 @@ Salvage Machine::salvage() {
     result.broken = error.in(source_.name()).at(at_);
   }
   close();
-  check_pair_lists();
+  check_work();
   if (program_.root != no_value) keep_unreached();
   if (!declared_) program_.protocol = 2;
   program_.end = std::max(at_, result.broken->offset().value_or(at_));

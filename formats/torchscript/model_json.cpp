@@ -8,6 +8,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/json_shape.h"
 #include "io/bytes.h"
 
 namespace ckpt::torchscript {
@@ -94,20 +95,17 @@ class Fields {
 
 Json parse(const ByteSource& model) {
   const auto bytes = read_all(model, limits::script_model_bytes);
-  std::vector<std::size_t> keys;  // of each object that is open
-  const auto check_size = [&](int depth, Json::parse_event_t event, const Json&) {
-    if (depth > limits::script_model_depth)
+  const auto check = [](const JsonPlace& place) {
+    if (place.depth > static_cast<std::size_t>(limits::script_model_depth))
       throw Error(ErrorCode::limit_exceeded,
                   "model.json is nested deeper than " + std::to_string(limits::script_model_depth));
-    if (event == Json::parse_event_t::object_start) keys.push_back(0);
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && ++keys.back() > limits::script_model_fields)
+    if (!place.in_list && place.count > limits::script_model_fields)
       throw Error(ErrorCode::limit_exceeded,
                   "an object of model.json has more than " + std::to_string(limits::script_model_fields) + " keys");
-    return true;
   };
   try {
-    Json json = Json::parse(as_text(bytes), check_size);
+    check_json_shape(as_text(bytes), check);
+    Json json = Json::parse(as_text(bytes));
     if (!json.is_object()) throw wrong("model.json", "an object");
     return json;
   } catch (const Json::exception& error) {
@@ -135,18 +133,34 @@ ModelTensor parse_tensor(const Json& json) {
   throw Error(ErrorCode::unsupported, "its dataType is '" + type.substr(0, 40) + "'").expected("FLOAT or its like");
 }
 
-ModelModule parse_module(const Fields& fields, std::string name) {
+/// The names of a model, each of which holds those of the modules around it.
+class Names {
+ public:
+  /// Throws Error (limit_exceeded).
+  std::string within(const std::string& module, const std::string& name) {
+    std::string qualified = module.empty() ? name : module + "." + name;
+    bytes_ += qualified.size();
+    if (bytes_ > limits::tensor_name_bytes)
+      throw Error(ErrorCode::limit_exceeded,
+                  "the names in model.json come to more than " + std::to_string(limits::tensor_name_bytes) + " bytes");
+    return qualified;
+  }
+
+ private:
+  std::uint64_t bytes_ = 0;
+};
+
+ModelModule parse_module(const Fields& fields, std::string name, Names& names) {
   ModelModule module{std::move(name), {}, {}, {}};
-  const std::string prefix = module.name.empty() ? "" : module.name + ".";
   for (const Json& each : fields.array("parameters")) {
     const Fields parameter(each);
     (parameter.flag("isBuffer") ? module.buffers : module.parameters)
-        .emplace_back(prefix + parameter.text("name"), parameter.integer("tensorId"));
+        .emplace_back(names.within(module.name, parameter.text("name")), parameter.integer("tensorId"));
   }
   for (const Json& each : fields.array("attributes")) {
     const Fields attribute(each);
     if (const std::int64_t id = attribute.integer("id"); id >= 0)  // else its class makes it anew
-      module.attributes.emplace_back(prefix + attribute.text("name"), id);
+      module.attributes.emplace_back(names.within(module.name, attribute.text("name")), id);
   }
   return module;
 }
@@ -167,14 +181,14 @@ ScriptModel parse_model(const ByteSource& model) {
     const Fields main = Fields(json).object("mainModule");
     parsed.class_name = main.text("name");
     std::vector<std::pair<Fields, std::string>> open{{main, ""}};
+    Names names;
     while (!open.empty()) {
       const auto [fields, name] = open.back();
       open.pop_back();
-      const std::string prefix = name.empty() ? "" : name + ".";
-      parsed.modules.push_back(parse_module(fields, name));
+      parsed.modules.push_back(parse_module(fields, name, names));
       const Json& below = fields.array("submodules");
       for (auto child = below.rbegin(); child != below.rend(); ++child)
-        open.emplace_back(Fields(*child), prefix + Fields(*child).text("name"));
+        open.emplace_back(Fields(*child), names.within(name, Fields(*child).text("name")));
     }
   } catch (Error& error) {
     throw error.in(model.name());

@@ -17,6 +17,8 @@ from forge import (
     storage,
     tensor,
     text,
+    torch_parts,
+    torch_zip,
 )
 
 ECHO = text("echo this must never run > ran")
@@ -178,6 +180,42 @@ def colliding_keys(pairs):
     return map(b"".join, itertools.product(*choices))
 
 
+def fetched_again():
+    """A few bytes that fetch a text of a megabyte, or a long tuple, from the memo again and again: in a deflated pickle."""
+    long, times = 1_000_000, 100_000
+
+    def attack(title, code, said):
+        parts = torch_parts(code)
+        parts[0].deflate = True
+        return Attack(f"again-{title}.pt", archive(parts), refused(said))
+
+    def kept(*values):
+        return b"".join(value + b"q" + bytes([i]) + b"0" for i, value in enumerate(values))
+
+    again = "the same values again and again"
+    ids = many(text("storage"), name("torch", "FloatStorage"), text("0"), text("x" * long), number(4))
+    yield attack("location", program(kept(ids) + b"](" + b"h\0Q" * times + b"e"), again)
+    each = b"".join(many(text("storage"), b"h\0", text(str(i)), b"h\1", number(0)) + b"Q" for i in range(5000))
+    yield attack("location-of-many", program(kept(name("torch", "FloatStorage"), text("x" * long)) + b"](" + each + b"e"), again)
+    strided, size = name("torch", "strided"), many()
+    given = many(name("torch", "Tensor"), name("torch", "float32"), size, size, number(0), strided, text("d" * long), b"\x89")
+    wrapper = name("torch._utils", "_rebuild_wrapper_subclass")
+    yield attack("device", program(kept(wrapper, given) + b"](" + b"h\0h\1R" * times + b"e"), again)
+    wide = many(*[number(1)] * 64)
+    given = many(tensor(), wide, wide)
+    yield attack("64-dimensions", program(kept(name("m", "f"), given) + b"](" + b"h\0h\1R" * times * 8 + b"e"), again)
+    yield attack("class", program(kept(name("m", "C" * long), many()) + b"](" + b"h\0h\1\x81" * times + b"e"), again)
+    state = mapping(*((f"k{i}", b"N") for i in range(30_000)))
+    made = name("m", "C") + b")\x81"
+    yield attack("state", program(kept(state) + made + b"h\0b" * 30_000), again)
+    names = program(kept(text("m"), text("n" * long)) + b"](" + b"h\0h\1\x93" * times + b"e", 4)
+    yield attack("stack-global", names, "the same long names again and again")
+    # Plain values cost nobody anything.
+    whole = many(*[number(i) for i in range(1000)])
+    plain = program(mapping(("w", tensor()), ("x", kept(whole) + b"](" + b"h\0" * times + b"e")))
+    yield Attack("again-in-a-list.pt", torch_zip(plain), fine("w"))
+
+
 def bombs():
     """More than the file deserves: refused by a cap, or read within the memory that is allowed here."""
     deep = 1_000_000
@@ -188,6 +226,7 @@ def bombs():
     yield from one("deep-calls", program(chain), fine())
     yield from one("deep-marks", b"\x80\2" + b"(" * deep, refused("the pickle ends after 0 of 1 bytes", 2 + deep))
     yield from one("deep-marks-closed", program(b"(" * deep + b"t" * deep), fine())
+    yield from fetched_again()
     double = b"]" + b"q\0" + b"](h\0h\0eq\0" * 64
     yield from everywhere("shared-lists", program(double), fine())
     yield from everywhere(

@@ -111,6 +111,8 @@ def models():
     for i in range(60):
         deep = {"name": f"s{i}", "submodules": [deep]}
     yield Attack("model-json-nested.pt", model(main=deep), fine())
+    crowd = archive([Part("r/version", b"1\n"), Part("r/model.json", b'{"x":[' + b"{}," * 100_000 + b"{}]}", deflate=True)])
+    yield Attack("model-json-100000-objects.pt", crowd, refused("model.json"))
     for title, data, said in (
         ("empty", model(text=b""), "is no JSON"),
         ("deep", model(text=b"[" * 200_000), "nested deeper than 256"),

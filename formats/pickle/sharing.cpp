@@ -1,0 +1,64 @@
+#include "pickle/sharing.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace ckpt::pickle {
+namespace {
+
+constexpr std::uint64_t bytes_of_item = 16;
+
+std::uint64_t own_weight(const ValueGraph& graph, ValueId id) {
+  std::uint64_t text = 0, items = 0;
+  switch (graph.kind(id)) {
+    case ValueKind::str:
+    case ValueKind::py2_str:
+    case ValueKind::big_integer: {
+      const ByteSourcePtr far = graph.far_text(id);
+      text = far != nullptr ? far->size() : graph.text(id).size();
+      break;
+    }
+    case ValueKind::global:
+      text = graph.module(id).size() + graph.name(id).size();
+      break;
+    case ValueKind::list:
+    case ValueKind::tuple:
+    case ValueKind::dict:
+    case ValueKind::set:
+    case ValueKind::frozenset:
+      graph.each_operand(id, [&](ValueId) { ++items; });
+      break;
+    default:
+      break;
+  }
+  return (text < shared_text ? 0 : text) + (items < shared_items ? 0 : items * bytes_of_item);
+}
+
+/// Whether reading it reads what it is given, too.
+bool passes_on(ValueKind kind) {
+  return kind == ValueKind::tuple || kind == ValueKind::persistent || kind == ValueKind::object;
+}
+
+}  // namespace
+
+Sharing count_sharing(const ValueGraph& graph, std::size_t first) {
+  Sharing sum;
+  std::vector<std::uint32_t> weights(graph.size() - first);  // what each value gives to who is given it
+  const auto weight_of = [&](ValueId id) -> std::uint64_t { return id < first ? 0 : weights[id - first]; };
+  for (auto id = static_cast<ValueId>(first); id < graph.size(); ++id) {
+    const std::uint64_t own = own_weight(graph, id);
+    sum.made += own;
+    std::uint64_t weight = own;
+    if (passes_on(graph.kind(id)))
+      for (const ValueId item : graph.items(id)) weight += weight_of(item);
+    weights[id - first] = static_cast<std::uint32_t>(std::min<std::uint64_t>(weight, UINT32_MAX));
+  }
+  for (auto id = static_cast<ValueId>(first); id < graph.size(); ++id) {
+    const ValueKind kind = graph.kind(id);
+    if (kind == ValueKind::object || kind == ValueKind::persistent || kind == ValueKind::global)
+      graph.each_operand(id, [&](ValueId item) { sum.given += weight_of(item); });
+  }
+  return sum;
+}
+
+}  // namespace ckpt::pickle

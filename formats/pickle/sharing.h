@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ckpt/value.h"
+
+namespace ckpt::pickle {
+
+/// What calls, persistent ids and states of objects are given, and what there is to give.
+struct Sharing {
+  std::uint64_t given = 0;  ///< bytes, each time they are given
+  std::uint64_t made = 0;   ///< … once
+};
+
+/// Counts long texts, long names and the items of large containers, for the values of `graph` from `first` on: a few
+/// bytes that fetch such a value from the memo again and again ask whoever reads calls for work without end. Texts and
+/// containers within plain containers cost nobody anything, and are not counted; nor are bytes, which are not copied.
+Sharing count_sharing(const ValueGraph& graph, std::size_t first);
+
+/// A text of fewer bytes, or a container of fewer items, is nothing.
+inline constexpr std::size_t shared_text = 64, shared_items = 16;
+
+}  // namespace ckpt::pickle
