@@ -41,8 +41,8 @@ class Shape final : public nlohmann::json_sax<Json> {
   bool value() { return open_.empty() || !open_.back().is_list || count(); }
   bool open(bool is_list) {
     value();
+    check_({open_.size(), false, 0});
     open_.push_back({is_list});
-    check_({open_.size(), is_list, 0});
     return true;
   }
   bool close() {

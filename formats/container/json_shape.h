@@ -8,7 +8,7 @@ namespace ckpt {
 
 /// A place in a JSON text.
 struct JsonPlace {
-  std::size_t depth = 0;  ///< lists and objects that are open
+  std::size_t depth = 0;  ///< lists and objects around it
   bool in_list = false;   ///< the innermost of them is a list
   std::size_t count = 0;  ///< values of that list, or keys of that object, so far
 };

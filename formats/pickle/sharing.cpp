@@ -1,6 +1,7 @@
 #include "pickle/sharing.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 namespace ckpt::pickle {
@@ -21,18 +22,38 @@ std::uint64_t own_weight(const ValueGraph& graph, ValueId id) {
     case ValueKind::global:
       text = graph.module(id).size() + graph.name(id).size();
       break;
-    case ValueKind::list:
     case ValueKind::tuple:
-    case ValueKind::dict:
-    case ValueKind::set:
     case ValueKind::frozenset:
-      graph.each_operand(id, [&](ValueId) { ++items; });
+      items = graph.items(id).size();
       break;
     default:
       break;
   }
   return (text < shared_text ? 0 : text) + (items < shared_items ? 0 : items * bytes_of_item);
 }
+
+/// What objects are given as their states, which are mappings as a rule.
+class States {
+ public:
+  explicit States(const ValueGraph& graph) : graph_(graph) {}
+
+  std::uint64_t weight(ValueId id) {
+    if (graph_.kind(id) != ValueKind::dict) return 0;
+    const auto [known, fresh] = weights_.try_emplace(id, 0);
+    if (!fresh) return known->second;
+    std::uint64_t items = 0;
+    graph_.each_operand(id, [&](ValueId) { ++items; });
+    known->second = items < shared_items ? 0 : items * bytes_of_item;
+    made_ += known->second;
+    return known->second;
+  }
+  [[nodiscard]] std::uint64_t made() const { return made_; }
+
+ private:
+  const ValueGraph& graph_;
+  std::unordered_map<ValueId, std::uint64_t> weights_;
+  std::uint64_t made_ = 0;
+};
 
 /// Whether reading it reads what it is given, too.
 bool passes_on(ValueKind kind) {
@@ -53,11 +74,17 @@ Sharing count_sharing(const ValueGraph& graph, std::size_t first) {
       for (const ValueId item : graph.items(id)) weight += weight_of(item);
     weights[id - first] = static_cast<std::uint32_t>(std::min<std::uint64_t>(weight, UINT32_MAX));
   }
+  States states(graph);
   for (auto id = static_cast<ValueId>(first); id < graph.size(); ++id) {
     const ValueKind kind = graph.kind(id);
-    if (kind == ValueKind::object || kind == ValueKind::persistent || kind == ValueKind::global)
-      graph.each_operand(id, [&](ValueId item) { sum.given += weight_of(item); });
+    if (kind != ValueKind::object && kind != ValueKind::persistent && kind != ValueKind::global) continue;
+    graph.each_operand(id, [&](ValueId item) { sum.given += weight_of(item); });
+    for (auto handle = graph.first_effect(id); handle != 0; handle = graph.effect(handle).next) {
+      if (graph.effect(handle).kind == EffectKind::build)
+        sum.given += states.weight(graph.items(graph.effect(handle))[0]);
+    }
   }
+  sum.made += states.made();
   return sum;
 }
 

@@ -13,12 +13,13 @@ struct Sharing {
   std::uint64_t made = 0;   ///< … once
 };
 
-/// Counts long texts, long names and the items of large containers, for the values of `graph` from `first` on: a few
-/// bytes that fetch such a value from the memo again and again ask whoever reads calls for work without end. Texts and
-/// containers within plain containers cost nobody anything, and are not counted; nor are bytes, which are not copied.
+/// Counts long texts, long names and the items of long tuples and large states, for the values of `graph` from `first`
+/// on: a few bytes that fetch such a value from the memo again and again ask whoever reads calls for work without end.
+/// Texts and containers within plain containers cost nobody anything, and are not counted; nor are bytes, which are not
+/// copied.
 Sharing count_sharing(const ValueGraph& graph, std::size_t first);
 
-/// A text of fewer bytes, or a container of fewer items, is nothing.
+/// A text of fewer bytes, or a tuple or state of fewer items, is nothing.
 inline constexpr std::size_t shared_text = 64, shared_items = 16;
 
 }  // namespace ckpt::pickle

@@ -12,6 +12,8 @@
 namespace ckpt::torchscript {
 namespace {
 
+constexpr std::size_t bytes_a_step = 64;  // of a class's name, which modules share
+
 class StateWalk {
  public:
   StateWalk(const Checkpoint& checkpoint, const ScriptClasses& classes)
@@ -49,10 +51,11 @@ class StateWalk {
   };
 
   /// Null for what is no module.
-  const ScriptClass* class_of(ValueId id) const {
+  const ScriptClass* class_of(ValueId id) {
     if (values_.kind(id) != ValueKind::object || is_tensor_[id]) return nullptr;
     const ValueId type = values_.items(id)[0];
     if (values_.kind(type) != ValueKind::global) return nullptr;
+    count_steps((values_.module(type).size() + values_.name(type).size()) / bytes_a_step);
     const auto found = classes_.find(std::string(values_.module(type)) + "." + std::string(values_.name(type)));
     return found == classes_.end() || !found->second.is_module ? nullptr : &found->second;
   }

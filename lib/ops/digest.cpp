@@ -141,24 +141,39 @@ void hash_all(const Checkpoint& checkpoint, std::vector<View>& views) {
   }
 }
 
-std::string total_line(const Hash& sha256, const DenseTensor& job) {
-  const TensorInfo& info = job.tensor->info;
-  std::string line = std::string(text_of(sha256)) + " " + std::string(dtype_name(info.dtype)) + " [";
-  for (std::size_t i = 0; i < info.shape.size(); ++i) line += (i == 0 ? "" : ",") + std::to_string(info.shape[i]);
-  return line + "] " + job.name + "\n";
+/// What a line of the total has between hash and name.
+std::string kind_of(const TensorInfo& info) {
+  std::string kind = " " + std::string(dtype_name(info.dtype)) + " [";
+  for (std::size_t i = 0; i < info.shape.size(); ++i) kind += (i == 0 ? "" : ",") + std::to_string(info.shape[i]);
+  return kind + "] ";
 }
 
+/// Whether the line that ends in `a` comes before the one that ends in `b`, bytewise.
+bool ends_before(std::string_view a, std::string_view b) {
+  const auto [at, there] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  const auto byte = [](auto place, auto end) { return static_cast<unsigned char>(place == end ? '\n' : *place); };
+  return !(at == a.end() && there == b.end()) && byte(at, a.end()) < byte(there, b.end());
+}
+
+/// Of the lines of all tensors, in their order; a hash is what each begins with.
 std::string total_of(const std::vector<DenseTensor>& jobs, const Views& views) {
-  const auto hash = [&](std::uint32_t job) -> const Hash& { return views.all[views.of_a_job[job]].sha256; };
+  std::vector<std::string> kinds;
+  kinds.reserve(jobs.size());
+  for (const DenseTensor& job : jobs) kinds.push_back(kind_of(job.tensor->info));
+  const auto hash = [&](std::uint32_t job) { return text_of(views.all[views.of_a_job[job]].sha256); };
   std::vector<std::uint32_t> order(jobs.size());
   std::iota(order.begin(), order.end(), 0U);
-  // Bytewise, as the lines are: a hash is what each begins with.
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (hash(a) != hash(b)) return text_of(hash(a)) < text_of(hash(b));
-    return total_line(hash(a), jobs[a]) < total_line(hash(b), jobs[b]);
+    if (const int difference = hash(a).compare(hash(b)); difference != 0) return difference < 0;
+    if (const int difference = kinds[a].compare(kinds[b]); difference != 0) return difference < 0;
+    return ends_before(jobs[a].name, jobs[b].name);
   });
   Sha256 total;
-  for (const std::uint32_t i : order) total.update(as_bytes(total_line(hash(i), jobs[i])));
+  std::string line;
+  for (const std::uint32_t i : order) {
+    line.assign(hash(i)).append(kinds[i]).append(jobs[i].name).push_back('\n');
+    total.update(as_bytes(line));
+  }
   return total.hex();
 }
 

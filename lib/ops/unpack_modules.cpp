@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view batches = "num_batches_tracked";
 constexpr std::size_t warned_of = 20;
+constexpr std::size_t bytes_a_step = 64;  // of a class's name, which modules share
 
 /// state_dict(), step by step as torch.nn.Module takes them.
 class Unpacker {
@@ -138,6 +139,7 @@ class Unpacker {
   /// its place, since they are of version 2.
   void add_metadata(ValueId module, const std::string& name, const std::vector<MappingEntry>& buffers) {
     const std::string type = class_name(values_, module);
+    count_step(type.size() / bytes_a_step);
     const ModuleClass* const known = find_module_class(type);
     int version = known == nullptr ? 1 : known->version;
     for (const MappingEntry& buffer : buffers)
@@ -162,6 +164,7 @@ class Unpacker {
         count_step();
         const bool object = values_.kind(hook.value) == ValueKind::object;
         const std::string type = object ? class_name(values_, hook.value) : std::string();
+        count_step(type.size() / bytes_a_step);
         warn("'" + name + "' has a hook of state_dict()" + (type.empty() ? "" : ", " + type + ",") +
              " which may change what Python would give");
       }

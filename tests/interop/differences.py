@@ -18,7 +18,7 @@ CODE = "TorchScript whose code does not compile: to ckpt it is text, and it is p
 
 OF_TORCH = [
     Difference("library", r"the bytes have CRC-32", "PyTorch compares no CRC"),
-    Difference("library", r"in the local header of|no local header|member '.*' (has flags|lies on disk|overlaps)", ARCHIVE),
+    Difference("library", r"in the (local header|data descriptor) of|no (local header|data descriptor)|member '.*' (has flags|lies on disk|overlaps)", ARCHIVE),
     Difference("library", r"after the last record|reaches (into the directory|past the end of the file)|a directory (record )?of", ARCHIVE),
     Difference("library", r"before the first member|the end record|equal but for case|extra field", ARCHIVE),
     Difference("library", r"is (encrypted|compressed by method)", ARCHIVE),
