@@ -13,7 +13,6 @@
 #include "format.h"
 #include "io/checksum.h"
 #include "io/gunzip_damaged.h"
-#include "io/keyed_hash.h"
 #include "opened.h"
 #include "ops/drop_values.h"
 
@@ -197,26 +196,39 @@ class Recoverer {
     if (is_cut && !is_root_gone) {
       Dropped dropped = drop_values(std::move(checkpoint), std::move(gone));
       checkpoint = std::move(dropped.checkpoint);
-      std::unordered_map<std::string, std::size_t, KeyedHash> left;  // of one value, one name may go and another stay
-      for (const NamedTensor& tensor : tensor_names(checkpoint)) ++left[tensor.name];
-      for (std::size_t i = 0; i < named.size(); ++i) {
-        RecoveredTensor& tensor = result_.tensors[i];
-        tensor.is_replaced = dropped.replaced[named[i]];
-        if (tensor.survival != Survival::whole) continue;
-        const auto name = left.find(tensor.name);
-        if (!dropped.gone[named[i]] && name != left.end() && name->second > 0) {
-          --name->second;
-          continue;
-        }
-        tensor.survival = Survival::lost;
-        tensor.why = "what it is built of, or lies in, is lost";
-      }
+      for (std::size_t i = 0; i < named.size(); ++i) result_.tensors[i].is_replaced = dropped.replaced[named[i]];
+      lose_the_unnamed(named, dropped.names);
     }
     const auto is_saved = [](const RecoveredTensor& tensor) {
       return tensor.survival == Survival::whole && tensor.nbytes > 0;
     };
     const bool is_any = std::any_of(result_.tensors.begin(), result_.tensors.end(), is_saved);
     if (is_root_gone || (!is_any && !result_.is_complete())) checkpoint.root = no_value;
+  }
+
+  /// Whole tensors that nothing leads to any more. Of one with several names some may go: those that are not in
+  /// `names`, which holds the ones that are left by value.
+  void lose_the_unnamed(const std::vector<ValueId>& named,
+                        std::unordered_map<ValueId, std::vector<std::string>>& names) {
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      if (result_.tensors[i].survival != Survival::whole) continue;
+      std::vector<std::string>& left = names[named[i]];
+      const auto own = std::find(left.begin(), left.end(), result_.tensors[i].name);
+      if (own == left.end())
+        others.push_back(i);
+      else
+        left.erase(own);
+    }
+    for (const std::size_t i : others) {
+      std::vector<std::string>& left = names[named[i]];
+      if (!left.empty()) {  // under a name that another had
+        left.pop_back();
+        continue;
+      }
+      result_.tensors[i].survival = Survival::lost;
+      result_.tensors[i].why = "what it is built of, or lies in, is lost";
+    }
   }
 
   ByteSourcePtr source_;

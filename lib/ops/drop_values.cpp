@@ -77,7 +77,10 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
   mark_reached(values, checkpoint.root, held);
   for (ValueId id = 0; id < count; ++id)
     if (!held[id]) gone[id] = true;
-  return {prune(std::move(checkpoint)), std::move(gone), std::move(replaced)};
+  std::unordered_map<ValueId, std::vector<std::string>> names;
+  for (NamedTensor& named : tensor_names(checkpoint))
+    if (!gone[named.tensor->value]) names[named.tensor->value].push_back(std::move(named.name));
+  return {prune(std::move(checkpoint)), std::move(gone), std::move(replaced), std::move(names)};
 }
 
 }  // namespace ckpt

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -11,6 +13,8 @@ struct Dropped {
   Checkpoint checkpoint;
   std::vector<bool> gone;      ///< by value of what was given: dropped, or no longer held by the root
   std::vector<bool> replaced;  ///< … and that None stands in its place somewhere
+  /// … and the names that a tensor keeps; one that two keys had goes to the other, where one of them goes.
+  std::unordered_map<ValueId, std::vector<std::string>> names;
 };
 
 /// Takes the values that `gone` names (by their ids) out of a checkpoint: entries of mappings go; a call that is given

@@ -3,6 +3,7 @@
 
 #include "ckpt/state_dict.h"
 #include "model/calls.h"
+#include "model/pair_lists.h"
 #include "ops/value_children.h"
 #include "ops/value_view.h"
 
@@ -53,7 +54,7 @@ class FactReader {
   /// Nearly always an empty OrderedDict, which older calls leave out.
   void add_hooks(Arguments arguments, std::size_t at) {
     if (at >= arguments.size()) return;
-    const bool none = is_mapping(values_, arguments[at]) && mapping_entries(values_, arguments[at]).empty();
+    const bool none = is_mapping(values_, arguments[at]) && pair_count(values_, arguments[at]) == 0;
     if (!none) add("hooks", arguments, at);
   }
 

@@ -128,6 +128,12 @@ def work():
     names = [("t0", described(listed=chunks)), *((f"t{i}", described(listed=b"h\1")) for i in range(1, 2000))]
     spots = [(index(f"t{i}", 0), place()) for i in range(2000)]
     yield Attack("dcp-chunks-shared.pt", folder(names, spots), refused("steps"))
+    long = "x" * 1_000_000
+    again = b"](" + chunk((0,), (4,)) + b"q\2" + b"h\2" * 500_000 + b"e"
+    spots = [(index(long, 0), place())]
+    yield Attack("dcp-long-name-of-500000-chunks.pt", folder([(long, described(listed=again))], spots), refused("steps"))
+    path = b"(" + text("k" * 10_000) + b"q\1" + b"h\1" * 100_000 + b"t"
+    yield Attack("dcp-path-of-one-text.pt", folder(paths=b"}" + text("w") + path + b"s"), refused("bytes of keys"))
     state = mapping(*((f"f{i}", NONE) for i in range(60)), ("fqn", text("w"))) + b"q\1"
     again = [(name(METADATA, "MetadataIndex") + b")\x81" + (state if i == 0 else b"h\1") + b"b", place()) for i in range(2000)]
     yield Attack("dcp-one-state-for-2000.pt", folder(places=again), refused(""))

@@ -231,6 +231,16 @@ TEST(Recover, SavesASharedTensorUnderTheNamesThatAreLeft) {
   EXPECT_EQ(names_saved(found), (Names{"a"}));
 }
 
+TEST(Recover, SavesATensorUnderTheNameThatALostOneHad) {
+  const py::Code lost = tensor(storage(), {5}, {1}), whole = tensor(storage(), {4}, {1});
+  const Recovery found = recovered(bytes_of(
+      ZipFile{.object = py::dict({{py::str("a"), py::dict({{py::str("b"), lost}})}, {py::str("a.b"), whole}})}));
+  ASSERT_EQ(found.tensors.size(), 2U);
+  EXPECT_EQ(found.tensors[0].survival, Survival::lost);
+  EXPECT_EQ(found.tensors[1].survival, Survival::whole);
+  EXPECT_EQ(names_saved(found), (Names{"a.b"}));
+}
+
 TEST(Recover, RefusesOtherFormatsByName) {
   const auto error = error_of([] { recovered(io_testing::bytes_of("GGUF\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")); });
   ASSERT_TRUE(error);

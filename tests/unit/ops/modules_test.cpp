@@ -237,6 +237,21 @@ TEST(UnpackModules, RefusesModulesThatAreSharedWithoutEnd) {
   EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
 }
 
+/// 2^14 paths, each of a module whose class has a name of a megabyte.
+TEST(UnpackModules, ChargesTheNamesOfClasses) {
+  constexpr std::uint8_t levels = 14, type = 100;
+  py::Code code = module({{py::str("w"), parameter()}}, {}, {}, {}, py::get(type));
+  for (std::uint8_t level = 0; level < levels; ++level) {
+    // An object's class is made before what it holds.
+    const bool is_first = level + 1 == levels;
+    code = module({}, {}, {{py::str("a"), py::put(code, level)}, {py::str("b"), py::get(level)}}, {},
+                  is_first ? py::put(py::global("net", std::string(1 << 20, 'N')), type) : py::get(type));
+  }
+  const auto error = io_testing::error_of([&] { unpack_modules(checkpoint_of(code)); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded) << error->what();
+}
+
 TEST(Modules, AreFoundWhereAStateDictWouldBe) {
   const auto trainer = py::dict({{py::str("epoch"), py::integer(1)}, {py::str("model"), linear()}});
   EXPECT_EQ(names(take_root(checkpoint_of(trainer), "auto")), (Names{"weight"}));
