@@ -73,14 +73,10 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
         if (is_gone(values.items(values.effect(handle))[i])) values.set_effect_item(handle, i, none);
   }
   std::erase_if(checkpoint.discarded, [&](ValueId id) { return gone[id]; });
-  std::vector<bool> held(values.size());
-  mark_reached(values, checkpoint.root, held);
-  for (ValueId id = 0; id < count; ++id)
-    if (!held[id]) gone[id] = true;
   std::unordered_map<ValueId, std::vector<std::string>> names;
   for (NamedTensor& named : tensor_names(checkpoint))
     if (!gone[named.tensor->value]) names[named.tensor->value].push_back(std::move(named.name));
-  return {prune(std::move(checkpoint)), std::move(gone), std::move(replaced), std::move(names)};
+  return {prune(std::move(checkpoint)), std::move(replaced), std::move(names)};
 }
 
 }  // namespace ckpt

@@ -11,9 +11,8 @@ namespace ckpt {
 /// A checkpoint without some of its values.
 struct Dropped {
   Checkpoint checkpoint;
-  std::vector<bool> gone;      ///< by value of what was given: dropped, or no longer held by the root
-  std::vector<bool> replaced;  ///< … and that None stands in its place somewhere
-  /// … and the names that a tensor keeps; one that two keys had goes to the other, where one of them goes.
+  std::vector<bool> replaced;  ///< by value of what was given: None stands in its place somewhere
+  /// … and the names that are left of a tensor. One that was told apart from another's may have that other's now.
   std::unordered_map<ValueId, std::vector<std::string>> names;
 };
 

@@ -1,13 +1,8 @@
 #pragma once
 
-#include <vector>
-
 #include "ckpt/checkpoint.h"
 
 namespace ckpt {
-
-/// Marks, by id, the values that `root` leads to, itself among them.
-void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached);
 
 /// Takes away what the root no longer reaches: values, tensors, storages, globals, effects that an edit has emptied,
 /// and values made and dropped by the program that touch nothing of what is left. What stays is made in the order in

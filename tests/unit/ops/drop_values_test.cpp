@@ -74,7 +74,7 @@ TEST(DropValues, SaysThatWhatLayInIsGoneToo) {
   const Dropped result = dropped(code, {named[0].name});
   EXPECT_EQ(names_left(result), (Names{"w"}));
   for (const NamedTensor& tensor : named)
-    EXPECT_EQ(result.gone[tensor.tensor->value], tensor.name != "w") << tensor.name;
+    EXPECT_EQ(!result.names.contains(tensor.tensor->value), tensor.name != "w") << tensor.name;
 }
 
 TEST(DropValues, KeepsAnObjectWhoseAttributeIsGone) {
