@@ -4,10 +4,11 @@
     fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
     fuzz/run.py --build build/fuzz --replay build/asan --corpus FOLDER …
 
-FOLDER keeps what was found to reach new code, a folder a target; after a run of a minute or more it is minimised. A build
-of the preset fuzz has no sanitizers and tells libFuzzer of no comparisons (most are of an index and a size), and does four to
-fifteen times as much; --replay gives all that it keeps to one with sanitizers. What breaks a target
-is put into BUILD/findings, as it was found and as small as it gets in a short while, with the command that repeats it.
+FOLDER keeps what was found to reach new code, a folder a target. A run of a minute or more begins with all of it, and
+minimises it; a shorter one begins with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of no
+comparisons (most are of an index and a size), and does four to fifteen times as much; --replay gives all that it keeps
+to one with sanitizers. What breaks a target is put into BUILD/findings, as it was found and as small as it gets in a
+short while, with the command that repeats it.
 The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
 sums that docs/trust.md shows; --until-flat repeats until each target has had enough: see `Log.has_had_enough`.
 """
@@ -15,6 +16,7 @@ sums that docs/trust.md shows; --until-flat repeats until each target has had en
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -41,6 +43,7 @@ ENVIRONMENT = {
     "LLVM_PROFILE_FILE": "/dev/null",
 }
 WORTH_MINIMISING = 60  # seconds of a run: to minimise takes as long as a short one
+SAMPLE = 500  # files of the corpus that a shorter run begins with: a grown one takes minutes to read
 REPLAYING = 600  # seconds that a corpus may take under sanitizers
 MINIMISING = 20  # seconds that a finding may be made smaller for
 
@@ -117,15 +120,28 @@ class Fuzzer:
         return process.returncode, text, usage.ru_utime + usage.ru_stime
 
     def run(self):
+        is_short = self.seconds < WORTH_MINIMISING
+        corpus = self.sample() if is_short else self.corpus
         text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
-                                                          self.corpus, self.seeds)
+                                                          corpus, self.seeds)
         self.read_figures(text)
-        if self.seconds >= WORTH_MINIMISING:
+        if is_short:
+            shutil.copytree(corpus, self.corpus, dirs_exist_ok=True)
+        else:
             self.minimise()
         if self.sanitized:
             self.look_for_faults(self.sanitized, REPLAYING, "-runs=0", self.corpus)
         self.outcome.corpus = len(list(self.corpus.iterdir()))
         return self.outcome
+
+    def sample(self):
+        """A folder with some of the corpus."""
+        folder = self.scratch / "sample"
+        folder.mkdir()
+        files = list(self.corpus.iterdir())
+        for file in random.sample(files, min(len(files), SAMPLE)):
+            shutil.copy(file, folder)
+        return folder
 
     def look_for_faults(self, program, seconds, *arguments):
         """Runs a program of the target, and keeps what breaks it. Returns what it says, and the seconds that it worked."""

@@ -42,8 +42,8 @@ ROWS = [
         "scanners' own test files and their benign controls, none of which is dangerous; real files ([scan.md](scan.md))",
         "{bad.reach-code} attack files of ours, {corpus.scanned} others", "bad,corpus"),
     Row("Bad input never crashes, hangs, or takes the machine's memory",
-        "each attack through `inspect`, `verify`, `convert` and `scan` in 1 GiB of address space and 20 s, with the exit status "
-        "and the message it must get; a lawful file beside each kind",
+        "each attack through `inspect`, `verify`, `convert` and `scan`, or the command that it is aimed at, in 1 GiB of address "
+        "space and 20 s, with the exit status and the message it must get; a lawful file beside each kind",
         "{bad.attacks} files", "bad"),
     Row("No call of a name that readers look for breaks them",
         "every name that ckpt knows, called by each opcode with too little, too much and the wrong things, and such calls put "

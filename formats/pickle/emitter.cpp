@@ -104,7 +104,7 @@ bool Emitter::is_finished_first(ValueId id) const {
 /// it; the source's memo has all that it takes. That multiplies, and a set that its own member needs would have no end.
 void Emitter::count_rework(ValueId id) {
   rework_ += 1 + graph_.items(id).size();
-  if (rework_ <= 100'000 + graph_.size()) return;
+  if (rework_ <= 10'000 + graph_.size()) return;
   throw Error(ErrorCode::unsupported, "the pickle holds a value that holds itself in a way that protocol " +
                                           std::to_string(spelling_.protocol) + " cannot say")
       .hint("write with --protocol 4");

@@ -33,7 +33,8 @@ struct MachineCaps {
   std::uint64_t memo = limits::pickle_memo;
   std::uint64_t far_from = UINT64_MAX;  ///< bytes of a text that stays in the source
   /// What calls may be given again and again: bytes, and as a multiple of what there is to give (see count_sharing).
-  std::uint64_t shared = 64 * limits::mib, shared_ratio = 16;
+  std::uint64_t shared = limits::pickle_shared;
+  std::uint64_t shared_ratio = limits::pickle_shared_ratio;
 };
 
 class Machine {

@@ -18,6 +18,13 @@ bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// `lower`: in lower case.
+bool ends_with_in_any_case(std::string_view name, std::string_view lower) {
+  if (name.size() < lower.size()) return false;
+  return std::equal(lower.begin(), lower.end(), name.end() - static_cast<std::ptrdiff_t>(lower.size()),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b); });
+}
+
 Part inside(const Part& outer, ByteSourcePtr bytes, Role role, const std::string& name) {
   Part part;
   part.bytes = std::move(bytes);
@@ -49,17 +56,16 @@ Error too_deep() {
 }
 
 Role role_of_member(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  const auto ends = [&](std::string_view suffix) { return lower.ends_with(suffix); };
+  const auto ends = [&](std::string_view suffix) { return ends_with_in_any_case(name, suffix); };
   if (std::any_of(pickle_suffixes.begin(), pickle_suffixes.end(), ends)) return Role::pickle;
-  const std::size_t slash = lower.rfind('/');
-  if (slash == std::string::npos || !is_number(std::string_view(lower).substr(slash + 1))) return Role::member;
-  const std::string_view path = std::string_view(lower).substr(0, slash);
-  const std::string_view folder = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
-  return std::find(storage_folders.begin(), storage_folders.end(), folder) != storage_folders.end() ? Role::storage
-                                                                                                    : Role::member;
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string_view::npos || !is_number(name.substr(slash + 1))) return Role::member;
+  const std::string_view path = name.substr(0, slash);
+  const auto is_folder = [&](std::string_view folder) {
+    if (!ends_with_in_any_case(path, folder)) return false;
+    return path.size() == folder.size() || path[path.size() - folder.size() - 1] == '/';
+  };
+  return std::any_of(storage_folders.begin(), storage_folders.end(), is_folder) ? Role::storage : Role::member;
 }
 
 }  // namespace ckpt::scanning

@@ -10,6 +10,7 @@
 #include "foreign.h"
 #include "io/bytes.h"
 #include "io/gzip_header.h"
+#include "io/inflating_source.h"
 #include "pickle/opcodes.h"
 #include "pickle/policy.h"
 #include "scan/archives.h"
@@ -95,7 +96,16 @@ void Walk::visit(const Part& part) {
   }
 }
 
+/// Thousands of headers may lead to the same compressed bytes.
+void Walk::count_inflated() {
+  inflated_ += InflatingSource::window_bytes;
+  if (inflated_ > limits::inflated_cap(source_->size()))
+    throw Error(ErrorCode::limit_exceeded, "more compressed members than are looked into")
+        .expected("at most " + std::to_string(inflated_ / InflatingSource::window_bytes - 1));
+}
+
 void Walk::look_at(const Part& part) {
+  if (part.is_inflated) count_inflated();
   tar::Block block;
   const auto head = std::span<const std::byte>(block).first(part.bytes->read_at(0, block));
   if (head.empty()) return;

@@ -10,6 +10,7 @@
 #include "ckpt/limits.h"
 #include "container/json_shape.h"
 #include "io/bytes.h"
+#include "model/walk.h"
 
 namespace ckpt::torchscript {
 namespace {
@@ -133,34 +134,24 @@ ModelTensor parse_tensor(const Json& json) {
   throw Error(ErrorCode::unsupported, "its dataType is '" + type.substr(0, 40) + "'").expected("FLOAT or its like");
 }
 
-/// The names of a model, each of which holds those of the modules around it.
-class Names {
- public:
-  /// Throws Error (limit_exceeded).
-  std::string within(const std::string& module, const std::string& name) {
-    std::string qualified = module.empty() ? name : module + "." + name;
-    bytes_ += qualified.size();
-    if (bytes_ > limits::tensor_name_bytes)
-      throw Error(ErrorCode::limit_exceeded,
-                  "the names in model.json come to more than " + std::to_string(limits::tensor_name_bytes) + " bytes");
-    return qualified;
-  }
+/// The name of what is in a module, which holds those of the modules around it.
+std::string name_within(const std::string& module, const std::string& name, NameBudget& budget) {
+  std::string qualified = module.empty() ? name : module + "." + name;
+  budget.spend(qualified.size());
+  return qualified;
+}
 
- private:
-  std::uint64_t bytes_ = 0;
-};
-
-ModelModule parse_module(const Fields& fields, std::string name, Names& names) {
+ModelModule parse_module(const Fields& fields, std::string name, NameBudget& names) {
   ModelModule module{std::move(name), {}, {}, {}};
   for (const Json& each : fields.array("parameters")) {
     const Fields parameter(each);
     (parameter.flag("isBuffer") ? module.buffers : module.parameters)
-        .emplace_back(names.within(module.name, parameter.text("name")), parameter.integer("tensorId"));
+        .emplace_back(name_within(module.name, parameter.text("name"), names), parameter.integer("tensorId"));
   }
   for (const Json& each : fields.array("attributes")) {
     const Fields attribute(each);
     if (const std::int64_t id = attribute.integer("id"); id >= 0)  // else its class makes it anew
-      module.attributes.emplace_back(names.within(module.name, attribute.text("name")), id);
+      module.attributes.emplace_back(name_within(module.name, attribute.text("name"), names), id);
   }
   return module;
 }
@@ -181,14 +172,14 @@ ScriptModel parse_model(const ByteSource& model) {
     const Fields main = Fields(json).object("mainModule");
     parsed.class_name = main.text("name");
     std::vector<std::pair<Fields, std::string>> open{{main, ""}};
-    Names names;
+    NameBudget names(model.name());
     while (!open.empty()) {
       const auto [fields, name] = open.back();
       open.pop_back();
       parsed.modules.push_back(parse_module(fields, name, names));
       const Json& below = fields.array("submodules");
       for (auto child = below.rbegin(); child != below.rend(); ++child)
-        open.emplace_back(Fields(*child), names.within(name, Fields(*child).text("name")));
+        open.emplace_back(Fields(*child), name_within(name, Fields(*child).text("name"), names));
     }
   } catch (Error& error) {
     throw error.in(model.name());

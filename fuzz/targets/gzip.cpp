@@ -10,7 +10,7 @@
 namespace ckpt::fuzz {
 namespace {
 
-constexpr std::size_t most = 2 << 20;  // of inflated bytes; a few kilobytes may stand for more
+constexpr std::size_t most = 512 << 10;  // of inflated bytes, some windows; a few kilobytes may stand for more
 
 /// Numbers that depend on the input alone.
 class Numbers {

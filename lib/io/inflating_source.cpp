@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <list>
+#include <mutex>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -28,22 +31,24 @@ struct InflatingSource::Work {
     std::memcpy(window.get(), given_out.data() + (given_out.size() - held), held);
   }
 
+  [[nodiscard]] std::uint64_t window_begin() const { return decoder->output() - held; }
+};
+
+struct InflatingSource::Positions {
   std::vector<std::unique_ptr<const DecoderPosition>> kept;  // by output offset; the beginning needs none
   std::uint64_t spacing = first_spacing;
 
-  [[nodiscard]] std::uint64_t window_begin() const { return decoder->output() - held; }
-
-  /// The latest position kept at or before `offset`; null for the beginning.
+  /// The latest one at or before `offset`; null for the beginning.
   [[nodiscard]] const DecoderPosition* nearest(std::uint64_t offset) const {
     const auto after = std::upper_bound(kept.begin(), kept.end(), offset,
                                         [](std::uint64_t o, const auto& position) { return o < position->output; });
     return after == kept.begin() ? nullptr : std::prev(after)->get();
   }
 
-  void keep_position() {
+  void keep(Decoder& decoder) {
     const std::uint64_t latest = kept.empty() ? 0 : kept.back()->output;
-    if (decoder->output() < latest + spacing) return;
-    kept.push_back(std::make_unique<const DecoderPosition>(decoder->position()));
+    if (decoder.output() < latest + spacing) return;
+    kept.push_back(std::make_unique<const DecoderPosition>(decoder.position()));
     if (kept.size() <= most_positions) return;
     spacing *= 2;
     for (std::size_t i = 0; 2 * i + 1 < kept.size(); ++i) kept[i] = std::move(kept[2 * i + 1]);
@@ -51,19 +56,58 @@ struct InflatingSource::Work {
   }
 };
 
+/// What is being inflated of sources that give back at their end, the last used first: thousands may be read without
+/// coming to theirs. What is dropped here while it is read is its reader's until that is done.
+class InflatingSource::Pool {
+ public:
+  static Pool& shared() {
+    static Pool pool;
+    return pool;
+  }
+
+  void use(const std::shared_ptr<Work>& work) {
+    std::list<std::shared_ptr<Work>> dropped;
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find(used_.begin(), used_.end(), work);
+    if (found != used_.end()) return used_.splice(used_.begin(), used_, found);
+    used_.push_front(work);
+    if (used_.size() > most_at_once) dropped.splice(dropped.begin(), used_, std::prev(used_.end()));
+  }
+
+  void drop(const std::shared_ptr<Work>& work) {
+    std::list<std::shared_ptr<Work>> dropped;  // what it is inflated from may itself be inflated, and go with it
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find(used_.begin(), used_.end(), work);
+    if (found != used_.end()) dropped.splice(dropped.begin(), used_, found);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::list<std::shared_ptr<Work>> used_;
+};
+
 InflatingSource::InflatingSource(std::string name, AtEnd at_end, Faults faults)
     : ByteSource(std::move(name)), at_end_(at_end), faults_(std::move(faults)) {}
-InflatingSource::~InflatingSource() = default;
+InflatingSource::~InflatingSource() { give_back(); }
+
+void InflatingSource::give_back() const {
+  if (const auto work = work_.lock()) Pool::shared().drop(work);
+  kept_work_.reset();
+}
 
 void InflatingSource::ended(std::uint64_t) const {}
 
-InflatingSource::Work& InflatingSource::work() const {
-  if (!work_) {
-    auto work = std::make_unique<Work>();
+std::shared_ptr<InflatingSource::Work> InflatingSource::work() const {
+  std::shared_ptr<Work> work = work_.lock();
+  if (!work) {
+    work = std::make_shared<Work>();
     work->decoder = start();
-    work_ = std::move(work);
+    work_ = work;
+    if (at_end_ == AtEnd::keep) kept_work_ = work;
+    if (!positions_) positions_ = std::make_unique<Positions>();
   }
-  return *work_;
+  if (at_end_ == AtEnd::release) Pool::shared().use(work);
+  return work;
 }
 
 std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const {
@@ -83,7 +127,7 @@ std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const
     measured_ = work.decoder->output();
     ended(work.decoder->position().input);
   }
-  work.keep_position();
+  positions_->keep(*work.decoder);
   return count;
 }
 
@@ -116,7 +160,7 @@ void InflatingSource::look_ahead(Work& work) const {
 
 void InflatingSource::go_to(Work& work, std::uint64_t offset) const {
   const bool behind = work.broken || offset < work.window_begin();
-  const DecoderPosition* near = work.nearest(offset);
+  const DecoderPosition* near = positions_->nearest(offset);
   const bool ahead = near != nullptr && near->output > work.decoder->output();
   if (behind || ahead) {
     if (near != nullptr)
@@ -133,7 +177,10 @@ void InflatingSource::go_to(Work& work, std::uint64_t offset) const {
 
 std::size_t InflatingSource::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   if (out.empty() || (measured_ && offset >= *measured_)) return 0;
-  Work& work = this->work();
+  // Not from its beginning, when its end has been met before.
+  goes_back_ = goes_back_ || (measured_ && work_.expired() && offset > 0);
+  const std::shared_ptr<Work> held = this->work();
+  Work& work = *held;
   go_to(work, offset);
   std::size_t have = 0;
   while (have < out.size() && offset + have <= work.decoder->output()) {
@@ -157,15 +204,15 @@ std::size_t InflatingSource::read_at(std::uint64_t offset, std::span<std::byte> 
   if (have == out.size() && offset + have == work.decoder->output()) look_ahead(work);
   if (at_end_ == AtEnd::release && work.decoder->phase() == Decoder::Phase::ended && !work.broken &&
       offset + have == work.decoder->output()) {
-    work_.reset();
+    give_back();
+    if (!goes_back_) positions_.reset();
   }
   return have;
 }
 
 std::uint64_t InflatingSource::measure() const {
   if (!measured_) {
-    Work& work = this->work();
-    go_to(work, UINT64_MAX);
+    go_to(*this->work(), UINT64_MAX);
   }
   return *measured_;
 }

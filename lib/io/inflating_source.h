@@ -23,13 +23,16 @@ class InflatingSource : public ByteSource {
   static constexpr std::size_t history_bytes = 64 * 1024;
   static constexpr std::uint64_t first_spacing = std::uint64_t{4} << 20;
   static constexpr std::size_t most_positions = 64;
+  /// Sources that give back at their end, and hold buffers before it: those of the program that were used last.
+  static constexpr std::size_t most_at_once = 16;
 
   ~InflatingSource() override;
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override;
 
  protected:
   /// Whether buffers and positions are given back when the end is met (they cost some 500 KiB, and more with positions
-  /// kept): right for the members of an archive, of which there may be tens of thousands.
+  /// kept): right for the members of an archive, of which there may be tens of thousands; those of few are kept before
+  /// it, too. Of one that is read here and there again after that, positions stay.
   enum class AtEnd { keep, release };
 
   /// `faults`: where given, the stream ends where it cannot be inflated any further, and what is wrong is added there;
@@ -45,17 +48,23 @@ class InflatingSource : public ByteSource {
 
  private:
   struct Work;
+  struct Positions;
+  class Pool;
 
   void go_to(Work& work, std::uint64_t offset) const;
   std::size_t produce(Work& work, std::span<std::byte> out) const;
   bool note(const Error& error) const;
   bool fill_window(Work& work) const;
   void look_ahead(Work& work) const;
-  Work& work() const;
+  std::shared_ptr<Work> work() const;
+  void give_back() const;
 
   AtEnd at_end_;
   Faults faults_;
-  mutable std::unique_ptr<Work> work_;
+  mutable std::weak_ptr<Work> work_;
+  mutable std::shared_ptr<Work> kept_work_;  ///< of one that keeps it
+  mutable std::unique_ptr<Positions> positions_;
+  mutable bool goes_back_ = false;
   mutable std::optional<std::uint64_t> measured_;
 };
 

@@ -95,6 +95,7 @@ void NameWalk::add_name(const Tensor& tensor) {
       holder = places_.add(hash_of(name), next, [&](std::uint32_t other) { return names_[other].name == name; });
       names_.back().name = name;
     }
+    name_bytes_ += path_.size() + names_.back().name.size();  // the warning's
     if (warnings_ != nullptr)
       warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
   }
@@ -102,7 +103,7 @@ void NameWalk::add_name(const Tensor& tensor) {
   if (names_.size() > most)
     throw Error(ErrorCode::limit_exceeded, "the file gives more than " + std::to_string(most) + " tensor names")
         .in(checkpoint_.file);
-  name_bytes_ += path_.size();
+  name_bytes_ += names_.back().name.size();
   if (name_bytes_ > caps_.name_bytes)
     throw Error(ErrorCode::limit_exceeded,
                 "the tensors' names take more than " + std::to_string(caps_.name_bytes) + " bytes")

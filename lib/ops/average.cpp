@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
 #include "ckpt/check.h"
 #include "ckpt/error.h"
@@ -14,9 +16,11 @@
 #include "io/keyed_hash.h"
 #include "ops/averaged_source.h"
 #include "ops/cast_elements.h"
+#include "ops/check_keys.h"
 #include "ops/dense_tensor.h"
 #include "ops/gathered_source.h"
 #include "ops/numbers.h"
+#include "ops/root.h"
 #include "ops/tensor_bytes.h"
 #include "ops/tensor_edit.h"
 
@@ -25,33 +29,52 @@ namespace {
 
 using TensorsByKey = std::map<std::string, const Tensor*, std::less<>>;
 
-TensorsByKey tensors_of(const Checkpoint& checkpoint, ValueId state_dict) {
-  std::unordered_map<ValueId, const Tensor*> tensors;
-  for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
-  TensorsByKey found;
-  for (const MappingEntry& entry : mapping_entries(checkpoint.values, state_dict))
-    if (const auto at = tensors.find(entry.value); at != tensors.end())
-      found.emplace(checkpoint.values.text(entry.key), at->second);
-  return found;
+TensorsByKey tensors_of(const FoundStateDict& found) {
+  TensorsByKey tensors;
+  const ValueGraph& values = found.facts.checkpoint().values;
+  for (const MappingEntry& entry : mapping_entries(values, found.dict.value))
+    if (const Tensor* const tensor = found.facts.tensor(entry.value)) tensors.emplace(values.text(entry.key), tensor);
+  return tensors;
 }
 
-/// One of the last checkpoint's state dicts, and where the others have theirs.
-struct StateDicts {
-  std::vector<StateDict> dicts;  ///< of each checkpoint
+/// A checkpoint whose state dicts are looked for once.
+class Searched {
+ public:
+  explicit Searched(const Checkpoint& checkpoint) : facts_(checkpoint), dicts_(find_state_dicts(checkpoint)) {
+    for (const StateDict& dict : dicts_) by_path_.emplace(dict.path, &dict);
+  }
+
+  [[nodiscard]] const std::vector<StateDict>& dicts() const { return dicts_; }
+
+  /// Throws what find_state_dict() throws.
+  [[nodiscard]] FoundStateDict at(std::string_view path) {
+    const auto found = by_path_.find(path);
+    if (found == by_path_.end()) throw no_state_dict_at(facts_.checkpoint(), path);
+    return {facts_, *found->second};
+  }
+
+ private:
+  StateDictFacts facts_;
+  std::vector<StateDict> dicts_;
+  std::map<std::string_view, const StateDict*> by_path_;
 };
 
-std::vector<StateDicts> matched_state_dicts(const std::vector<const Checkpoint*>& checkpoints) {
-  const Checkpoint& last = *checkpoints.back();
-  const std::vector<StateDict> all = find_state_dicts(last);
+/// One of the last checkpoint's state dicts, last, and those of the others that belong to it.
+using StateDicts = std::vector<FoundStateDict>;
+
+std::vector<StateDicts> matched_state_dicts(const std::vector<const Checkpoint*>& checkpoints,
+                                            std::deque<Searched>& searched) {
+  const std::vector<StateDict>& all = searched.back().dicts();
   std::vector<StateDicts> matched;
   if (all.size() < 2) {
     matched.emplace_back();
-    for (const Checkpoint* each : checkpoints) matched.back().dicts.push_back(find_state_dict(*each, "auto"));
+    for (std::size_t i = 0; i < searched.size(); ++i)
+      matched.back().push_back(searched[i].at(resolve_root(*checkpoints[i], "auto")));
     return matched;
   }
   for (const StateDict& dict : all) {
     matched.emplace_back();
-    for (const Checkpoint* each : checkpoints) matched.back().dicts.push_back(find_state_dict(*each, dict.path));
+    for (Searched& each : searched) matched.back().push_back(each.at(dict.path));
   }
   return matched;
 }
@@ -80,8 +103,10 @@ class Averager {
     std::vector<const Checkpoint*> all;
     for (const Checkpoint& other : others_) all.push_back(&other);
     all.push_back(&edit_.checkpoint());
-    const std::vector<StateDicts> matched = matched_state_dicts(all);
-    for (const StateDicts& dicts : matched) compare(all, dicts);
+    std::deque<Searched> searched;
+    for (const Checkpoint* each : all) searched.emplace_back(*each);
+    const std::vector<StateDicts> matched = matched_state_dicts(all, searched);
+    for (const StateDicts& dicts : matched) compare(dicts);
     refuse_misfits();
     for (const StateDicts& dicts : matched) add_views(all, dicts);
     refuse_misfits();
@@ -120,28 +145,33 @@ class Averager {
   }
 
   /// Keys and shapes, each checkpoint against the last.
-  void compare(const std::vector<const Checkpoint*>& all, const StateDicts& dicts) {
+  void compare(const StateDicts& dicts) {
     NameSet named;
-    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
-      const CheckReport report = check(*all[i], *all.back(), {dicts.dicts[i].path, dicts.dicts.back().path});
+    const FoundStateDict& last = dicts.back();
+    for (std::size_t i = 0; i + 1 < dicts.size(); ++i) {
+      const FoundStateDict& each = dicts[i];
+      const CheckReport report = check_keys(each, last);
       for (const DTypeMismatch& dtype : report.dtypes)
         if (named.insert(dtype.name).second) report_.dtypes.push_back(dtype.name);
       if (report.loads()) continue;
-      for (const std::string& line : load_errors(report)) misfits_.push_back(all[i]->file + ": " + line);
-      if (fix_.empty()) fix_ = fix_command(report, all[i]->file);
+      const Checkpoint& checkpoint = each.facts.checkpoint();
+      for (const std::string& line : load_errors(report)) misfits_.push_back(checkpoint.file + ": " + line);
+      constexpr int most_fixes = 8;
+      if (!fix_.empty() || ++fixes_tried_ > most_fixes) continue;
+      fix_ = fix_command(check(checkpoint, last.facts.checkpoint(), {each.dict.path, last.dict.path}), checkpoint.file);
     }
   }
 
   void add_views(const std::vector<const Checkpoint*>& all, const StateDicts& dicts) {
     std::vector<TensorsByKey> tensors;
-    for (std::size_t i = 0; i < all.size(); ++i) tensors.push_back(tensors_of(*all[i], dicts.dicts[i].value));
-    const std::string path = dicts.dicts.back().path;
+    for (const FoundStateDict& found : dicts) tensors.push_back(tensors_of(found));
+    const StateDict& last = dicts.back().dict;
     // In the order of the state dict.
-    for (const MappingEntry& entry : mapping_entries(all.back()->values, dicts.dicts.back().value)) {
+    for (const MappingEntry& entry : mapping_entries(all.back()->values, last.value)) {
       const std::string key(all.back()->values.text(entry.key));
       const auto found = tensors.back().find(key);
       if (found == tensors.back().end()) continue;
-      const std::string name = part_name(path, key);
+      const std::string name = part_name(last.path, key);
       const std::vector<std::size_t> views = edit_.views_of(*found->second);
       const bool whole = found->second->parts.empty() && views.size() == 1 && can_average(found->second->info.dtype);
       if (!whole) {
@@ -286,6 +316,7 @@ class Averager {
   double divisor_ = 1;
   AverageReport report_;
   std::vector<std::string> misfits_;
+  int fixes_tried_ = 0;
   std::string fix_;
   std::map<std::size_t, Sources> sources_;  ///< by view of the last checkpoint
   std::map<Key, std::uint32_t> alone_;      ///< storages that were made

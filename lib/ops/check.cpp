@@ -11,6 +11,7 @@
 #include "io/keyed_hash.h"
 #include "model/position_index.h"
 #include "ops/check_fix.h"
+#include "ops/check_keys.h"
 #include "ops/root.h"
 #include "ops/unpacked.h"
 
@@ -25,28 +26,14 @@ std::string_view module_of(std::string_view key) { return key.substr(0, key.rfin
 
 bool is_extra_state(std::string_view key) { return key.substr(module_of(key).size()) == extra_state; }
 
-std::int64_t version_of(const ValueGraph& values, ValueId module) {
-  std::int64_t version = 0;
-  if (is_mapping(values, module))
-    for (const MappingEntry& entry : mapping_entries(values, module))
-      if (values.is_string(entry.key) && values.text(entry.key) == "version" &&
-          values.kind(entry.value) == ValueKind::integer)
-        version = values.integer(entry.value);
-  return version;
-}
-
 /// Versions of modules in `_metadata`, by the modules' names; 0 where none is told.
-std::vector<std::pair<std::string_view, std::int64_t>> module_versions(const ValueGraph& values, ValueId dict) {
+std::vector<std::pair<std::string_view, std::int64_t>> module_versions(const FoundStateDict& found) {
+  const ValueGraph& values = found.facts.checkpoint().values;
   std::vector<std::pair<std::string_view, std::int64_t>> versions;
-  const ValueId metadata = state_dict_metadata(values, dict);
+  const ValueId metadata = state_dict_metadata(values, found.dict.value);
   if (metadata == no_value) return versions;
-  std::unordered_map<ValueId, std::int64_t> known;  // many modules may hold one mapping
-  for (const MappingEntry& module : mapping_entries(values, metadata)) {
-    if (!values.is_string(module.key)) continue;
-    const auto [version, fresh] = known.try_emplace(module.value, 0);
-    if (fresh) version->second = version_of(values, module.value);
-    versions.emplace_back(values.text(module.key), version->second);
-  }
+  for (const MappingEntry& module : mapping_entries(values, metadata))
+    if (values.is_string(module.key)) versions.emplace_back(values.text(module.key), found.facts.version(module.value));
   return versions;
 }
 
@@ -58,19 +45,18 @@ struct Entries {
     DType dtype{};
   };
 
-  Entries(const Checkpoint& checkpoint, const StateDict& dict)
-      : path(dict.path), file(checkpoint.file), modules(module_versions(checkpoint.values, dict.value)) {
-    std::unordered_map<ValueId, const Tensor*> tensors;
-    for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
-    const auto entries = mapping_entries(checkpoint.values, dict.value);
+  explicit Entries(const FoundStateDict& found)
+      : path(found.dict.path), file(found.facts.checkpoint().file), modules(module_versions(found)) {
+    const ValueGraph& values = found.facts.checkpoint().values;
+    const auto entries = mapping_entries(values, found.dict.value);
     all.reserve(entries.size());
     places.reserve(entries.size());
     for (const MappingEntry& entry : entries) {
-      const auto found = tensors.find(entry.value);
-      if (found == tensors.end())
-        add({checkpoint.values.text(entry.key)});
+      const Tensor* const tensor = found.facts.tensor(entry.value);
+      if (tensor == nullptr)
+        add({values.text(entry.key)});
       else
-        add({checkpoint.values.text(entry.key), &found->second->info.shape, found->second->info.dtype});
+        add({values.text(entry.key), &tensor->info.shape, tensor->info.dtype});
     }
   }
 
@@ -264,7 +250,8 @@ std::string quoted_list(const std::vector<std::string>& keys) {
 }
 
 CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, Entries wanted) {
-  Checker checker(Entries(checkpoint, dict), std::move(wanted));
+  StateDictFacts facts(checkpoint);
+  Checker checker(Entries({facts, dict}), std::move(wanted));
   CheckReport report = checker.run();
   if (report.missing.empty() && report.unexpected.empty()) return report;
   report.fix = find_fix(checker.entries().keys(), checker.wanted().keys());
@@ -275,6 +262,30 @@ CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, E
 }
 
 }  // namespace
+
+StateDictFacts::StateDictFacts(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
+  for (const Tensor& tensor : checkpoint.tensors) tensors_.emplace(tensor.value, &tensor);
+}
+
+const Tensor* StateDictFacts::tensor(ValueId value) const {
+  const auto found = tensors_.find(value);
+  return found == tensors_.end() ? nullptr : found->second;
+}
+
+std::int64_t StateDictFacts::version(ValueId module) {
+  const ValueGraph& values = checkpoint_.values;
+  const auto [known, fresh] = versions_.try_emplace(module, 0);
+  if (fresh && is_mapping(values, module))
+    for (const MappingEntry& entry : mapping_entries(values, module))
+      if (values.is_string(entry.key) && values.text(entry.key) == "version" &&
+          values.kind(entry.value) == ValueKind::integer)
+        known->second = values.integer(entry.value);
+  return known->second;
+}
+
+CheckReport check_keys(const FoundStateDict& dict, const FoundStateDict& like) {
+  return Checker(Entries(dict), Entries(like)).run();
+}
 
 CheckReport check(const Checkpoint& packed, const Checkpoint& packed_like, const CheckOptions& options) {
   const Unpacked unpacked(packed), unpacked_like(packed_like);
@@ -287,7 +298,8 @@ CheckReport check(const Checkpoint& packed, const Checkpoint& packed_like, const
       throw;
     }
   }();
-  return check_entries(checkpoint, dict, Entries(like, like_dict));
+  StateDictFacts like_facts(like);
+  return check_entries(checkpoint, dict, Entries({like_facts, like_dict}));
 }
 
 CheckReport check(const Checkpoint& checkpoint, const std::vector<ModelTensor>& model, std::string_view root) {

@@ -6,24 +6,28 @@
 #include <utility>
 
 #include "ckpt/state_dict.h"
+#include "model/calls.h"
 #include "ops/mapping_edit.h"
 #include "ops/prune.h"
 
 namespace ckpt {
 namespace {
 
-/// A call without one of its arguments, however deep in tuples, would be another, and mostly one that fails. Operands
-/// are older than the values that hold them.
+/// A call without one of its arguments, however deep in tuples, would be another, and mostly one that fails; that of a
+/// mapping may be given its entries so, which go one by one. Operands are older than the values that hold them.
 void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
   std::vector<bool> lacks(gone.size());  // tuples
+  const auto is_any_gone = [&](std::span<const ValueId> items) {
+    return std::any_of(items.begin(), items.end(), [&](ValueId item) { return gone[item]; });
+  };
   for (ValueId id = 0; id < gone.size(); ++id) {
-    const bool is_call = values.kind(id) == ValueKind::object && !is_mapping(values, id);
-    if (!is_call && values.kind(id) != ValueKind::tuple) continue;
-    for (const ValueId item : values.items(id)) {
-      if (!gone[item] && !lacks[item]) continue;
-      if (is_call) gone[id] = true;
-      lacks[id] = true;
-    }
+    const std::span<const ValueId> items = values.items(id);
+    const bool lacks_any =
+        is_any_gone(items) || std::any_of(items.begin(), items.end(), [&](ValueId item) { return lacks[item]; });
+    if (values.kind(id) == ValueKind::tuple) lacks[id] = lacks_any;
+    if (values.kind(id) != ValueKind::object) continue;
+    if (is_mapping(values, id) ? is_any_gone(items) || is_any_gone(call_arguments(values, id)) : lacks_any)
+      gone[id] = true;
   }
 }
 
@@ -56,6 +60,10 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
   const auto count = static_cast<ValueId>(values.size());
   gone.resize(count);
   spread_to_calls(values, gone);
+  if (gone[checkpoint.root]) {
+    checkpoint.root = no_value;
+    return {std::move(checkpoint), std::vector<bool>(count), {}};
+  }
   remove_entries(values, gone);
   std::vector<bool> replaced(count);
   const ValueId none = values.make_none();

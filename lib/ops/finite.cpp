@@ -169,7 +169,7 @@ std::vector<SweptView> floating_views(const Checkpoint& checkpoint, std::vector<
 std::vector<NonFinite> find_non_finite(const Checkpoint& checkpoint, std::vector<Error>* unread) {
   const std::vector<SweptView> views = floating_views(checkpoint, unread);
   std::vector<Found> found(views.size());
-  SweepOptions how{working_threads(), {}};
+  SweepOptions how{.threads = working_threads()};
   if (unread != nullptr) how.on_error = [&](const Error& error) { unread->push_back(error); };
   try {
     sweep(

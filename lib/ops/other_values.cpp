@@ -73,6 +73,7 @@ void OtherValues::compare_roots() {
 
 void OtherValues::compare_facts(const std::string& name, ValueId a, ValueId b, bool quantizer_only) {
   TensorFacts facts_a = tensor_facts(views_a_, a_, a), facts_b = tensor_facts(views_b_, b_, b);
+  count_steps(facts_a.children.size() + facts_b.children.size() + 1);
   path_ = name;
   if (quantizer_only) {
     const auto is_other = [](const ViewChild& child) { return child.label != "quantizer"; };

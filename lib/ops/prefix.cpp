@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -23,12 +24,15 @@ const MappingEntry* find_key(const ValueGraph& values, const std::vector<Mapping
   return found == entries.end() ? nullptr : &*found;
 }
 
+/// By value what was copied: state dicts that share an entry go on sharing its copy.
+using Copies = std::unordered_map<ValueId, ValueId>;
+
 /// The module that a prefix names: "module" for "module.".
 std::string_view module_name(std::string_view prefix) {
   return prefix.ends_with('.') ? prefix.substr(0, prefix.size() - 1) : std::string_view();
 }
 
-void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix) {
+void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix, Copies& /*copies*/) {
   // Looked up before anything is renamed: under two wrappers, "module.module" becomes another "module".
   const auto entries = mapping_entries(values, metadata);
   const std::string_view wrapped = module_name(prefix);
@@ -56,7 +60,7 @@ ValueId copy_entry(ValueGraph& values, ValueId value) {
   return copy;
 }
 
-void add_to_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix) {
+void add_to_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix, Copies& copies) {
   for (const MappingEntry& entry : mapping_pairs(values, metadata)) {
     if (!values.is_string(entry.key) || values.text(entry.key).empty()) continue;
     set_key(values, entry, std::string(prefix) + std::string(values.text(entry.key)));
@@ -66,7 +70,9 @@ void add_to_metadata(ValueGraph& values, ValueId metadata, std::string_view pref
   const std::string_view wrapped = module_name(prefix);
   if (wrapper == nullptr || wrapped.empty()) return;
   const ValueId module = values.make_text(values.kind(wrapper->key), wrapped);
-  insert_pair_after(values, metadata, *wrapper, module, copy_entry(values, wrapper->value));
+  const auto [copy, fresh] = copies.try_emplace(wrapper->value, no_value);
+  if (fresh) copy->second = copy_entry(values, wrapper->value);
+  insert_pair_after(values, metadata, *wrapper, module, copy->second);
 }
 
 std::string find_shared_prefix(const Checkpoint& checkpoint, const std::vector<StateDict>& dicts) {
@@ -86,7 +92,7 @@ std::string find_shared_prefix(const Checkpoint& checkpoint, const std::vector<S
 
 constexpr std::size_t shown_keys = 3;
 
-using EditMetadata = void (*)(ValueGraph& values, ValueId metadata, std::string_view prefix);
+using EditMetadata = void (*)(ValueGraph& values, ValueId metadata, std::string_view prefix, Copies& copies);
 
 std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view prefix, const RenameKey& rename,
                                          EditMetadata edit_metadata) {
@@ -95,6 +101,7 @@ std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view
   PrefixReport report;
   const auto dicts = find_state_dicts(checkpoint);
   report.state_dicts = dicts.size();
+  Copies copies;
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     const std::size_t before = report.changed;
@@ -105,7 +112,7 @@ std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view
       if (report.left.size() < shown_keys) report.left.push_back(key);
     const ValueId metadata = state_dict_metadata(checkpoint.values, dict.value);
     if (metadata != no_value && report.changed > before && edited.insert(metadata).second)
-      edit_metadata(checkpoint.values, metadata, prefix);
+      edit_metadata(checkpoint.values, metadata, prefix, copies);
   }
   if (report.changed == 0) report.shared_prefix = find_shared_prefix(checkpoint, dicts);
   return {std::move(checkpoint), std::move(report)};

@@ -9,6 +9,7 @@
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "model/walk.h"
 #include "ops/mapping_edit.h"
 #include "ops/rename_keys.h"
 
@@ -62,9 +63,10 @@ using Names = std::map<std::string, std::string, std::less<>>;
 
 /// A module is named as the tensors in it are: what follows its name in the first of them has stayed. One without
 /// tensors is named as a key that it begins would be.
-std::string module_name(const std::string& module, const Names& names, const Rules& rules) {
+std::string module_name(const std::string& module, const Names& names, const Rules& rules, NameBudget& budget) {
   const std::string prefix = module + ".";
   for (auto at = names.lower_bound(prefix); at != names.end() && at->first.starts_with(prefix); ++at) {
+    budget.spend_repeats(1, 0);
     const std::string_view within = std::string_view(at->first).substr(prefix.size());
     const std::string& name = at->second;
     if (name == within) return "";
@@ -77,7 +79,7 @@ std::string module_name(const std::string& module, const Names& names, const Rul
 }
 
 /// A module that takes the name of another takes its place, as a wrapper's name falls to what it wraps.
-void rename_modules(ValueGraph& values, ValueId metadata, const Names& names, const Rules& rules) {
+void rename_modules(ValueGraph& values, ValueId metadata, const Names& names, const Rules& rules, NameBudget& budget) {
   std::vector<MappingEntry> gone;
   std::map<std::string, MappingEntry> stay;
   const auto entries = mapping_entries(values, metadata);
@@ -85,7 +87,7 @@ void rename_modules(ValueGraph& values, ValueId metadata, const Names& names, co
   for (const MappingEntry& entry : entries) {
     if (!values.is_string(entry.key)) continue;
     const std::string module(values.text(entry.key));
-    std::string name = module.empty() ? module : module_name(module, names, rules);
+    std::string name = module.empty() ? module : module_name(module, names, rules, budget);
     if (name == module)
       stay.emplace(std::move(name), entry);
     else
@@ -110,6 +112,7 @@ std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const std::vec
   RenameReport report;
   const auto dicts = find_state_dicts(checkpoint);
   report.state_dicts = dicts.size();
+  NameBudget budget(checkpoint.file);
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     Names names;
@@ -123,7 +126,7 @@ std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const std::vec
     report.unchanged += keys.unchanged;
     const ValueId metadata = state_dict_metadata(checkpoint.values, dict.value);
     if (metadata != no_value && keys.changed > 0 && edited.insert(metadata).second)
-      rename_modules(checkpoint.values, metadata, names, made);
+      rename_modules(checkpoint.values, metadata, names, made, budget);
   }
   report.idle = made.idle();
   return {std::move(checkpoint), std::move(report)};

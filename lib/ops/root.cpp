@@ -56,8 +56,12 @@ StateDict find_state_dict(const Checkpoint& checkpoint, std::string_view root) {
   const std::string path = resolve_root(checkpoint, root);
   for (StateDict& dict : find_state_dicts(checkpoint))
     if (dict.path == path) return std::move(dict);
-  throw Error(ErrorCode::invalid_argument,
-              path.empty() ? "the root is no state dict" : "no state dict lies at '" + path + "'")
+  throw no_state_dict_at(checkpoint, path);
+}
+
+Error no_state_dict_at(const Checkpoint& checkpoint, std::string_view path) {
+  return Error(ErrorCode::invalid_argument,
+               path.empty() ? "the root is no state dict" : "no state dict lies at '" + std::string(path) + "'")
       .expected("a mapping of names to tensors")
       .in(checkpoint.file)
       .hint("ckpt inspect " + shell_word(checkpoint.file) + " lists the state dicts");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "ckpt/error.h"
 #include "ckpt/export.h"
 
 namespace ckpt {
@@ -14,6 +15,9 @@ namespace ckpt {
 /// saying so: the root, "state_dict", "model_state_dict", "model", "net", else the only one there is.
 /// Throws Error (invalid_argument) where "auto" finds none, or several and none of these.
 CKPT_API std::string resolve_root(const Checkpoint& checkpoint, std::string_view root);
+
+/// What to throw where a path that was asked for leads to none.
+Error no_state_dict_at(const Checkpoint& checkpoint, std::string_view path);
 
 /// `name` relative to `root`, a path; none where it does not lie below it. The empty root holds every name.
 CKPT_API std::optional<std::string_view> name_below(std::string_view root, std::string_view name);

@@ -115,7 +115,7 @@ Figures figures_of(const ViewMoments& found, DType dtype) {
 CheckpointStats stats_of(const Checkpoint& checkpoint, const StatsOptions& options) {
   Plan plan = Planner(checkpoint, options).plan();
   const std::vector<Storage> storages = watched_storages(checkpoint, Compared::when_asked);
-  const SweepOptions how{options.threads == 0 ? working_threads() : options.threads, {}};
+  const SweepOptions how{.threads = options.threads == 0 ? working_threads() : options.threads};
   std::vector<ViewMoments> found(plan.views.size());
   sweep(
       storages, plan.views, [&] { return moments_visitor(plan.views, found); }, how);

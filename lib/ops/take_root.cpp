@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "ckpt/modules.h"
 #include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
 #include "model/walk.h"
 #include "ops/prune.h"
 #include "ops/root.h"
@@ -46,16 +47,19 @@ ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
 }  // namespace
 
 Checkpoint take_root(Checkpoint checkpoint, std::string_view root) {
-  if (root == "auto") checkpoint = unpack_modules(std::move(checkpoint));
-  const std::string path = resolve_root(checkpoint, root);
-  if (path.empty()) return checkpoint;
+  StateDict found{std::string(root)};
+  if (root == "auto") {
+    checkpoint = unpack_modules(std::move(checkpoint));
+    found = find_state_dict(checkpoint, root);
+  }
+  if (found.path.empty()) return checkpoint;
   refuse_part(checkpoint);
-  const ValueId value = find_value(checkpoint, path);
-  if (value == no_value)
-    throw Error(ErrorCode::invalid_argument, "nothing lies at '" + path + "'")
+  if (found.value == no_value) found.value = find_value(checkpoint, found.path);
+  if (found.value == no_value)
+    throw Error(ErrorCode::invalid_argument, "nothing lies at '" + found.path + "'")
         .expected("the path of a value")
         .in(checkpoint.file);
-  checkpoint.root = value;
+  checkpoint.root = found.value;
   return prune(std::move(checkpoint));
 }
 

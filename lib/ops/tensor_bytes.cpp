@@ -160,7 +160,8 @@ struct TensorStream::State {
       return;
     }
     if (axes.empty()) axes.push_back({1, item, item});
-    blocks = lay_out(axes, item, block_bytes);
+    const bool is_inflated = storage.bytes && !storage.bytes->is_concurrent();
+    blocks = lay_out(axes, item, is_inflated ? std::max(block_bytes, inflated_block) : block_bytes);
     later_window = window_for(storage, axes, blocks, item);
     // Where most of the storage is wanted, the first block reads it whole: from a disk that is one pass of it, and what
     // the next blocks pick out lies in memory then.

@@ -23,8 +23,9 @@ CKPT_API std::uint64_t logical_bytes(const TensorInfo& info);
 CKPT_API void check_expansion(std::string_view name, const TensorInfo& info, const Storage& storage);
 
 /// Bytes gathered at a time: the more, the longer are the pieces of a storage that is read across its grain. The second
-/// is for who has one stream alone.
+/// is for who has one stream alone; the third for what is inflated, most of it again for each block.
 constexpr std::uint64_t gathered_block = 8 * limits::mib, large_gathered_block = 12 * limits::mib;
+constexpr std::uint64_t inflated_block = 32 * limits::mib;
 
 /// The tensor's elements in the order of their indices, contiguous and little-endian, in pieces of any size; conjugate
 /// and negative views resolved. Whatever strides it has, little more than a block is held: what is not contiguous is

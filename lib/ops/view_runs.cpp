@@ -1,7 +1,5 @@
 #include "ops/view_runs.h"
 
-#include <optional>
-
 #include "ckpt/error.h"
 #include "io/bytes.h"
 
@@ -44,6 +42,12 @@ ViewRuns::ViewRuns(const Storage& storage, const TensorInfo& placed) : run_(dtyp
     overlaps_ = overlaps_ || axis->step < reach;
     reach += (axis->size - 1) * axis->step;
   }
+}
+
+std::optional<std::uint64_t> ViewRuns::next_at(std::uint64_t address) const {
+  if (address >= end_) return std::nullopt;
+  const Place place = find(address);
+  return place.left > 0 ? std::optional(place.at) : std::nullopt;
 }
 
 ViewRuns::Place ViewRuns::find(std::uint64_t address) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ckpt/storage.h"
@@ -24,6 +25,9 @@ class ViewRuns {
   /// Bytes of the storage that it lies in.
   [[nodiscard]] std::uint64_t begin() const { return begin_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
+
+  /// The first address from `address` on that an element lies at, or in; none at the end. Not for one that overlaps.
+  [[nodiscard]] std::optional<std::uint64_t> next_at(std::uint64_t address) const;
 
   /// Calls use(address, size, done) for what lies between the addresses `first` and `last`, in order. `done`: bytes of
   /// the view before. Not for one that overlaps.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -23,11 +24,11 @@ struct Stretch {
   bool apart = false;  ///< one view, which overlaps
 };
 
-/// Cuts storages into stretches, in the order of the storages and forward.
+/// Cuts storages into stretches, in the order of the storages and forward; what no view has an element in is left out.
 class Stretches {
  public:
-  Stretches(const std::vector<Storage>& storages, std::span<const SweptView> views)
-      : storages_(storages), views_(views), order_(views.size()) {
+  Stretches(const std::vector<Storage>& storages, std::span<const SweptView> views, std::uint64_t most_steps)
+      : storages_(storages), views_(views), order_(views.size()), steps_(most_steps) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       const auto key = [&](std::size_t i) {
@@ -39,13 +40,14 @@ class Stretches {
 
   /// Leaves what is left of the storage that the last stretch was of.
   void leave_storage(const Storage& storage) {
-    open_.clear();
+    open_ = {};
     while (next_ < order_.size() && &storages_[storage_of(order_[next_])] == &storage) ++next_;
   }
 
+  /// Throws Error (limit_exceeded).
   std::optional<Stretch> next() {
     if (open_.empty() && next_ == order_.size()) return std::nullopt;
-    const std::size_t first = open_.empty() ? order_[next_] : open_.front();
+    const std::size_t first = open_.empty() ? order_[next_] : open_.top().view;
     Stretch stretch;
     stretch.storage = &storages_[storage_of(first)];
     if (open_.empty() && views_[first].runs.overlaps()) {
@@ -54,18 +56,27 @@ class Stretches {
       ++next_;
       return stretch;
     }
-    if (open_.empty()) at_ = views_[first].runs.begin() / storage_alignment * storage_alignment;
-    const std::uint64_t last = at_ + limits::copy_chunk;
+    std::uint64_t begin = open_.empty() ? views_[first].runs.begin() : open_.top().next;
+    if (next_ < order_.size() && begins_before(order_[next_], storage_of(first), begin))
+      begin = views_[order_[next_]].runs.begin();
+    stretch.begin = begin / storage_alignment * storage_alignment;
+    const std::uint64_t last = stretch.begin + limits::copy_chunk;
     for (; next_ < order_.size() && begins_before(order_[next_], storage_of(first), last); ++next_)
-      open_.push_back(order_[next_]);
+      open_.push({views_[order_[next_]].runs.begin(), next_, order_[next_]});
+    std::vector<Open> here;
     std::uint64_t end = 0;
-    for (const std::size_t view : open_) end = std::max(end, views_[view].runs.end());
+    for (; !open_.empty() && open_.top().next < last; open_.pop()) {
+      here.push_back(open_.top());
+      stretch.views.push_back(here.back().view);
+      end = std::max(end, views_[here.back().view].runs.end());
+    }
+    count_steps(here.size());
     const std::uint64_t rest = end % storage_alignment, swapped = rest == 0 ? end : end + (storage_alignment - rest);
-    stretch.begin = at_;
     stretch.end = std::min({last, swapped, stretch.storage->nbytes});
-    stretch.views = open_;
-    at_ = stretch.end;
-    std::erase_if(open_, [&](std::size_t view) { return views_[view].runs.end() <= at_; });
+    for (Open& open : here) {
+      const auto next = views_[open.view].runs.next_at(stretch.end);
+      if (next) open_.push({*next, open.place, open.view});
+    }
     return stretch;
   }
 
@@ -75,12 +86,28 @@ class Stretches {
     return storage_of(view) == storage && !views_[view].runs.overlaps() && views_[view].runs.begin() < address;
   }
 
+  /// A view that has begun and not ended.
+  struct Open {
+    std::uint64_t next;  ///< the address of its next element
+    std::size_t place;   ///< in order_
+    std::size_t view;
+    bool operator>(const Open& other) const { return std::tie(next, place) > std::tie(other.next, other.place); }
+  };
+
+  /// Thousands of views may each have an element in each stretch of a large storage.
+  void count_steps(std::size_t views) {
+    if (views > steps_)
+      throw Error(ErrorCode::limit_exceeded, "too many views lie across their storages")
+          .expected("at most " + std::to_string(limits::sweep_steps) + " places to look at them");
+    steps_ -= views;
+  }
+
   const std::vector<Storage>& storages_;
   std::span<const SweptView> views_;
   std::vector<std::size_t> order_;
-  std::size_t next_ = 0;           ///< in order_
-  std::vector<std::size_t> open_;  ///< views that have begun and not ended
-  std::uint64_t at_ = 0;
+  std::size_t next_ = 0;  ///< in order_
+  std::priority_queue<Open, std::vector<Open>, std::greater<>> open_;
+  std::uint64_t steps_;  ///< that are left
 };
 
 /// Some stretches that fit a chunk together: one of a large storage, or many small storages.
@@ -194,7 +221,7 @@ class SweepPiece final : public WorkPiece {
 
 void sweep(const std::vector<Storage>& storages, std::span<const SweptView> views,
            const std::function<std::unique_ptr<ViewVisitor>()>& make_visitor, const SweepOptions& options) {
-  Stretches stretches(storages, views);
+  Stretches stretches(storages, views, options.steps);
   const Storage* failed = nullptr;
   std::optional<Stretch> stretch = stretches.next();
   work_in_order(options.threads, [&](std::unique_ptr<WorkPiece> used) -> std::unique_ptr<WorkPiece> {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/storage.h"
 #include "ops/dense_tensor.h"
 #include "ops/view_runs.h"
@@ -39,12 +40,13 @@ struct SweepOptions {
   std::size_t threads = 1;
   /// Given what reading a storage threw, in order, at most once a storage; none: it is thrown, and all ends.
   std::function<void(const Error&)> on_error;
+  std::uint64_t steps = limits::sweep_steps;  ///< tests give fewer
 };
 
 /// Reads the part of each storage that views lie in once, forward, however many views there are; one whose
 /// elements overlap each other is read apart. Each element is given once, not as often as an expanded view shows it,
 /// and as it is stored: conjugate and negative views are not resolved. Several visitors are made, a few a thread.
-/// Throws Error: what reading throws, within the view's name.
+/// Throws Error: what reading throws, within the view's name; limit_exceeded.
 void sweep(const std::vector<Storage>& storages, std::span<const SweptView> views,
            const std::function<std::unique_ptr<ViewVisitor>()>& make_visitor, const SweepOptions& options);
 

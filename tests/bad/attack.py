@@ -22,7 +22,7 @@ class Outcome:
 class Attack:
     name: str
     data: bytes | dict  # of a folder: its files by name
-    outcomes: dict = field(default_factory=dict)  # by command
+    outcomes: dict = field(default_factory=dict)  # by command, or by its whole line: "diff FILE FILE"
 
 
 def refused(text, at=None, verify=1):

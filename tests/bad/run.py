@@ -39,7 +39,9 @@ import plain_attacks  # noqa: E402
 import sweep_files  # noqa: E402
 import tar_attacks  # noqa: E402
 import tensor_attacks  # noqa: E402
+import work_attacks  # noqa: E402
 import zip_attacks  # noqa: E402
+import zip_header_attacks  # noqa: E402
 from attack import Outcome  # noqa: E402
 
 SUBJECTS = {
@@ -48,6 +50,7 @@ SUBJECTS = {
         import_attacks,
         pickle_attacks,
         zip_attacks,
+        zip_header_attacks,
         legacy_attacks,
         gguf_attacks,
         gzip_attacks,
@@ -60,6 +63,7 @@ SUBJECTS = {
         dcp_attacks,
         container_attacks,
         scan_attacks,
+        work_attacks,
     )
 }
 TIMEOUT = 20
@@ -122,6 +126,12 @@ def remove(path):
     shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
+def words_of(command, path, out):
+    """`command`: a name, or a whole line in which FILE and OUT stand for the files."""
+    line = command if " " in command else f"{command} FILE OUT" if command == "convert" else f"{command} FILE"
+    return [{"FILE": path.name, "OUT": out.name}.get(word, word) for word in line.split()]
+
+
 def attack_one(suite, ckpt, folder, attack):
     path = folder / attack.name
     if isinstance(attack.data, dict):
@@ -134,7 +144,7 @@ def attack_one(suite, ckpt, folder, attack):
     for command, outcome in attack.outcomes.items():
         # Without a cap on memory it is a sanitizer's build, which takes its time.
         seconds = TIMEOUT if ckpt.memory else 10 * TIMEOUT
-        done = ckpt(command, path.name, *([out.name] if command == "convert" else []), cwd=folder, timeout=seconds)
+        done = ckpt(*words_of(command, path, out), cwd=folder, timeout=seconds)
         problem = wrong(done, outcome, out)
         suite.check(f"{attack.name}, {command}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)

@@ -115,7 +115,7 @@ def models():
     yield Attack("model-json-100000-objects.pt", crowd, refused("model.json"))
     given = {"name": "w", "tensorId": 0, "isBuffer": False}
     wide = {"name": "", "submodules": [{"name": "m" * 60_000, "parameters": [given] * 10_000}]}
-    yield Attack("model-json-long-names.pt", model(main=wide), refused("names in model.json come to more than"))
+    yield Attack("model-json-long-names.pt", model(main=wide), refused("the names in the file take more than"))
     for title, data, said in (
         ("empty", model(text=b""), "is no JSON"),
         ("deep", model(text=b"[" * 200_000), "nested deeper than 256"),

@@ -43,6 +43,11 @@ constexpr std::uint64_t pickle_cap(std::uint64_t file_bytes) {
   if (file_bytes >= (pickle_bytes - pickle_floor) / pickle_ratio) return pickle_bytes;
   return pickle_floor + pickle_ratio * file_bytes;
 }
+/// Bytes that the calls, ids and states of a pickle are given (long texts, long names, items of long tuples and states;
+/// formats/pickle/sharing.h), each time they are given, and as a multiple of what there is to give: a few bytes fetch a
+/// long value again and again. Real pickles share values of some bytes.
+inline constexpr std::uint64_t pickle_shared = 64 * mib;
+inline constexpr std::uint64_t pickle_shared_ratio = 16;
 /// Files within files: a torch.save within a pickle within a tar.
 inline constexpr int nesting = 8;
 /// Bytes of the pickles of a file within another, as a multiple of its own bytes: there may be a million such.
@@ -146,14 +151,18 @@ inline constexpr std::size_t tensor_dimensions = 64;
 /// each tensor that it has.
 inline constexpr std::uint64_t tensor_names = 256 * kib;
 inline constexpr std::uint64_t names_a_tensor = 16;
-/// Bytes of all of them (a tensor deep in containers has a long name); of all names that a selection looks at, too.
-inline constexpr std::uint64_t tensor_name_bytes = 256 * mib;
+/// Bytes of all of them (a tensor deep in containers has a long name).
+inline constexpr std::uint64_t tensor_name_bytes = 64 * mib;
+/// Bytes of all names that a selection looks at: those of other values, too.
+inline constexpr std::uint64_t selection_name_bytes = 256 * mib;
 /// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
 inline constexpr std::uint64_t walk_steps = 64 * mib;
 /// Steps of a comparison of two files' values, and some more for each value that they have.
 inline constexpr std::uint64_t diff_steps = 4 * mib;
 inline constexpr std::uint64_t diff_steps_a_value = 4;
 constexpr std::uint64_t diff_step_cap(std::uint64_t values) { return diff_steps + diff_steps_a_value * values; }
+/// Stretches of storages that are looked at for their views, each view counted: thousands may have an element in each.
+inline constexpr std::uint64_t sweep_steps = 64 * mib;
 /// Logical bytes of a tensor, and of all views together, as a multiple of their storages' bytes, and the size below
 /// which that is not asked.
 inline constexpr std::uint64_t expansion_ratio = 64;

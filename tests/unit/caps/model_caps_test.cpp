@@ -2,6 +2,7 @@
 #include "ckpt/limits.h"
 #include "formats/torch_files.h"
 #include "model/walk.h"
+#include "ops/entry_walk.h"
 #include "ops/tensor_bytes.h"
 
 namespace ckpt {
@@ -42,7 +43,7 @@ TEST(Cap, names_a_tensor) {
   expect_past([&] { name_tensors(5, most + 1); });
 }
 
-// Names of 256 MiB would be held twice: the walk is given another cap.
+// Names of 64 MiB would be held twice: the walk is given another cap.
 TEST(Cap, tensor_name_bytes) {
   EXPECT_EQ(NameCaps().name_bytes, limits::tensor_name_bytes);
   NameCaps caps;
@@ -54,6 +55,18 @@ TEST(Cap, tensor_name_bytes) {
   };
   expect_within([&] { name("defg"); });
   expect_past([&] { name("defgh"); });
+}
+
+TEST(Cap, selection_name_bytes) {
+  const std::string name(limits::selection_name_bytes / 8, 'x');
+  const auto walk = [&](int entries) {
+    std::vector<std::pair<py::Code, py::Code>> below;
+    for (int i = 0; i < entries; ++i) below.emplace_back(py::integer(i), py::none());
+    const Checkpoint checkpoint = torch_testing::checkpoint_of(py::dict({{py::str(name), py::dict(below)}}));
+    EntryWalk(checkpoint).run([](const EntryWalk::Place&) { return false; });
+  };
+  expect_within([&] { walk(6); });
+  expect_past([&] { walk(7); });
 }
 
 // The names of a whole container are copied at once, those of what is no tensor too.

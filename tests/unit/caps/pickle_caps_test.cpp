@@ -85,6 +85,32 @@ TEST(Cap, pickle_memo) {
   expect_past([&] { run("Np1\np2\np4000000000\np3\n.", caps); });
 }
 
+/// A call's result is given a location of 1,000 bytes that is fetched `times` times.
+std::string sharing(int times) {
+  std::string code = "X" + std::string("\xe8\3\0\0", 4) + std::string(1000, 'x') + "q\1" + "0cm\nf\nq\2" + "0](";
+  for (int i = 0; i < times; ++i) code += "h\2h\1\x85R";
+  return "\x80\2" + code + "e.";
+}
+
+TEST(Cap, pickle_shared) {
+  EXPECT_EQ(pickle::MachineCaps().shared, limits::pickle_shared);
+  pickle::MachineCaps caps;
+  caps.shared = 10'000;
+  caps.shared_ratio = 0;
+  expect_past([&] { run(sharing(11), caps); });
+  caps.shared = 12'000;
+  caps.shared_ratio = 1;
+  expect_within([&] { run(sharing(11), caps); });
+}
+
+TEST(Cap, pickle_shared_ratio) {
+  EXPECT_EQ(pickle::MachineCaps().shared_ratio, limits::pickle_shared_ratio);
+  pickle::MachineCaps caps;
+  caps.shared = 0;
+  expect_within([&] { run(sharing(static_cast<int>(limits::pickle_shared_ratio)), caps); });
+  expect_past([&] { run(sharing(static_cast<int>(limits::pickle_shared_ratio) + 2), caps); });
+}
+
 TEST(Cap, pickle_line) {
   expect_within([] { run("V" + std::string(limits::pickle_line, 'x') + "\n."); });
   expect_past([] { run("V" + std::string(limits::pickle_line + 1, 'x') + "\n."); });

@@ -153,6 +153,38 @@ TEST(InflateRawTest, ReadsAMember) {
   expect_equal_at(*source, bytes, 10, 1000);
 }
 
+// Views of one storage may lie at its beginning and at its end, each in turn.
+TEST(InflateRawTest, WhatIsReadHereAndThereKeepsItsPositionsPastTheEnd) {
+  const Bytes bytes = random_bytes(large);
+  const auto compressed = std::make_shared<CountingSource>(deflated(bytes, 1));
+  const auto source = inflate_raw(compressed, large, "member", std::nullopt);
+  for (const std::size_t step : {1, 2}) {  // the second time there are positions
+    expect_equal_at(*source, bytes, step * 1000, 1000);
+    expect_equal_at(*source, bytes, large - 1000, 1000);
+  }
+  const std::uint64_t before = compressed->count;
+  expect_equal_at(*source, bytes, 5000, 1000);
+  expect_equal_at(*source, bytes, large - 1000, 1000);
+  EXPECT_LT(compressed->count - before, compressed->size() / 2);
+}
+
+// An archive may have tens of thousands of members, and a view end before its storage does.
+TEST(InflateRawTest, OfManyThatAreReadInPartFewHoldBuffers) {
+  const Bytes bytes = random_bytes(1000);
+  std::vector<ByteSourcePtr> compressed, sources;
+  for (std::size_t i = 0; i < 3 * InflatingSource::most_at_once; ++i) {
+    compressed.push_back(memory_source(deflated(bytes), "z"));
+    sources.push_back(inflate_raw(compressed.back(), bytes.size(), "member", std::nullopt));
+  }
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const ByteSourcePtr& source : sources) expect_equal_at(*source, bytes, 300 * pass, 500);
+    const auto inflates = [](const ByteSourcePtr& source) { return source.use_count() > 2; };
+    EXPECT_EQ(std::count_if(compressed.begin(), compressed.end(), inflates), InflatingSource::most_at_once);
+  }
+  sources.clear();
+  for (const ByteSourcePtr& source : compressed) EXPECT_EQ(source.use_count(), 1);
+}
+
 TEST(InflateRawTest, ReadsStoredAndFixedBlocks) {
   const Bytes bytes = random_bytes(200'000);
   EXPECT_EQ(read_all(*inflated(deflated(bytes, 0), bytes.size()), UINT64_MAX), bytes);

@@ -77,6 +77,33 @@ TEST(DropValues, SaysThatWhatLayInIsGoneToo) {
     EXPECT_EQ(!result.names.contains(tensor.tensor->value), tensor.name != "w") << tensor.name;
 }
 
+/// The values of tensors that lie in no container, and so have no name of their own.
+std::vector<bool> all_but(const Checkpoint& checkpoint, const std::string& name) {
+  std::vector<bool> gone(checkpoint.values.size());
+  for (const Tensor& tensor : checkpoint.tensors) gone[tensor.value] = true;
+  for (const NamedTensor& named : tensor_names(checkpoint))
+    if (named.name == name) gone[named.tensor->value] = false;
+  return gone;
+}
+
+TEST(DropValues, DropsAMappingThatIsMadeOfWhatIsGone) {
+  const auto mapping = py::call(py::global("collections", "OrderedDict"), {weight()});
+  Checkpoint checkpoint = checkpoint_of(py::dict({{py::str("w"), weight()}, {py::str("m"), mapping}}));
+  ASSERT_EQ(checkpoint.tensors.size(), 2U);
+  const auto gone = all_but(checkpoint, "w");
+  const Dropped result = drop_values(std::move(checkpoint), gone);
+  EXPECT_EQ(names_left(result), (Names{"w"}));
+  EXPECT_EQ(mapping_entries(result.checkpoint.values, result.checkpoint.root).size(), 1U);
+}
+
+TEST(DropValues, LeavesNoRootThatIsMadeOfWhatIsGone) {
+  Checkpoint checkpoint = checkpoint_of(py::call(py::global("m", "f"), {weight()}));
+  const auto gone = all_but(checkpoint, "");
+  const Dropped result = drop_values(std::move(checkpoint), gone);
+  EXPECT_EQ(result.checkpoint.root, no_value);
+  EXPECT_TRUE(result.names.empty());
+}
+
 TEST(DropValues, KeepsAnObjectWhoseAttributeIsGone) {
   const auto object = py::build(py::call(py::global("m", "C"), {}), py::list({weight(), weight()}));
   const auto code = py::dict({{py::str("o"), object}, {py::str("w"), weight()}});

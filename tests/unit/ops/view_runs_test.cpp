@@ -47,6 +47,18 @@ TEST(ViewRuns, OfAColumnAreItsElements) {
   EXPECT_EQ(within(runs, 44, 100), Runs());
 }
 
+TEST(ViewRuns, TellWhereTheyGoOn) {
+  const ViewRuns column = runs_of({5}, {10}, 3), rows = runs_of({3, 2, 4}, {100, 10, 1}, 7);
+  EXPECT_EQ(column.next_at(0), 3u);
+  EXPECT_EQ(column.next_at(3), 3u);
+  EXPECT_EQ(column.next_at(4), 13u);
+  EXPECT_EQ(column.next_at(43), 43u);
+  EXPECT_EQ(column.next_at(44), std::nullopt);
+  EXPECT_EQ(rows.next_at(19), 19u);
+  EXPECT_EQ(rows.next_at(21), 107u);
+  EXPECT_EQ(rows.next_at(121), 207u);
+}
+
 TEST(ViewRuns, AreCutWhereTheyAreAskedFor) {
   const ViewRuns runs = runs_of({3, 2, 4}, {100, 10, 1}, 7);
   EXPECT_EQ(within(runs, 0, 1000), (Runs{{7, 4}, {17, 4}, {107, 4}, {117, 4}, {207, 4}, {217, 4}}));

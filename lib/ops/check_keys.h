@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "ckpt/check.h"
+#include "ckpt/state_dict.h"
+
+namespace ckpt {
+
+/// What comparing the state dicts of one checkpoint looks up, found once however many there are. The checkpoint must
+/// outlive it.
+class StateDictFacts {
+ public:
+  explicit StateDictFacts(const Checkpoint& checkpoint);
+
+  [[nodiscard]] const Checkpoint& checkpoint() const { return checkpoint_; }
+  /// The tensor that the value makes; null where it makes none.
+  [[nodiscard]] const Tensor* tensor(ValueId value) const;
+  /// The version in what `_metadata` says of a module; 0 where none is told.
+  [[nodiscard]] std::int64_t version(ValueId module);
+
+ private:
+  const Checkpoint& checkpoint_;
+  std::unordered_map<ValueId, const Tensor*> tensors_;
+  std::unordered_map<ValueId, std::int64_t> versions_;  ///< many modules may hold one mapping
+};
+
+/// A state dict of a checkpoint. What it refers to must outlive it.
+struct FoundStateDict {
+  StateDictFacts& facts;
+  const StateDict& dict;
+};
+
+/// What check() tells of one state dict against another, but for a fix.
+CheckReport check_keys(const FoundStateDict& dict, const FoundStateDict& like);
+
+}  // namespace ckpt

@@ -1,0 +1,206 @@
+"""Small files that ask an operation for work without end: for as much as each of many has, times the many."""
+
+import struct
+import zlib
+
+from attack import Attack, Outcome
+from forge import (
+    WEIGHT,
+    Part,
+    archive,
+    call,
+    mapping,
+    many,
+    name,
+    number,
+    program,
+    storage,
+    tensor,
+    text,
+    torch_parts,
+)
+
+DONE = Outcome(0)
+ORDERED, REBUILD = name("collections", "OrderedDict"), name("torch._utils", "_rebuild_tensor_v2")
+
+
+class Memo:
+    """Numbers what is to be fetched again, and has the code that makes all of it."""
+
+    def __init__(self):
+        self.code = b""
+        self.count = 0
+
+    def keep(self, code):
+        """Returns what fetches it."""
+        at = struct.pack("<I", self.count)
+        self.count += 1
+        self.code += code + b"r" + at + b"0"
+        return b"j" + at
+
+
+def pickled(code, data=None):
+    parts = torch_parts(code, data)
+    parts[0].deflate = True
+    return archive(parts)
+
+
+def listed(memo, items):
+    return pickled(program(memo.code + b"](" + b"".join(items) + b"e"))
+
+
+def refused(text):
+    return Outcome(3, text)
+
+
+def state_dicts():
+    many_dicts = 8000
+    memo = Memo()
+    w, key = memo.keep(WEIGHT), memo.keep(text("w"))
+    dicts = mapping(*((f"s{i}", b"}(" + key + w + b"u") for i in range(many_dicts)))
+    file = pickled(program(memo.code + dicts))
+    yield "state-dicts.pt", file, {
+        "average FILE FILE OUT": DONE,
+        "diff FILE FILE": DONE,
+        "convert FILE OUT --add-prefix=module.": DONE,
+        "convert FILE OUT --rename ^w=v": DONE,
+    }
+
+    memo = Memo()
+    w, key, kind, none = memo.keep(WEIGHT), memo.keep(text("w")), memo.keep(ORDERED), memo.keep(b")")
+    metadata, empty = memo.keep(text("_metadata")), memo.keep(text(""))
+    wide = memo.keep(b"}(" + b"".join(number(i) + b"N" for i in range(200_000)) + b"u")
+    each = kind + none + b"R(" + key + w + b"u}(" + metadata + b"}(" + empty + wide + b"uub"
+    yield "one-entry-of-metadata-for-20000.pt", listed(memo, [each] * 20_000), {
+        "convert FILE OUT --add-prefix=module.": DONE,
+        "convert FILE OUT --strip-prefix=w": DONE,
+        "average FILE FILE OUT": DONE,
+    }
+
+    memo = Memo()
+    w, kind, none, metadata = memo.keep(WEIGHT), memo.keep(ORDERED), memo.keep(b")"), memo.keep(text("_metadata"))
+    modules = [memo.keep(text(".".join("a" * i))) for i in range(1, 801)]
+    keys = [memo.keep(text(".".join("a" * 802) + f"{i:05d}x")) for i in range(3200)]
+    each = kind + none + b"R(" + b"".join(key + w for key in keys) + b"u}(" + metadata
+    each += b"}(" + b"".join(module + b"N" for module in modules) + b"uub"
+    yield "800-modules-around-3200-keys.pt", listed(memo, [each] * 20), {
+        "convert FILE OUT --rename x$=y": refused("the names in the file take more than 67108864 bytes"),
+    }
+
+    # A path that leads through a dict to itself, and every dict on it looked at again.
+    wide = b"}r\0\0\0\0(" + text("a") + b"j\0\0\0\0" + b")N" * 10_000 + b"u"
+    path = ".".join("a" * 20_000) + ".b"
+    yield "a-path-through-itself.pt", pickled(program(mapping(("a", wide), (path, mapping(("w", WEIGHT)))))), {
+        "convert FILE OUT --root auto": DONE,
+        "digest FILE --root auto": DONE,
+    }
+
+
+def names():
+    """One tensor under as many names as it may have."""
+    memo = Memo()
+    attributes = b"}(" + b"".join(text(f"{i}") + b")" for i in range(100_000)) + b"u"
+    w = memo.keep(tensor() + attributes + b"b")
+    yield "attributes-under-100000-names.pt", listed(memo, [w] * 100_000), {
+        "diff FILE FILE": refused("comparing the values of both files takes more than"),
+        "average FILE FILE OUT": Outcome(2, "no state dict was found"),
+    }
+    for title, keys in (("other", (text("a"), text("b"))), ("the-same", (b"N", b"N"))):
+        memo = Memo()
+        held = memo.keep(WEIGHT)
+        for _ in range(18):
+            held = memo.keep(b"}(" + keys[0] + held + keys[1] + held + b"u")
+        file = pickled(program(memo.code + mapping(("k" * 900, held))))
+        few = refused("the tensors' names take more than 67108864 bytes")
+        yield f"2-18-names-{title}.pt", file, {
+            "inspect FILE --json": few,
+            "stats FILE": few,
+            "convert FILE OUT --format safetensors": few,
+            "convert FILE OUT --drop *a*a*b*zz": few,
+        }
+
+
+def members():
+    """Deflated, and read in part."""
+    count = 20_000
+    seen = b"".join(text(f"t{i}") + tensor(storage(key=str(i), elements=100)) for i in range(count))
+    parts = torch_parts(program(b"}(" + seen + b"u"), {str(i): bytes(400) for i in range(count)})
+    for part in parts:
+        part.deflate = True
+    yield "20000-members-in-part.pt", archive(parts), {"digest FILE": DONE, "stats FILE": DONE}
+
+
+def repeated(piece, times):
+    """Deflated once."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return (packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)) * times + b"\3\0"
+
+
+def views_of_zeros(size, shapes):
+    """A storage of `size` bytes, deflated, and its views: (shape, stride, offset) each."""
+    memo = Memo()
+    held, kind, hooks = memo.keep(storage(elements=size // 4)), memo.keep(REBUILD), memo.keep(call(ORDERED))
+    made = {}
+
+    def kept(values):
+        if values not in made:
+            made[values] = memo.keep(many(*map(number, values)))
+        return made[values]
+
+    views = []
+    for i, (shape, stride, offset) in enumerate(shapes):
+        of = [held, number(offset), kept(shape), kept(stride), b"\x89", hooks]
+        views.append(text(f"t{i}") + kind + many(*of) + b"R")
+    code = program(memo.code + b"}(" + b"".join(views) + b"u")
+    data, crc = repeated(bytes(1 << 20), size >> 20), 0
+    for _ in range(size >> 20):
+        crc = zlib.crc32(bytes(1 << 20), crc)
+    big = Part("r/data/0", data, method=8, crc=crc, size=size, compressed=len(data))
+    return archive([Part("r/data.pkl", code, deflate=True), big, Part("r/version", b"3\n")])
+
+
+def views():
+    size = 48 << 20
+    elements = size // 4
+    # Each lies at both ends.
+    ends = [((2,), (elements - 301,), i) for i in range(300)]
+    yield "views-of-both-ends.pt", views_of_zeros(size, ends), {
+        "digest FILE": DONE,
+        "verify FILE --finite": Outcome(0, ": ok ("),
+        "stats FILE": DONE,
+        "diff FILE FILE": DONE,
+    }
+    size = 1 << 30
+    turned = [((size // 256, 64), (1, size // 256), 0)]
+    yield "a-turned-gigabyte.pt", views_of_zeros(size, turned), {"digest FILE": DONE}
+    size = 256 << 20
+    elements = size // 4
+    yield "20000-long-views.pt", views_of_zeros(size, [((2,), (elements - 20_001,), i) for i in range(20_000)]), {
+        "verify FILE --finite": Outcome(0, ": ok ("),
+        "stats FILE": DONE,
+    }
+
+
+def header(name_size=0, extra=0, method=0):
+    return struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, method, 0, 0x21, 0, 0, 0, name_size, extra)
+
+
+def headers():
+    """Headers of members that no directory lists, which overlap."""
+    yield "headers-of-long-names.pt", header(65_535) * 66_000, {"scan": Outcome(3)}
+    bomb = repeated(b"(0" * (1 << 19), 40)
+    lead = b"".join(header(0, (1999 - i) * 30, 8) for i in range(2000))
+    yield "headers-before-one-bomb.pt", (lead + bomb[:3000]) * 30 + bomb, {
+        "scan": Outcome(3),
+    }
+    # Each leads to an empty block further on.
+    lead = b"".join(header(0, (1500 - i) * 35 - 30, 8) + b"\0\0\0\xff\xff" for i in range(1500))
+    yield "headers-with-blocks-before-a-bomb.pt", (lead + bomb[:3000]) * 40 + bomb, {
+        "scan": Outcome(3),
+    }
+
+
+def attacks():
+    for group in (state_dicts, names, members, views, headers):
+        for title, data, outcomes in group():
+            yield Attack(title, data, outcomes)
