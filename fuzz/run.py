@@ -4,8 +4,8 @@
     fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
     fuzz/run.py --build build/fuzz --replay build/asan --corpus FOLDER …
 
-FOLDER keeps what was found to reach new code, a folder a target. A run of a minute or more begins with all of it, and
-minimises it; a shorter one begins with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of no
+FOLDER keeps what was found to reach new code, a folder a target. A run of a minute or more, or one that is logged, begins with all of
+it, and minimises it; another begins with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of no
 comparisons (most are of an index and a size), and does four to fifteen times as much; --replay gives all that it keeps
 to one with sanitizers. What breaks a target is put into BUILD/findings, as it was found and as small as it gets in a
 short while, with the command that repeats it.
@@ -54,6 +54,7 @@ class Outcome:
     executions: int = 0
     seconds: float = 0  # of the processor
     edges: int = 0
+    counters: int = 0  # of edges that there are to reach
     corpus: int = 0
     findings: list = field(default_factory=list)
     failure: str = ""
@@ -65,8 +66,8 @@ class Outcome:
 
 
 class Log:
-    """By target: executions, seconds of a processor, the most edges, and for how many seconds there have been no more. What an edge is, a
-    build decides: where another goes on, the edges are counted anew."""
+    """By target: executions, seconds of a processor, the most edges, and for how many seconds there have been no more.
+    What an edge is, a build decides: where another goes on, or other code, the edges are counted anew."""
 
     def __init__(self, path, build):
         self.path = path
@@ -75,8 +76,9 @@ class Log:
 
     def add(self, outcome):
         sums = self.sums.setdefault(outcome.target, {"executions": 0, "seconds": 0})
-        if sums.get("build") != self.build:
-            sums.update(build=self.build, edges=0, flat_seconds=0)
+        code = {"build": self.build, "counters": outcome.counters}
+        if any(sums.get(key) != value for key, value in code.items()):
+            sums.update(code, edges=0, flat_seconds=0)
         sums["executions"] += outcome.executions
         sums["seconds"] += round(outcome.seconds)
         sums["flat_seconds"] = sums["flat_seconds"] + round(outcome.seconds) if outcome.edges <= sums["edges"] else 0
@@ -97,6 +99,7 @@ class Fuzzer:
         self.program = options.build / "bin" / f"ckpt_fuzz_{target}"
         self.sanitized = options.replay and options.replay / "bin" / f"ckpt_fuzz_{target}"
         self.seconds = options.seconds
+        self.is_logged = options.log is not None
         self.seeds = seeds / target
         self.corpus = options.corpus / target
         self.findings = options.build / "findings"
@@ -120,7 +123,7 @@ class Fuzzer:
         return process.returncode, text, usage.ru_utime + usage.ru_stime
 
     def run(self):
-        is_short = self.seconds < WORTH_MINIMISING
+        is_short = self.seconds < WORTH_MINIMISING and not self.is_logged
         corpus = self.sample() if is_short else self.corpus
         text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
                                                           corpus, self.seeds)
@@ -161,6 +164,8 @@ class Fuzzer:
     def read_figures(self, text):
         edges = re.findall(r"^#\d+\s.* cov: (\d+)", text, re.MULTILINE)
         self.outcome.edges = int(edges[-1]) if edges else 0
+        counters = re.search(r"\((\d+) inline 8-bit counters\)", text)
+        self.outcome.counters = int(counters[1]) if counters else 0
         executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
         self.outcome.executions = int(executions[1]) if executions else 0
 

@@ -141,6 +141,7 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, cons
     reader.has_checksums_ =
         std::none_of(members.begin(), members.end(), has_bytes) || std::any_of(members.begin(), members.end(), has_sum);
     listed->source = std::move(source);
+    listed->inflating = context.inflating;
     reader.listed_ = listed;
     return reader;
   } catch (Error& e) {
@@ -165,7 +166,7 @@ ByteSourcePtr ZipReader::read(const ZipMember& member) const {
   const SourceName name(listed_, static_cast<std::uint32_t>(index_of(member)));
   if (member.method == zip::method_stored) return slice(source, member.data_offset, member.size, name, crc);
   ByteSourcePtr compressed = slice(source, member.data_offset, member.compressed_size, name);
-  return inflate_raw(std::move(compressed), member.size, name.text(), crc);
+  return inflate_raw(std::move(compressed), member.size, name.text(), crc, nullptr, listed_->inflating);
 }
 
 std::string ZipReader::Listed::name(std::uint32_t index) const {

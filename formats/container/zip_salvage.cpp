@@ -239,7 +239,7 @@ bool SalvageWalk::has_checksum(const LocalHeader& header, std::uint64_t begin, s
   member.compressed_size = size;
   member.size = header.size.value_or(entry == nullptr ? UINT64_MAX : entry->member.size);
   member.is_stored = header.method == method_stored;
-  const auto bytes = read(member, source_, std::make_shared<FaultList>());
+  const auto bytes = read(member, source_, std::make_shared<FaultList>(), context_);
   const std::uint32_t crc = check_all(*bytes);
   return crc != 0 && ((header.size && crc == header.crc32) || (entry != nullptr && crc == entry->member.crc32));
 }
@@ -373,13 +373,15 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
   return std::nullopt;
 }
 
-ByteSourcePtr read(const SalvagedMember& member, const ByteSourcePtr& source, const Faults& faults) {
+ByteSourcePtr read(const SalvagedMember& member, const ByteSourcePtr& source, const Faults& faults,
+                   const ReadContext& context) {
   const std::string name = source->name() + ": member " + quoted(member.name);
   const std::uint64_t begin = std::min(member.data_offset, source->size());
   const std::uint64_t there = std::min(member.compressed_size, source->size() - begin);
   const auto bytes = [&](std::optional<std::uint32_t> crc) {
-    return member.is_stored ? slice(source, begin, there, name, crc)
-                            : inflate_raw(slice(source, begin, there, name), member.size, name, crc, faults);
+    return member.is_stored
+               ? slice(source, begin, there, name, crc)
+               : inflate_raw(slice(source, begin, there, name), member.size, name, crc, faults, context.inflating);
   };
   std::optional<std::uint32_t> crc;
   if (!member.checksums.empty()) crc = member.checksums.front();

@@ -86,6 +86,7 @@ class SalvageWalk {
 
 /// Its bytes, as far as they are there, inflated where they are deflated; what is wrong with that goes to `faults`.
 /// They record the CRC-32 that they have, where the archive records several of which that is one.
-ByteSourcePtr read(const SalvagedMember& member, const ByteSourcePtr& source, const Faults& faults);
+ByteSourcePtr read(const SalvagedMember& member, const ByteSourcePtr& source, const Faults& faults,
+                   const ReadContext& context);
 
 }  // namespace ckpt::zip

@@ -96,16 +96,16 @@ void Walk::visit(const Part& part) {
   }
 }
 
-/// Thousands of headers may lead to the same compressed bytes.
-void Walk::count_inflated() {
+/// Thousands of headers that no directory lists may lead to the same compressed bytes.
+void Walk::count_unlisted() {
   inflated_ += InflatingSource::window_bytes;
   if (inflated_ > limits::inflated_cap(source_->size()))
-    throw Error(ErrorCode::limit_exceeded, "more compressed members than are looked into")
+    throw Error(ErrorCode::limit_exceeded, "more headers of compressed members than are looked into")
         .expected("at most " + std::to_string(inflated_ / InflatingSource::window_bytes - 1));
 }
 
 void Walk::look_at(const Part& part) {
-  if (part.is_inflated) count_inflated();
+  if (part.is_unlisted) count_unlisted();
   tar::Block block;
   const auto head = std::span<const std::byte>(block).first(part.bytes->read_at(0, block));
   if (head.empty()) return;

@@ -37,7 +37,7 @@ class Walk {
 
   void visit(const Part& part);
   void look_at(const Part& part);
-  void count_inflated();
+  void count_unlisted();
   bool open_archive(const Part& part, std::span<const std::byte> head);
   void open_array(const Part& part);
   void refuse_packed(const Part& part, std::string_view head);
@@ -73,7 +73,7 @@ class Walk {
   std::set<std::pair<std::string, std::string>> known_;
   std::uint64_t parts_ = 0;
   std::uint64_t followed_ = 0;  ///< bytes of pickles
-  std::uint64_t inflated_ = 0;  ///< bytes that each compressed member was begun with
+  std::uint64_t inflated_ = 0;  ///< bytes that each unlisted member was begun with
 };
 
 }  // namespace ckpt::scanning

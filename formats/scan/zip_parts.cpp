@@ -48,12 +48,6 @@ std::map<std::uint64_t, Listed> read_listed(const ByteSource& source) {
   return listed;
 }
 
-Part inflated_part(const Part& zip, ByteSourcePtr bytes, Role role, const std::string& name) {
-  Part part = part_apart(zip, salvage(std::move(bytes)), role, name);
-  part.is_inflated = true;
-  return part;
-}
-
 /// A member that begins at a header, wherever it ends before `to`: as it stands, and inflated where anybody says so.
 void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Listed* listed, const Visit& visit) {
   std::array<std::byte, zip::local_size> fixed{};
@@ -77,7 +71,10 @@ void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Lis
   look(part_in_place(zip, rest, data, role, where));
   const bool stored = load_le<std::uint16_t>(fixed.data() + 8) == zip::method_stored &&
                       (listed == nullptr || listed->method == zip::method_stored);
-  if (!stored) look(inflated_part(zip, inflate_raw(rest, unknown_size, rest->name(), std::nullopt), role, where));
+  if (stored) return;
+  Part inflated = part_apart(zip, salvage(inflate_raw(rest, unknown_size, rest->name(), std::nullopt)), role, where);
+  inflated.is_unlisted = true;
+  look(std::move(inflated));
 }
 
 /// Members that the directory does not know, between those that it does.
@@ -97,7 +94,7 @@ void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit)
     if (member.method == zip::method_stored)
       visit(part_in_place(zip, reader.read(member), member.data_offset, role, member_name(member.name)));
     else
-      visit(inflated_part(zip, reader.read(member), role, member_name(member.name)));
+      visit(part_apart(zip, salvage(reader.read(member)), role, member_name(member.name)));
     behind = member.data_offset + member.compressed_size;
   }
   visit_gap(zip, behind, end.directory_offset, visit);

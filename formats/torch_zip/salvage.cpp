@@ -66,7 +66,7 @@ class Salvager {
   void read_pickle(const SalvagedMember& member) {
     root_ = member.name.substr(0, member.name.size() - pickle_name.size());
     const auto faults = std::make_shared<FaultList>();
-    const ByteSourcePtr bytes = zip::read(member, source_, faults);
+    const ByteSourcePtr bytes = zip::read(member, source_, faults, context_);
     try {
       check_all(*bytes);
       result_.is_checked = bytes->recorded_crc32().has_value();
@@ -122,7 +122,7 @@ class Salvager {
 
   [[nodiscard]] ByteSourcePtr bytes_of(const SalvagedMember& member, const Storage& storage) const {
     if (member.is_displaced && member.checksums.empty()) return nullptr;
-    ByteSourcePtr bytes = zip::read(member, source_, std::make_shared<FaultList>());
+    ByteSourcePtr bytes = zip::read(member, source_, std::make_shared<FaultList>(), context_);
     if (bytes->size() <= storage.nbytes) return bytes;
     report(zip::corrupt("member " + zip::quoted(member.name) + " holds " + std::to_string(bytes->size()) + " bytes",
                         member.data_offset)
@@ -134,7 +134,7 @@ class Salvager {
     const auto found = members_.find(root_ + std::string(byte_order_name));
     if (found == members_.end()) return ByteOrder::little;  // as before torch 2.0
     try {
-      return parse_byte_order(read_text(*zip::read(found->second, source_, std::make_shared<FaultList>())),
+      return parse_byte_order(read_text(*zip::read(found->second, source_, std::make_shared<FaultList>(), context_)),
                               found->second.data_offset, *source_);
     } catch (const Error& error) {
       context_.report(error, "");

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <list>
-#include <mutex>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -56,57 +54,30 @@ struct InflatingSource::Positions {
   }
 };
 
-/// What is being inflated of sources that give back at their end, the last used first: thousands may be read without
-/// coming to theirs. What is dropped here while it is read is its reader's until that is done.
-class InflatingSource::Pool {
- public:
-  static Pool& shared() {
-    static Pool pool;
-    return pool;
-  }
-
-  void use(const std::shared_ptr<Work>& work) {
-    std::list<std::shared_ptr<Work>> dropped;
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find(used_.begin(), used_.end(), work);
-    if (found != used_.end()) return used_.splice(used_.begin(), used_, found);
-    used_.push_front(work);
-    if (used_.size() > most_at_once) dropped.splice(dropped.begin(), used_, std::prev(used_.end()));
-  }
-
-  void drop(const std::shared_ptr<Work>& work) {
-    std::list<std::shared_ptr<Work>> dropped;  // what it is inflated from may itself be inflated, and go with it
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find(used_.begin(), used_.end(), work);
-    if (found != used_.end()) dropped.splice(dropped.begin(), used_, found);
-  }
-
- private:
-  std::mutex mutex_;
-  std::list<std::shared_ptr<Work>> used_;
-};
-
-InflatingSource::InflatingSource(std::string name, AtEnd at_end, Faults faults)
-    : ByteSource(std::move(name)), at_end_(at_end), faults_(std::move(faults)) {}
+InflatingSource::InflatingSource(std::string name, AtEnd at_end, Faults faults, std::shared_ptr<RecentlyUsed> shared)
+    : ByteSource(std::move(name)), at_end_(at_end), faults_(std::move(faults)), shared_(std::move(shared)) {}
 InflatingSource::~InflatingSource() { give_back(); }
 
 void InflatingSource::give_back() const {
-  if (const auto work = work_.lock()) Pool::shared().drop(work);
+  if (const auto work = work_.lock(); work && shared_) shared_->drop(work);
   kept_work_.reset();
+  work_.reset();
 }
 
 void InflatingSource::ended(std::uint64_t) const {}
 
 std::shared_ptr<InflatingSource::Work> InflatingSource::work() const {
+  if (!positions_) positions_ = std::make_unique<Positions>();
   std::shared_ptr<Work> work = work_.lock();
   if (!work) {
     work = std::make_shared<Work>();
     work->decoder = start();
     work_ = work;
-    if (at_end_ == AtEnd::keep) kept_work_ = work;
-    if (!positions_) positions_ = std::make_unique<Positions>();
   }
-  if (at_end_ == AtEnd::release) Pool::shared().use(work);
+  if (shared_)
+    shared_->use(work);
+  else
+    kept_work_ = work;
   return work;
 }
 
@@ -170,6 +141,7 @@ void InflatingSource::go_to(Work& work, std::uint64_t offset) const {
     work.broken = false;
     work.held = 0;
   }
+  goes_back_ = goes_back_ || (measured_ && offset >= work.decoder->output() + first_spacing);
   while (offset > work.decoder->output()) {
     if (!fill_window(work)) return;
   }
@@ -177,8 +149,6 @@ void InflatingSource::go_to(Work& work, std::uint64_t offset) const {
 
 std::size_t InflatingSource::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   if (out.empty() || (measured_ && offset >= *measured_)) return 0;
-  // Not from its beginning, when its end has been met before.
-  goes_back_ = goes_back_ || (measured_ && work_.expired() && offset > 0);
   const std::shared_ptr<Work> held = this->work();
   Work& work = *held;
   go_to(work, offset);

@@ -10,6 +10,7 @@
 #include "ckpt/byte_source.h"
 #include "io/decoder.h"
 #include "io/faults.h"
+#include "io/recently_used.h"
 
 namespace ckpt {
 
@@ -23,7 +24,7 @@ class InflatingSource : public ByteSource {
   static constexpr std::size_t history_bytes = 64 * 1024;
   static constexpr std::uint64_t first_spacing = std::uint64_t{4} << 20;
   static constexpr std::size_t most_positions = 64;
-  /// Sources that give back at their end, and hold buffers before it: those of the program that were used last.
+  /// Of many that share them, this many keep their buffers: those that were read last.
   static constexpr std::size_t most_at_once = 16;
 
   ~InflatingSource() override;
@@ -31,13 +32,14 @@ class InflatingSource : public ByteSource {
 
  protected:
   /// Whether buffers and positions are given back when the end is met (they cost some 500 KiB, and more with positions
-  /// kept): right for the members of an archive, of which there may be tens of thousands; those of few are kept before
-  /// it, too. Of one that is read here and there again after that, positions stay.
+  /// kept): right for the members of an archive, of which there may be tens of thousands. Positions stay where much of
+  /// the stream is passed over after that, to be read here and there.
   enum class AtEnd { keep, release };
 
   /// `faults`: where given, the stream ends where it cannot be inflated any further, and what is wrong is added there;
-  /// else that is thrown.
-  InflatingSource(std::string name, AtEnd at_end, Faults faults = nullptr);
+  /// else that is thrown. `shared`: where given, keeps the buffers; those that it drops are filled again.
+  InflatingSource(std::string name, AtEnd at_end, Faults faults = nullptr,
+                  std::shared_ptr<RecentlyUsed> shared = nullptr);
 
   [[nodiscard]] virtual std::unique_ptr<Decoder> start() const = 0;
   /// Told each time the end is met, with the position in the compressed bytes that the decoder stopped at.
@@ -49,7 +51,6 @@ class InflatingSource : public ByteSource {
  private:
   struct Work;
   struct Positions;
-  class Pool;
 
   void go_to(Work& work, std::uint64_t offset) const;
   std::size_t produce(Work& work, std::span<std::byte> out) const;
@@ -61,8 +62,9 @@ class InflatingSource : public ByteSource {
 
   AtEnd at_end_;
   Faults faults_;
+  std::shared_ptr<RecentlyUsed> shared_;
   mutable std::weak_ptr<Work> work_;
-  mutable std::shared_ptr<Work> kept_work_;  ///< of one that keeps it
+  mutable std::shared_ptr<Work> kept_work_;  ///< where nobody keeps it for several
   mutable std::unique_ptr<Positions> positions_;
   mutable bool goes_back_ = false;
   mutable std::optional<std::uint64_t> measured_;

@@ -45,7 +45,7 @@ class NameWalk {
       : checkpoint_(checkpoint),
         warnings_(warnings),
         caps_(caps),
-        parts_(checkpoint.file, caps.name_bytes),
+        parts_(checkpoint.file, caps.part_bytes),
         holds_(values_holding_tensors(checkpoint)),
         on_path_(checkpoint.values.size(), false),
         tensor_of_(checkpoint.values.size(), no_tensor) {

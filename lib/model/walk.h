@@ -16,7 +16,7 @@ namespace ckpt {
 /// Bytes of names that a walk may copy: a few bytes of a file say a long name again and again.
 class NameBudget {
  public:
-  explicit NameBudget(std::string file, std::uint64_t most = limits::tensor_name_bytes)
+  explicit NameBudget(std::string file, std::uint64_t most = limits::walked_name_bytes)
       : file_(std::move(file)), most_(most), left_(most) {}
   /// Throws Error (limit_exceeded), naming the file.
   void spend(std::uint64_t bytes) {
@@ -73,6 +73,7 @@ struct NameCaps {
   std::uint64_t names = limits::tensor_names;
   std::uint64_t names_a_tensor = limits::names_a_tensor;
   std::uint64_t name_bytes = limits::tensor_name_bytes;
+  std::uint64_t part_bytes = limits::walked_name_bytes;
   std::uint64_t steps = limits::walk_steps;
 };
 std::vector<NamedTensor> tensor_names_within(const Checkpoint& checkpoint, std::vector<std::string>* warnings,

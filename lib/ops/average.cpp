@@ -298,8 +298,8 @@ class Averager {
   Storage averaged(const std::vector<const Checkpoint*>& all, const Sources& sources) {
     std::vector<AverageStep> steps;
     for (std::size_t i = 0; i < all.size(); ++i)
-      steps.push_back({gathered_source(all[i]->storages[sources.storages[i]], sources.infos[i]), sources.infos[i].dtype,
-                       keep_[i], take_[i]});
+      steps.push_back({gathered_source(all[i]->storages[sources.storages[i]], sources.infos[i], gathered_block),
+                       sources.infos[i].dtype, keep_[i], take_[i]});
     Storage made = all.back()->storages[sources.storages.back()];
     made.bytes = averaged_source(std::move(steps), divisor_, sources.infos.back().dtype);
     made.nbytes = made.bytes->size();

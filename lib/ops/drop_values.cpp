@@ -13,20 +13,27 @@
 namespace ckpt {
 namespace {
 
-/// A call without one of its arguments, however deep in tuples, would be another, and mostly one that fails; that of a
-/// mapping may be given its entries so, which go one by one. Operands are older than the values that hold them.
+/// Whether a call that makes a mapping is given something that is gone. Its entries may lie in what it is given, and go
+/// one by one; a defaultdict without its factory is still one.
+bool is_made_of(const std::vector<bool>& gone, const ValueGraph& values, ValueId mapping) {
+  const auto is_gone = [&](ValueId id) { return gone[id]; };
+  const auto items = values.items(mapping);
+  if (std::any_of(items.begin(), items.end(), is_gone)) return true;
+  auto arguments = call_arguments(values, mapping);
+  if (callable(values, mapping).second == "defaultdict" && !arguments.empty()) arguments = arguments.subspan(1);
+  return std::any_of(arguments.begin(), arguments.end(), is_gone);
+}
+
+/// A call without one of its arguments, however deep in tuples, would be another, and mostly one that fails. Operands
+/// are older than the values that hold them.
 void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
   std::vector<bool> lacks(gone.size());  // tuples
-  const auto is_any_gone = [&](std::span<const ValueId> items) {
-    return std::any_of(items.begin(), items.end(), [&](ValueId item) { return gone[item]; });
-  };
   for (ValueId id = 0; id < gone.size(); ++id) {
     const std::span<const ValueId> items = values.items(id);
     const bool lacks_any =
-        is_any_gone(items) || std::any_of(items.begin(), items.end(), [&](ValueId item) { return lacks[item]; });
+        std::any_of(items.begin(), items.end(), [&](ValueId item) { return gone[item] || lacks[item]; });
     if (values.kind(id) == ValueKind::tuple) lacks[id] = lacks_any;
-    if (values.kind(id) != ValueKind::object) continue;
-    if (is_mapping(values, id) ? is_any_gone(items) || is_any_gone(call_arguments(values, id)) : lacks_any)
+    if (values.kind(id) == ValueKind::object && (is_mapping(values, id) ? is_made_of(gone, values, id) : lacks_any))
       gone[id] = true;
   }
 }

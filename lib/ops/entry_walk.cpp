@@ -56,9 +56,9 @@ void EntryWalk::count_step() {
     throw Error(ErrorCode::limit_exceeded, "containers of the file hold each other more than " +
                                                std::to_string(limits::walk_steps) + " times over")
         .in(checkpoint_.file);
-  if (path_bytes_ > limits::selection_name_bytes)
+  if (path_bytes_ > limits::walked_name_bytes)
     throw Error(ErrorCode::limit_exceeded,
-                "the names in the file take more than " + std::to_string(limits::selection_name_bytes) + " bytes")
+                "the names in the file take more than " + std::to_string(limits::walked_name_bytes) + " bytes")
         .in(checkpoint_.file);
 }
 

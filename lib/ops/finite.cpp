@@ -175,7 +175,8 @@ std::vector<NonFinite> find_non_finite(const Checkpoint& checkpoint, std::vector
     sweep(
         checkpoint.storages, views, [&] { return std::make_unique<FiniteVisitor>(views, found); }, how);
   } catch (Error& error) {
-    throw error.in(checkpoint.file);
+    if (unread == nullptr || error.code() != ErrorCode::limit_exceeded) throw error.in(checkpoint.file);
+    unread->push_back(error);
   }
   std::vector<NonFinite> results;
   for (std::size_t i = 0; i < views.size(); ++i) {

@@ -13,7 +13,8 @@ namespace {
 
 class GatheredSource final : public ByteSource {
  public:
-  GatheredSource(Storage storage, std::shared_ptr<const WatchedSource> watched, TensorInfo info, std::uint64_t block)
+  GatheredSource(Storage storage, std::shared_ptr<const WatchedSource> watched, TensorInfo info,
+                 std::optional<std::uint64_t> block)
       : ByteSource(watched->source_name()),
         storage_(std::move(storage)),
         watched_(std::move(watched)),
@@ -72,7 +73,8 @@ class GatheredSource final : public ByteSource {
   Storage storage_;
   std::shared_ptr<const WatchedSource> watched_;  ///< storage_.bytes
   TensorInfo info_;
-  std::uint64_t size_, block_;
+  std::uint64_t size_;
+  std::optional<std::uint64_t> block_;
   mutable std::optional<TensorStream> stream_;
   mutable std::span<const std::byte> piece_;  ///< what is left of the stream's last piece
   mutable std::uint64_t at_ = 0;              ///< of piece_'s first byte
@@ -80,7 +82,7 @@ class GatheredSource final : public ByteSource {
 
 }  // namespace
 
-ByteSourcePtr gathered_source(Storage storage, const TensorInfo& info, std::uint64_t block) {
+ByteSourcePtr gathered_source(Storage storage, const TensorInfo& info, std::optional<std::uint64_t> block) {
   auto watched = watch(storage.bytes);
   return std::make_shared<GatheredSource>(std::move(storage), std::move(watched), info, block);
 }

@@ -34,8 +34,10 @@ std::pair<Checkpoint, std::size_t> make_contiguous(Checkpoint checkpoint) {
       // The elements as they are: torch's lazy signs stay with the tensor.
       TensorInfo plain = info;
       plain.conjugate = plain.negative = false;
-      Storage gathered = storage;
-      gathered.bytes = gathered_source(edit.material(place), plain, large_gathered_block);
+      Storage gathered = storage, material = edit.material(place);
+      std::optional<std::uint64_t> block;
+      if (material.bytes && material.bytes->is_concurrent()) block = large_gathered_block;
+      gathered.bytes = gathered_source(std::move(material), plain, block);
       gathered.nbytes = gathered.bytes->size();
       gathered.byte_order = ByteOrder::little;
       found->second = edit.add(std::move(gathered), place);

@@ -32,7 +32,7 @@ std::string_view module_name(std::string_view prefix) {
   return prefix.ends_with('.') ? prefix.substr(0, prefix.size() - 1) : std::string_view();
 }
 
-void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix, Copies& /*copies*/) {
+void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefix) {
   // Looked up before anything is renamed: under two wrappers, "module.module" becomes another "module".
   const auto entries = mapping_entries(values, metadata);
   const std::string_view wrapped = module_name(prefix);
@@ -92,16 +92,15 @@ std::string find_shared_prefix(const Checkpoint& checkpoint, const std::vector<S
 
 constexpr std::size_t shown_keys = 3;
 
-using EditMetadata = void (*)(ValueGraph& values, ValueId metadata, std::string_view prefix, Copies& copies);
+using EditMetadata = std::function<void(ValueGraph& values, ValueId metadata)>;
 
 std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view prefix, const RenameKey& rename,
-                                         EditMetadata edit_metadata) {
+                                         const EditMetadata& edit_metadata) {
   if (prefix.empty())
     throw Error(ErrorCode::invalid_argument, "the prefix is empty").expected("a name such as module.");
   PrefixReport report;
   const auto dicts = find_state_dicts(checkpoint);
   report.state_dicts = dicts.size();
-  Copies copies;
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     const std::size_t before = report.changed;
@@ -112,7 +111,7 @@ std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view
       if (report.left.size() < shown_keys) report.left.push_back(key);
     const ValueId metadata = state_dict_metadata(checkpoint.values, dict.value);
     if (metadata != no_value && report.changed > before && edited.insert(metadata).second)
-      edit_metadata(checkpoint.values, metadata, prefix, copies);
+      edit_metadata(checkpoint.values, metadata);
   }
   if (report.changed == 0) report.shared_prefix = find_shared_prefix(checkpoint, dicts);
   return {std::move(checkpoint), std::move(report)};
@@ -125,14 +124,17 @@ std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint, std::str
     if (!key.starts_with(prefix)) return std::nullopt;
     return std::string(key.substr(prefix.size()));
   };
-  return edit(std::move(checkpoint), prefix, rename, strip_metadata);
+  return edit(std::move(checkpoint), prefix, rename,
+              [&](ValueGraph& values, ValueId metadata) { strip_metadata(values, metadata, prefix); });
 }
 
 std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::string_view prefix) {
   const auto rename = [&](std::string_view key) -> std::optional<std::string> {
     return std::string(prefix) + std::string(key);
   };
-  return edit(std::move(checkpoint), prefix, rename, add_to_metadata);
+  Copies copies;
+  return edit(std::move(checkpoint), prefix, rename,
+              [&](ValueGraph& values, ValueId metadata) { add_to_metadata(values, metadata, prefix, copies); });
 }
 
 std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add) {

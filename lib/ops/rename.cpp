@@ -66,7 +66,7 @@ using Names = std::map<std::string, std::string, std::less<>>;
 std::string module_name(const std::string& module, const Names& names, const Rules& rules, NameBudget& budget) {
   const std::string prefix = module + ".";
   for (auto at = names.lower_bound(prefix); at != names.end() && at->first.starts_with(prefix); ++at) {
-    budget.spend_repeats(1, 0);
+    budget.spend(prefix.size());
     const std::string_view within = std::string_view(at->first).substr(prefix.size());
     const std::string& name = at->second;
     if (name == within) return "";

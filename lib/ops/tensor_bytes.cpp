@@ -148,7 +148,7 @@ void check_expansion(std::string_view name, const TensorInfo& info, const Storag
 
 struct TensorStream::State {
   State(const Storage& storage, const TensorInfo& tensor, std::uint64_t bytes, std::uint64_t item_size,
-        std::uint64_t block_bytes)
+        std::optional<std::uint64_t> block_bytes)
       : info(tensor),
         item(item_size),
         left(bytes),
@@ -160,8 +160,8 @@ struct TensorStream::State {
       return;
     }
     if (axes.empty()) axes.push_back({1, item, item});
-    const bool is_inflated = storage.bytes && !storage.bytes->is_concurrent();
-    blocks = lay_out(axes, item, is_inflated ? std::max(block_bytes, inflated_block) : block_bytes);
+    const bool lies_there = !storage.bytes || storage.bytes->is_concurrent();
+    blocks = lay_out(axes, item, block_bytes.value_or(lies_there ? gathered_block : inflated_block));
     later_window = window_for(storage, axes, blocks, item);
     // Where most of the storage is wanted, the first block reads it whole: from a disk that is one pass of it, and what
     // the next blocks pick out lies in memory then.
@@ -216,7 +216,7 @@ struct TensorStream::State {
   std::size_t later_window = 0;  ///< once the first block has been gathered; 0: it has
 };
 
-TensorStream::TensorStream(const Storage& storage, const TensorInfo& info, std::uint64_t block) {
+TensorStream::TensorStream(const Storage& storage, const TensorInfo& info, std::optional<std::uint64_t> block) {
   if (info.layout != Layout::strided || info.stride.size() != info.shape.size()) {
     refuse_geometry(storage, "has " + std::to_string(info.stride.size()) + " strides for " +
                                  std::to_string(info.shape.size()) + " dimensions");

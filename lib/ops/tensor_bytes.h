@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ CKPT_API std::uint64_t logical_bytes(const TensorInfo& info);
 CKPT_API void check_expansion(std::string_view name, const TensorInfo& info, const Storage& storage);
 
 /// Bytes gathered at a time: the more, the longer are the pieces of a storage that is read across its grain. The second
-/// is for who has one stream alone; the third for what is inflated, most of it again for each block.
+/// is for who has one stream alone; the third for what is inflated or computed, most of it again for each block.
 constexpr std::uint64_t gathered_block = 8 * limits::mib, large_gathered_block = 12 * limits::mib;
 constexpr std::uint64_t inflated_block = 32 * limits::mib;
 
@@ -34,7 +35,8 @@ class CKPT_API TensorStream {
  public:
   /// `storage` must outlive the stream. Throws Error: corrupt (a shape, stride or offset that is negative or leaves the
   /// storage).
-  TensorStream(const Storage& storage, const TensorInfo& info, std::uint64_t block = gathered_block);
+  /// `block`: by default gathered_block, or inflated_block.
+  TensorStream(const Storage& storage, const TensorInfo& info, std::optional<std::uint64_t> block = std::nullopt);
   ~TensorStream();
   TensorStream(TensorStream&&) noexcept;
 

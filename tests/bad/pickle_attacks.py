@@ -295,7 +295,7 @@ def bombs():
     yield from one(
         "one-key-100000-times-for-100000",
         program(WEIGHT + b"q\x030" + key + again + b"(" + b"h\1" * 100_000 + b"l"),
-        refused("the names in the file take more than 67108864 bytes"),
+        refused("the names in the file take more than 268435456 bytes"),
     )
     wide = b"}q\1(" + b"".join(number(i) + b"N" for i in range(256, 60_000)) + b"u0"
     optimizer = b"}(" + text("state") + b"h\1" + text("param_groups") + b"]u"

@@ -84,7 +84,7 @@ def state_dicts():
     each = kind + none + b"R(" + b"".join(key + w for key in keys) + b"u}(" + metadata
     each += b"}(" + b"".join(module + b"N" for module in modules) + b"uub"
     yield "800-modules-around-3200-keys.pt", listed(memo, [each] * 20), {
-        "convert FILE OUT --rename x$=y": refused("the names in the file take more than 67108864 bytes"),
+        "convert FILE OUT --rename x$=y": refused("the names in the file take more than 268435456 bytes"),
     }
 
     # A path that leads through a dict to itself, and every dict on it looked at again.
@@ -170,9 +170,16 @@ def views():
         "stats FILE": DONE,
         "diff FILE FILE": DONE,
     }
-    size = 1 << 30
+    size = 640 << 20
     turned = [((size // 256, 64), (1, size // 256), 0)]
-    yield "a-turned-gigabyte.pt", views_of_zeros(size, turned), {"digest FILE": DONE}
+    yield "a-turned-storage.pt", views_of_zeros(size, turned), {"digest FILE": DONE}
+    rows = (320 << 20) // 65_536
+    columns = [((rows - 1,), (65_536 // 4,), i) for i in range(8000)]
+    few = "too many views lie across their storages, expected at most 8388608"
+    yield "8000-columns.pt", views_of_zeros(320 << 20, columns), {
+        "stats FILE": refused(few),
+        "verify FILE --finite": Outcome(1, few),
+    }
     size = 256 << 20
     elements = size // 4
     yield "20000-long-views.pt", views_of_zeros(size, [((2,), (elements - 20_001,), i) for i in range(20_000)]), {

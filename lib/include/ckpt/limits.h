@@ -153,8 +153,8 @@ inline constexpr std::uint64_t tensor_names = 256 * kib;
 inline constexpr std::uint64_t names_a_tensor = 16;
 /// Bytes of all of them (a tensor deep in containers has a long name).
 inline constexpr std::uint64_t tensor_name_bytes = 64 * mib;
-/// Bytes of all names that a selection looks at: those of other values, too.
-inline constexpr std::uint64_t selection_name_bytes = 256 * mib;
+/// Bytes of all names that a walk or a selection looks at: those of other values, too.
+inline constexpr std::uint64_t walked_name_bytes = 256 * mib;
 /// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
 inline constexpr std::uint64_t walk_steps = 64 * mib;
 /// Steps of a comparison of two files' values, and some more for each value that they have.
@@ -162,7 +162,7 @@ inline constexpr std::uint64_t diff_steps = 4 * mib;
 inline constexpr std::uint64_t diff_steps_a_value = 4;
 constexpr std::uint64_t diff_step_cap(std::uint64_t values) { return diff_steps + diff_steps_a_value * values; }
 /// Stretches of storages that are looked at for their views, each view counted: thousands may have an element in each.
-inline constexpr std::uint64_t sweep_steps = 64 * mib;
+inline constexpr std::uint64_t sweep_steps = 8 * mib;
 /// Logical bytes of a tensor, and of all views together, as a multiple of their storages' bytes, and the size below
 /// which that is not asked.
 inline constexpr std::uint64_t expansion_ratio = 64;

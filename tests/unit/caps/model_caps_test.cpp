@@ -4,6 +4,7 @@
 #include "model/walk.h"
 #include "ops/entry_walk.h"
 #include "ops/tensor_bytes.h"
+#include "ops/view_sweep.h"
 
 namespace ckpt {
 namespace {
@@ -57,8 +58,8 @@ TEST(Cap, tensor_name_bytes) {
   expect_past([&] { name("defgh"); });
 }
 
-TEST(Cap, selection_name_bytes) {
-  const std::string name(limits::selection_name_bytes / 8, 'x');
+TEST(Cap, walked_name_bytes) {
+  const std::string name(limits::walked_name_bytes / 8, 'x');
   const auto walk = [&](int entries) {
     std::vector<std::pair<py::Code, py::Code>> below;
     for (int i = 0; i < entries; ++i) below.emplace_back(py::integer(i), py::none());
@@ -72,7 +73,7 @@ TEST(Cap, selection_name_bytes) {
 // The names of a whole container are copied at once, those of what is no tensor too.
 TEST(TensorNames, OfOtherValuesCountAgainstTheirCapToo) {
   NameCaps caps;
-  caps.name_bytes = 7;
+  caps.part_bytes = 7;
   const auto name = [&](const std::string& other) {
     const auto checkpoint = torch_testing::checkpoint_of(
         py::dict({{py::str(other), py::none()}, {py::str("abc"), torch_testing::weight()}}));
@@ -80,6 +81,31 @@ TEST(TensorNames, OfOtherValuesCountAgainstTheirCapToo) {
   };
   expect_within([&] { name("defg"); });
   expect_past([&] { name("defgh"); });
+}
+
+class NoVisitor final : public ViewVisitor {
+  void begin(std::size_t, std::uint64_t) override {}
+  void elements(std::span<const std::byte>, std::uint64_t) override {}
+  void end() override {}
+  void join() override {}
+};
+
+// 8 Mi steps take seconds: the sweep is given another cap.
+TEST(Cap, sweep_steps) {
+  EXPECT_EQ(SweepOptions().steps, limits::sweep_steps);
+  const auto sweep_two_views = [](std::uint64_t steps) {
+    const Checkpoint checkpoint =
+        torch_testing::checkpoint_of(py::list({torch_testing::weight(), tensor(storage(), {2}, {2})}));
+    std::vector<SweptView> views;
+    for (const Tensor& each : checkpoint.tensors) {
+      auto dense = dense_tensor(checkpoint, "w", each);
+      const ViewRuns runs(checkpoint.storages[*each.storage], *dense->placed);
+      views.push_back({*std::move(dense), runs});
+    }
+    sweep(checkpoint.storages, views, [] { return std::make_unique<NoVisitor>(); }, {.on_error = {}, .steps = steps});
+  };
+  expect_within([&] { sweep_two_views(2); });
+  expect_past([&] { sweep_two_views(1); });
 }
 
 // What a comparison that goes past it says, Diff.StepsBeyondWhatTheFilesHoldAreRefused tells.

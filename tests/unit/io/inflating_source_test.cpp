@@ -171,10 +171,11 @@ TEST(InflateRawTest, WhatIsReadHereAndThereKeepsItsPositionsPastTheEnd) {
 // An archive may have tens of thousands of members, and a view end before its storage does.
 TEST(InflateRawTest, OfManyThatAreReadInPartFewHoldBuffers) {
   const Bytes bytes = random_bytes(1000);
+  const auto shared = std::make_shared<RecentlyUsed>(InflatingSource::most_at_once);
   std::vector<ByteSourcePtr> compressed, sources;
   for (std::size_t i = 0; i < 3 * InflatingSource::most_at_once; ++i) {
     compressed.push_back(memory_source(deflated(bytes), "z"));
-    sources.push_back(inflate_raw(compressed.back(), bytes.size(), "member", std::nullopt));
+    sources.push_back(inflate_raw(compressed.back(), bytes.size(), "member", std::nullopt, nullptr, shared));
   }
   for (int pass = 0; pass < 2; ++pass) {
     for (const ByteSourcePtr& source : sources) expect_equal_at(*source, bytes, 300 * pass, 500);

@@ -101,7 +101,7 @@ TEST(Metadata, MayBeMissingOrSomethingElse) {
 }
 
 TEST(StateDicts, LongNamesSaidAgainAndAgainAreRefused) {
-  const std::string name(limits::tensor_name_bytes / 8, 'x');
+  const std::string name(limits::walked_name_bytes / 8, 'x');
   std::string code = "}" + py::put(py::str(name), 9) + "}";
   for (int i = 0; i < 8; ++i) code += py::get(9) + "}";
   const Checkpoint checkpoint = checkpoint_of(code + std::string(9, 's'));

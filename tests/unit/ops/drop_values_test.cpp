@@ -77,7 +77,7 @@ TEST(DropValues, SaysThatWhatLayInIsGoneToo) {
     EXPECT_EQ(!result.names.contains(tensor.tensor->value), tensor.name != "w") << tensor.name;
 }
 
-/// The values of tensors that lie in no container, and so have no name of their own.
+/// All tensors but the one of that name; those that lie in no container have none.
 std::vector<bool> all_but(const Checkpoint& checkpoint, const std::string& name) {
   std::vector<bool> gone(checkpoint.values.size());
   for (const Tensor& tensor : checkpoint.tensors) gone[tensor.value] = true;
@@ -94,6 +94,15 @@ TEST(DropValues, DropsAMappingThatIsMadeOfWhatIsGone) {
   const Dropped result = drop_values(std::move(checkpoint), gone);
   EXPECT_EQ(names_left(result), (Names{"w"}));
   EXPECT_EQ(mapping_entries(result.checkpoint.values, result.checkpoint.root).size(), 1U);
+}
+
+TEST(DropValues, KeepsADefaultdictWhoseFactoryIsGone) {
+  const auto mapping =
+      py::call(py::global("collections", "defaultdict"), {weight()}) + py::set_items({{py::str("w"), weight()}});
+  Checkpoint checkpoint = checkpoint_of(py::dict({{py::str("m"), mapping}}));
+  ASSERT_EQ(checkpoint.tensors.size(), 2U);
+  const auto gone = all_but(checkpoint, "m.w");
+  EXPECT_EQ(names_left(drop_values(std::move(checkpoint), gone)), (Names{"m.w"}));
 }
 
 TEST(DropValues, LeavesNoRootThatIsMadeOfWhatIsGone) {

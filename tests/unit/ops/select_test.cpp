@@ -216,7 +216,7 @@ TEST(TakeRoot, RefusesAPathThatLeadsNowhere) {
 
 // A mapping's keys are copied together, those that a later pair sets again too.
 TEST(EntryWalk, LongNamesOfOneMappingAreRefusedBeforeAnyIsVisited) {
-  const std::string name(limits::tensor_name_bytes / 8, 'x');
+  const std::string name(limits::walked_name_bytes / 8, 'x');
   py::Code code = "}(" + py::put(py::str(name), 9) + py::none();
   for (int i = 0; i < 8; ++i) code += py::get(9) + py::none();
   const Checkpoint checkpoint = checkpoint_of(code + "u");
