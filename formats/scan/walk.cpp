@@ -10,7 +10,6 @@
 #include "foreign.h"
 #include "io/bytes.h"
 #include "io/gzip_header.h"
-#include "io/inflating_source.h"
 #include "pickle/opcodes.h"
 #include "pickle/policy.h"
 #include "scan/archives.h"
@@ -96,12 +95,14 @@ void Walk::visit(const Part& part) {
   }
 }
 
-/// Thousands of headers that no directory lists may lead to the same compressed bytes.
+/// Thousands of headers that no directory lists may lead to the same compressed bytes. To look into each takes as long
+/// as to inflate so much.
 void Walk::count_unlisted() {
-  inflated_ += InflatingSource::window_bytes;
+  constexpr std::uint64_t bytes_a_member = limits::copy_chunk;
+  inflated_ += bytes_a_member;
   if (inflated_ > limits::inflated_cap(source_->size()))
     throw Error(ErrorCode::limit_exceeded, "more headers of compressed members than are looked into")
-        .expected("at most " + std::to_string(inflated_ / InflatingSource::window_bytes - 1));
+        .expected("at most " + std::to_string(inflated_ / bytes_a_member - 1));
 }
 
 void Walk::look_at(const Part& part) {

@@ -73,7 +73,7 @@ class Walk {
   std::set<std::pair<std::string, std::string>> known_;
   std::uint64_t parts_ = 0;
   std::uint64_t followed_ = 0;  ///< bytes of pickles
-  std::uint64_t inflated_ = 0;  ///< bytes that each unlisted member was begun with
+  std::uint64_t inflated_ = 0;  ///< bytes that unlisted members are taken for
 };
 
 }  // namespace ckpt::scanning
