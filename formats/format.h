@@ -70,8 +70,13 @@ bool is_of_the_machine(const Error& error);
 /// The CRC-32 of each storage as it was written, by its key in the file.
 using WriteReceipt = NameMap<std::uint32_t>;
 
-/// Values of a graph of which nothing can be made, and why.
-using Doubts = std::vector<std::pair<ValueId, Error>>;
+/// A value of a graph of which nothing can be made, and why.
+struct Doubt {
+  ValueId value;
+  Error error;
+  bool is_foreign = false;  ///< an id that nobody knows: damage, or what its writer meant
+};
+using Doubts = std::vector<Doubt>;
 
 /// What is left of a damaged file.
 struct Salvage {

@@ -66,6 +66,10 @@ void add_remains(const Tensor& tensor, const std::vector<Storage>& storages, con
   }
 }
 
+bool has_faults(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.fault; });
+}
+
 class Recoverer {
  public:
   explicit Recoverer(const ByteSourcePtr& source)
@@ -161,7 +165,7 @@ class Recoverer {
   std::vector<ValueId> survey(const Doubts& doubts, const std::vector<Remains>& remains) {
     std::vector<ValueId> values;
     std::unordered_map<ValueId, const Error*> doubtful;
-    for (const auto& [value, error] : doubts) doubtful.emplace(value, &error);
+    for (const Doubt& doubt : doubts) doubtful.emplace(doubt.value, &doubt.error);
     for (const NamedTensor& named : tensor_names(result_.checkpoint)) {
       RecoveredTensor& tensor = result_.tensors.emplace_back();
       tensor.name = named.name;
@@ -189,7 +193,9 @@ class Recoverer {
     }
     for (const auto& [id, use] : checkpoint.storage_uses)
       if (remains[use.storage].survival != Survival::whole) gone[id] = true;
-    for (const auto& [id, error] : doubts) gone[id] = true;
+    const bool is_sound = result_.is_complete() && !has_faults(result_.findings);
+    for (const Doubt& doubt : doubts)
+      if (!doubt.is_foreign || !is_sound) gone[doubt.value] = true;
     const bool is_root_gone = gone[checkpoint.root];
     // A pickle that breaks off leaves values behind that were never put anywhere.
     const bool is_cut = !result_.is_certain || std::find(gone.begin(), gone.end(), true) != gone.end();
@@ -255,8 +261,7 @@ std::string_view survival_name(Survival survival) {
 }
 
 bool Recovery::is_complete() const {
-  const auto is_fault = [](const Finding& finding) { return finding.fault; };
-  if (tensors.empty() && std::any_of(findings.begin(), findings.end(), is_fault)) return false;
+  if (tensors.empty() && has_faults(findings)) return false;
   return is_certain && std::all_of(tensors.begin(), tensors.end(),
                                    [](const RecoveredTensor& tensor) { return tensor.survival == Survival::whole; });
 }

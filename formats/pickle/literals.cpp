@@ -178,9 +178,12 @@ std::string bytes_to_decimal(std::string_view twos_complement) {
     }
   }
   while (!magnitude.empty() && magnitude.back() == '\0') magnitude.pop_back();
-  if (magnitude.size() > limits::integer_digits)
-    throw Error(ErrorCode::limit_exceeded, "an integer of " + std::to_string(magnitude.size()) + " bytes in decimal")
-        .expected("at most " + std::to_string(limits::integer_digits));
+  const auto refuse = [] {
+    throw Error(ErrorCode::limit_exceeded,
+                "an integer of more than " + std::to_string(limits::integer_digits) + " digits in decimal")
+        .hint("write with --protocol 2");
+  };
+  if (magnitude.size() > limits::integer_digits / 2) refuse();  // a byte takes more than two, and time
   std::string digits;
   while (!magnitude.empty()) {
     unsigned rest = 0;
@@ -192,6 +195,7 @@ std::string bytes_to_decimal(std::string_view twos_complement) {
     digits.push_back(static_cast<char>('0' + rest));
     while (!magnitude.empty() && magnitude.back() == '\0') magnitude.pop_back();
   }
+  if (digits.size() > limits::integer_digits) refuse();
   if (digits.empty()) digits = "0";
   if (negative) digits.push_back('-');
   return {digits.rbegin(), digits.rend()};

@@ -144,7 +144,8 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
       auto storage = decode_use(values, id);
       if (!storage) {
         if (doubts != nullptr && !names_module(values, id))
-          throw Error(ErrorCode::corrupt, "a persistent id that is neither a storage nor a module's source");
+          doubts->push_back(
+              {id, Error(ErrorCode::corrupt, "a persistent id that is neither a storage nor a module's source"), true});
         continue;
       }
       storage->key.insert(0, folder);
@@ -165,7 +166,7 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
       checkpoint.storage_uses.push_back({id, {place, std::move(view)}});
     } catch (const Error& error) {
       if (doubts == nullptr) throw;
-      doubts->emplace_back(id, error);
+      doubts->push_back({id, error});
     }
   }
   check_views(checkpoint);

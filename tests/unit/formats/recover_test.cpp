@@ -85,6 +85,25 @@ TEST(Recover, FindsAllOfASoundFile) {
   }
 }
 
+// It may be what the writer meant, or what is left of another.
+TEST(Recover, BelievesAnIdThatNobodyKnowsWhereNothingIsWrong) {
+  const py::Code object = py::dict({{py::str("a"), tensor(storage({}), {4}, {1})},
+                                    {py::str("x"), py::list({py::persistent(py::tuple({py::str("mine")}))})}});
+  const Bytes sound = bytes_of(ZipFile{.object = object, .data = {{"data/0", floats(first)}}});
+  const auto keeps = [](const Recovery& found) {
+    const ValueGraph& values = found.checkpoint.values;
+    for (ValueId id = 0; id < values.size(); ++id)
+      if (values.kind(id) == ValueKind::persistent && values.items(values.items(id)[0]).size() == 1) return true;
+    return false;
+  };
+  const Recovery all = recovered(sound), part = recovered(damaged(sound, place(sound, io_testing::bytes_of("mine"))));
+  EXPECT_TRUE(all.is_complete());
+  EXPECT_TRUE(keeps(all));
+  EXPECT_FALSE(part.is_complete());
+  EXPECT_FALSE(keeps(part));
+  EXPECT_EQ(names_saved(part), (Names{"a"}));
+}
+
 TEST(Recover, FindsAllWhereDescriptorsHaveNoSignature) {
   const py::Code object = py::dict({{py::str("a"), tensor(storage({}), {4}, {1})}});
   for (const bool is_wide : {false, true}) {
