@@ -17,9 +17,8 @@
 #include "ckpt/formats.h"
 #include "ckpt/limits.h"
 #include "io/file_pool.h"
-#include "io/inflating_source.h"
+#include "io/inflating_share.h"
 #include "io/keyed_hash.h"
-#include "io/recently_used.h"
 
 namespace ckpt {
 
@@ -36,8 +35,8 @@ struct ReadContext {
   /// ByteSource::folder() of what the user named.
   std::string folder = {};
   std::shared_ptr<FilePool> files = std::make_shared<FilePool>();
-  /// Buffers of members of archives.
-  std::shared_ptr<RecentlyUsed> inflating = std::make_shared<RecentlyUsed>(InflatingSource::most_at_once);
+  /// Of members of archives.
+  std::shared_ptr<InflatingShare> inflating = std::make_shared<InflatingShare>();
   /// How many files this one lies in, and what findings call it there.
   int depth = 0;
   std::string place = {};

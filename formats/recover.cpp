@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -194,8 +195,14 @@ class Recoverer {
     for (const auto& [id, use] : checkpoint.storage_uses)
       if (remains[use.storage].survival != Survival::whole) gone[id] = true;
     const bool is_sound = result_.is_complete() && !has_faults(result_.findings);
-    for (const Doubt& doubt : doubts)
-      if (!doubt.is_foreign || !is_sound) gone[doubt.value] = true;
+    const std::unordered_set<ValueId> told(named.begin(), named.end());
+    for (const Doubt& doubt : doubts) {
+      if (doubt.is_foreign && is_sound) continue;
+      gone[doubt.value] = true;
+      if (told.contains(doubt.value)) continue;
+      context_.report(doubt.error, "");
+      result_.is_certain = false;
+    }
     const bool is_root_gone = gone[checkpoint.root];
     // A pickle that breaks off leaves values behind that were never put anywhere.
     const bool is_cut = !result_.is_certain || std::find(gone.begin(), gone.end(), true) != gone.end();

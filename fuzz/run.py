@@ -66,8 +66,9 @@ class Outcome:
 
 
 class Log:
-    """By target: executions, seconds of a processor, the most edges, and for how many seconds there have been no more.
-    What an edge is, a build decides: where another goes on, or other code, the edges are counted anew."""
+    """By target: executions, seconds of a processor, the most edges, and for how many seconds they have been flat: fewer than
+    one in a thousand is new since (`flat_from`: how many there were then). What an edge is, a build decides: where another
+    goes on, or other code, the edges are counted anew."""
 
     def __init__(self, path, build):
         self.path = path
@@ -78,11 +79,14 @@ class Log:
         sums = self.sums.setdefault(outcome.target, {"executions": 0, "seconds": 0})
         code = {"build": self.build, "counters": outcome.counters}
         if any(sums.get(key) != value for key, value in code.items()):
-            sums.update(code, edges=0, flat_seconds=0)
+            sums.update(code, edges=0, flat_from=0, flat_seconds=0)
         sums["executions"] += outcome.executions
         sums["seconds"] += round(outcome.seconds)
-        sums["flat_seconds"] = sums["flat_seconds"] + round(outcome.seconds) if outcome.edges <= sums["edges"] else 0
         sums["edges"] = max(sums["edges"], outcome.edges)
+        if sums["edges"] - sums["flat_from"] > sums["flat_from"] / 1000:
+            sums.update(flat_from=sums["edges"], flat_seconds=0)
+        else:
+            sums["flat_seconds"] += round(outcome.seconds)
         if self.path:
             self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
 
@@ -202,7 +206,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated")
     parser.add_argument("--log", type=Path, metavar="FILE", help="add what was done to the sums in FILE")
-    parser.add_argument("--until-flat", action="store_true", help="again and again, until no target reaches anything new")
+    parser.add_argument("--until-flat", action="store_true", help="again and again, until each target has had enough")
     options = parser.parse_args()
     options.build, options.corpus = options.build.resolve(), options.corpus.resolve()
     options.replay = options.replay and options.replay.resolve()

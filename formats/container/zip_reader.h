@@ -94,7 +94,7 @@ class ZipReader {
     ByteSourcePtr source;
     std::vector<ZipMember> members;
     zip::NameIndex names;
-    std::shared_ptr<RecentlyUsed> inflating;
+    std::shared_ptr<InflatingShare> inflating;
   };
 
   std::shared_ptr<const Listed> listed_;

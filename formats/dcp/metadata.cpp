@@ -12,15 +12,13 @@
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
 #include "model/calls.h"
+#include "model/walk.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
 #include "torch_common/arguments.h"
 
 namespace ckpt::dcp {
 namespace {
-
-/// Of a name that is copied for each chunk.
-constexpr std::size_t bytes_a_step = 64;
 
 /// What a MetadataIndex is compared by: its name, and the offsets of the chunk, if it is one.
 std::string index_key(std::string_view name, const std::int64_t* offsets, std::size_t count) {

@@ -3,22 +3,14 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "named_tensors/losses.h"
-#include "ops/copy_tensor.h"
 #include "ops/tensor_bytes.h"
 #include "ops/watched_source.h"
+#include "safetensors/copy_tensors.h"
 #include "safetensors/plan.h"
 #include "safetensors/safetensors.h"
 
 namespace ckpt::safetensors {
 namespace {
-
-std::uint32_t stream(const OutTensor& out, const std::vector<Storage>& storages, ByteSink& sink) {
-  try {
-    return copy_tensor(storages[*out.tensor.tensor->storage], *out.tensor.placed, sink);
-  } catch (Error& error) {
-    throw error.is_output() ? error : error.within(tensor_called(out.tensor.name));
-  }
-}
 
 /// Of what came from elsewhere it says that it came from PyTorch: transformers reads no file that has metadata without.
 Metadata metadata_of(const Checkpoint& checkpoint, const Plan& plan) {
@@ -79,7 +71,8 @@ WriteReceipt write(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) 
   checkpoint.values = {};
   const std::vector<Storage> storages = watched_storages(checkpoint);
   WriteReceipt receipt;
-  for (const OutTensor& out : plan.written) receipt[std::to_string(receipt.size())] = stream(out, storages, sink);
+  for (const std::uint32_t sum : copy_tensors(plan.written, storages, sink))
+    receipt[std::to_string(receipt.size())] = sum;
   finish_watching(storages);
   return receipt;
 }

@@ -12,8 +12,6 @@
 namespace ckpt::torchscript {
 namespace {
 
-constexpr std::size_t bytes_a_step = 64;  // of a class's name, which modules share
-
 class StateWalk {
  public:
   StateWalk(const Checkpoint& checkpoint, const ScriptClasses& classes)

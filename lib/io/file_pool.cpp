@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <iterator>
+#include <mutex>
+#include <utility>
 
 #include "ckpt/limits.h"
 #include "io/file_source.h"
@@ -11,16 +11,17 @@
 
 namespace ckpt {
 
-class FilePool::Source final : public ByteSource {
+namespace {
+
+class PooledSource final : public ByteSource {
  public:
-  Source(const std::string& path, const struct stat& status, std::shared_ptr<Open> open)
+  PooledSource(const std::string& path, const struct stat& status, std::shared_ptr<RecentlyUsed> open)
       : ByteSource(path), status_(status), open_(std::move(open)) {}
-  ~Source() override {
-    const std::lock_guard lock(open_->mutex);
-    open_->files.remove_if([&](const auto& entry) { return entry.first == this; });
+  ~PooledSource() override {
+    if (const ByteSourcePtr file = file_.lock()) open_->drop(file);
   }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
+  PooledSource(const PooledSource&) = delete;
+  PooledSource& operator=(const PooledSource&) = delete;
 
   [[nodiscard]] std::string folder() const override { return folder_of(name()); }
 
@@ -35,16 +36,11 @@ class FilePool::Source final : public ByteSource {
  private:
   /// Whoever reads it keeps it open until that is done.
   ByteSourcePtr file() const {
-    const std::lock_guard lock(open_->mutex);
-    auto& files = open_->files;
-    const auto found = std::find_if(files.begin(), files.end(), [&](const auto& e) { return e.first == this; });
-    if (found != files.end()) {
-      files.splice(files.begin(), files, found);
-    } else {
-      if (files.size() >= limits::open_files) files.pop_back();
-      files.emplace_front(this, opened());
-    }
-    return files.front().second;
+    const std::lock_guard lock(mutex_);
+    ByteSourcePtr file = file_.lock();
+    if (file == nullptr) file_ = file = opened();
+    open_->use(file);
+    return file;
   }
 
   /// What it is compared with is the file as it was at first: another in its place has another time or size.
@@ -55,13 +51,19 @@ class FilePool::Source final : public ByteSource {
   }
 
   struct stat status_;
-  std::shared_ptr<Open> open_;
+  std::shared_ptr<RecentlyUsed> open_;
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<const ByteSource> file_;
 };
+
+}  // namespace
+
+FilePool::FilePool() : open_(std::make_shared<RecentlyUsed>(limits::open_files)) {}
 
 ByteSourcePtr FilePool::open(const std::string& path) {
   struct stat status {};
   static_cast<void>(open_regular(path, status));
-  return std::make_shared<Source>(path, status, open_);
+  return std::make_shared<PooledSource>(path, status, open_);
 }
 
 }  // namespace ckpt

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <cstddef>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <utility>
 
 #include "ckpt/byte_source.h"
+#include "io/recently_used.h"
 
 namespace ckpt {
 
@@ -16,18 +13,12 @@ namespace ckpt {
 /// file. Its sources may be read by several threads at once; opening is for one.
 class FilePool {
  public:
+  FilePool();
   /// Throws Error: io, unsupported (it is no regular file).
   [[nodiscard]] ByteSourcePtr open(const std::string& path);
 
  private:
-  class Source;
-  /// Those that are open, the last one used first. Sources share it, and may outlive the pool.
-  struct Open {
-    std::mutex mutex;
-    std::list<std::pair<const Source*, ByteSourcePtr>> files;
-  };
-
-  std::shared_ptr<Open> open_ = std::make_shared<Open>();
+  std::shared_ptr<RecentlyUsed> open_;  ///< which sources share: they may outlive the pool
 };
 
 }  // namespace ckpt

@@ -13,6 +13,7 @@
 #include "io/checksum.h"
 #include "io/gzip_header.h"
 #include "io/gzip_member.h"
+#include "io/inflating_share.h"
 #include "io/slice_source.h"
 #include "io/workers.h"
 
@@ -135,6 +136,8 @@ class IndexedGzipSource final : public ByteSource {
 
   /// In the place of the block that is farthest behind, or farthest ahead; it is no member's yet.
   BlockPtr place_for(std::size_t number) const {
+    const std::uint64_t end = begins_[number + 1].inflated, before = std::exchange(farthest_, std::max(farthest_, end));
+    budget_.spend(end - begins_[number].inflated, farthest_ - before, name());
     const auto distance = [&](const BlockPtr& block) {
       return block->number < latest_ ? SIZE_MAX - block->number : block->number - latest_;
     };
@@ -173,6 +176,8 @@ class IndexedGzipSource final : public ByteSource {
   ByteSourcePtr file_;
   GzipIndex index_;
   std::vector<Begin> begins_;  ///< of each member, and of what follows the last
+  mutable InflatingBudget budget_;
+  mutable std::uint64_t farthest_ = 0;  ///< that anything was inflated to
   mutable std::vector<BlockPtr> blocks_;
   mutable std::size_t latest_ = no_member - 1;  ///< the member that was read last
   mutable Range expected_;                      ///< members

@@ -51,7 +51,7 @@ class RawDecoder final : public Decoder {
 class RawSource final : public InflatingSource {
  public:
   RawSource(ByteSourcePtr compressed, std::uint64_t size, std::string name, std::optional<std::uint32_t> crc,
-            const Faults& faults, std::shared_ptr<RecentlyUsed> shared)
+            const Faults& faults, std::shared_ptr<InflatingShare> shared)
       : InflatingSource(std::move(name), AtEnd::release, faults, std::move(shared)),
         compressed_(std::move(compressed)),
         size_(size),
@@ -85,7 +85,7 @@ class RawSource final : public InflatingSource {
 
 ByteSourcePtr inflate_raw(ByteSourcePtr compressed, std::uint64_t size, std::string name,
                           std::optional<std::uint32_t> crc, const Faults& faults,
-                          std::shared_ptr<RecentlyUsed> shared) {
+                          std::shared_ptr<InflatingShare> shared) {
   // No stream at all for no bytes at all is no stream of deflate's, but what some writers make and all readers take.
   if (size == 0 && compressed->size() == 0) return slice(std::move(compressed), 0, 0, std::move(name), crc);
   return std::make_shared<RawSource>(std::move(compressed), size, std::move(name), crc, faults, std::move(shared));

@@ -7,7 +7,7 @@
 #include "ckpt/byte_source.h"
 #include "ckpt/export.h"
 #include "io/faults.h"
-#include "io/recently_used.h"
+#include "io/inflating_share.h"
 
 namespace ckpt {
 
@@ -18,9 +18,9 @@ inline constexpr std::uint64_t unknown_size = UINT64_MAX;
 /// `crc` is what recorded_crc32() returns: whoever reads all of it compares. Buffers are given back at the end.
 /// Throws Error from read_at: corrupt (also where it inflates to more or fewer bytes than `size`), truncated. With
 /// `faults` those are noted there, and it ends where the damage begins: size() then is what there is. `shared`: keeps
-/// the buffers of an archive's members that were read last (InflatingSource::most_at_once).
+/// the buffers of an archive's members that were read last (InflatingShare).
 CKPT_API ByteSourcePtr inflate_raw(ByteSourcePtr compressed, std::uint64_t size, std::string name,
                                    std::optional<std::uint32_t> crc, const Faults& faults = nullptr,
-                                   std::shared_ptr<RecentlyUsed> shared = nullptr);
+                                   std::shared_ptr<InflatingShare> shared = nullptr);
 
 }  // namespace ckpt

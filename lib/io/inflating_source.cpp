@@ -54,12 +54,12 @@ struct InflatingSource::Positions {
   }
 };
 
-InflatingSource::InflatingSource(std::string name, AtEnd at_end, Faults faults, std::shared_ptr<RecentlyUsed> shared)
+InflatingSource::InflatingSource(std::string name, AtEnd at_end, Faults faults, std::shared_ptr<InflatingShare> shared)
     : ByteSource(std::move(name)), at_end_(at_end), faults_(std::move(faults)), shared_(std::move(shared)) {}
 InflatingSource::~InflatingSource() { give_back(); }
 
 void InflatingSource::give_back() const {
-  if (const auto work = work_.lock(); work && shared_) shared_->drop(work);
+  if (const auto work = work_.lock(); work && shared_) shared_->buffers.drop(work);
   kept_work_.reset();
   work_.reset();
 }
@@ -75,7 +75,7 @@ std::shared_ptr<InflatingSource::Work> InflatingSource::work() const {
     work_ = work;
   }
   if (shared_)
-    shared_->use(work);
+    shared_->buffers.use(work);
   else
     kept_work_ = work;
   return work;
@@ -93,6 +93,8 @@ std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const
     measured_ = work.decoder->output();
     return 0;
   }
+  const std::uint64_t before = std::exchange(farthest_, std::max(farthest_, work.decoder->output()));
+  (shared_ ? shared_->budget : budget_).spend(count, farthest_ - before, name());
   work.broken = false;
   if (count == 0) {
     measured_ = work.decoder->output();

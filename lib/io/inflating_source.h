@@ -10,13 +10,14 @@
 #include "ckpt/byte_source.h"
 #include "io/decoder.h"
 #include "io/faults.h"
-#include "io/recently_used.h"
+#include "io/inflating_share.h"
 
 namespace ckpt {
 
 /// Random access over a Decoder. Forward is a matter of inflating; back is to the nearest of a few positions that were
 /// kept on the way, a fixed number of them at a spacing that doubles as the stream goes on, and inflating from there.
-/// A small window of the latest bytes makes many small reads cheap; large reads go straight to the caller.
+/// A small window of the latest bytes makes many small reads cheap; large reads go straight to the caller. Going back
+/// too often is an Error (limits::reinflated_cap).
 class InflatingSource : public ByteSource {
  public:
   /// Inflated at a time for small reads, and kept behind that: a reader that took more than it needed may step back.
@@ -24,8 +25,6 @@ class InflatingSource : public ByteSource {
   static constexpr std::size_t history_bytes = 64 * 1024;
   static constexpr std::uint64_t first_spacing = std::uint64_t{4} << 20;
   static constexpr std::size_t most_positions = 64;
-  /// Of many that share them, this many keep their buffers: those that were read last.
-  static constexpr std::size_t most_at_once = 16;
 
   ~InflatingSource() override;
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override;
@@ -37,9 +36,10 @@ class InflatingSource : public ByteSource {
   enum class AtEnd { keep, release };
 
   /// `faults`: where given, the stream ends where it cannot be inflated any further, and what is wrong is added there;
-  /// else that is thrown. `shared`: where given, keeps the buffers; those that it drops are filled again.
+  /// else that is thrown. `shared`: where given, keeps the buffers, of which those that it drops are filled again, and
+  /// counts what is inflated.
   InflatingSource(std::string name, AtEnd at_end, Faults faults = nullptr,
-                  std::shared_ptr<RecentlyUsed> shared = nullptr);
+                  std::shared_ptr<InflatingShare> shared = nullptr);
 
   [[nodiscard]] virtual std::unique_ptr<Decoder> start() const = 0;
   /// Told each time the end is met, with the position in the compressed bytes that the decoder stopped at.
@@ -62,10 +62,12 @@ class InflatingSource : public ByteSource {
 
   AtEnd at_end_;
   Faults faults_;
-  std::shared_ptr<RecentlyUsed> shared_;
+  std::shared_ptr<InflatingShare> shared_;
   mutable std::weak_ptr<Work> work_;
   mutable std::shared_ptr<Work> kept_work_;  ///< where nobody keeps it for several
   mutable std::unique_ptr<Positions> positions_;
+  mutable InflatingBudget budget_;      ///< where none is shared
+  mutable std::uint64_t farthest_ = 0;  ///< that it was inflated to
   mutable bool goes_back_ = false;
   mutable std::optional<std::uint64_t> measured_;
 };

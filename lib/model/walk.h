@@ -13,6 +13,9 @@
 
 namespace ckpt {
 
+/// Of a text that is copied or compared for each thing that it names, so many bytes count as a step.
+constexpr std::uint64_t bytes_a_step = 64;
+
 /// Bytes of names that a walk may copy: a few bytes of a file say a long name again and again.
 class NameBudget {
  public:

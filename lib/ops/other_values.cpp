@@ -6,13 +6,11 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/keyed_hash.h"
+#include "model/walk.h"
 #include "ops/dense_tensor.h"
 
 namespace ckpt {
 namespace {
-
-/// Bytes that are copied or compared in the time of a step.
-constexpr std::uint64_t bytes_a_step = 64;
 
 using Family = ValueView::Family;
 

@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::string_view batches = "num_batches_tracked";
 constexpr std::size_t warned_of = 20;
-constexpr std::size_t bytes_a_step = 64;  // of a class's name, which modules share
 
 /// state_dict(), step by step as torch.nn.Module takes them.
 class Unpacker {

@@ -4,7 +4,8 @@ files, cut at every byte and with every bit flipped; a test for each cap.
 
     tests/bad/run.py --ckpt BIN --build FOLDER [--memory BYTES] [WORD…]
 
-`recover` runs on each as well: whatever it makes of one, what it writes is sound and calls for nothing dangerous.
+`recover` runs on each as well: whatever it makes of one, what it writes is sound and calls for nothing dangerous. So does one of
+all other operations (operations.py), each attack's in its turn; --all-operations: all of them, which takes an hour.
 
 Each command runs in 1 GiB of address space (--memory 0: as much as it likes, for sanitizers) and 20 s, which guards
 against a hang and measures nothing. It must end by itself with the status listed, say what is listed, leave no output
@@ -30,6 +31,7 @@ import gzip_attacks  # noqa: E402
 import import_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
 import numpy_attacks  # noqa: E402
+import operations  # noqa: E402
 import pickle_attacks  # noqa: E402
 import safetensors_attacks  # noqa: E402
 import sarif  # noqa: E402
@@ -68,6 +70,7 @@ SUBJECTS = {
 }
 TIMEOUT = 20
 UNSAFE = 4
+STATUSES = (0, 1, 2, 3, 4)  # docs/cli.md; the machine lacks nothing
 NOTHING, MISSING = Outcome(0), Path("/nonexistent")
 SWEPT = re.compile(r": (\d+) cuts, (\d+) flips: (\d+) refused, (\d+) same, (\d+) uncovered, (\d+) failures")
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]")
@@ -113,6 +116,8 @@ def wrong_recovery(ckpt, done, attack, out):
     if read.code or "(dangerous)" in read.text:
         return f"writes what verify does not like: {read}"
     return None
+
+
 def scanned(attack):
     """The statuses of `scan` that will do. What another command calls dangerous, is that; the rest is judged or not."""
     if "scan" in attack.outcomes:
@@ -132,7 +137,14 @@ def words_of(command, path, out):
     return [{"FILE": path.name, "OUT": out.name}.get(word, word) for word in line.split()]
 
 
-def attack_one(suite, ckpt, folder, attack):
+def wrong_operation(done, out):
+    """What of an operation is not so that may end as it likes; None where all is."""
+    if done.code not in STATUSES:
+        return f"exit {done.code}"
+    return wrong(done, Outcome(done.code), out)
+
+
+def attack_one(suite, ckpt, folder, attack, lines):
     path = folder / attack.name
     if isinstance(attack.data, dict):
         path.mkdir()
@@ -157,10 +169,15 @@ def attack_one(suite, ckpt, folder, attack):
         done = ckpt("scan", path.name, cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
         good = done.code in scanned(attack) and not STEERS.search(done.text + done.err)
         suite.check(f"{attack.name}, scan", good, lambda: f"expected {scanned(attack)}\n{str(done)[:3000]}")
+    for line in lines:
+        done = ckpt(*words_of(line, path, out), cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
+        problem = wrong_operation(done, out)
+        suite.check(f"{attack.name}, {line}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
+        remove(out)
     remove(path)
 
 
-def attack_all(suite, ckpt, subjects, words):
+def attack_all(suite, ckpt, subjects, words, all_operations):
     total = reach_code = 0
     for name in subjects or SUBJECTS:
         files = 0
@@ -170,9 +187,10 @@ def attack_all(suite, ckpt, subjects, words):
             attacks = (a for a in SUBJECTS[name].attacks() if not words or any(word in a.name for word in words))
             # A few at a time, so that no more files than that are held.
             while batch := list(itertools.islice(attacks, 32)):
+                lines = [operations.of(total + files + i, all_operations) for i in range(len(batch))]
                 files += len(batch)
                 reach_code += sum(scanned(attack) == (1,) for attack in batch)
-                list(pool.map(lambda attack: attack_one(suite, ckpt, folder, attack), batch))
+                list(pool.map(lambda attack, own: attack_one(suite, ckpt, folder, attack, own), batch, lines))
             suite.check("nothing is left behind", not list(folder.iterdir()), lambda: sorted(folder.iterdir()))
             total += files
             print(f"{name}: {files} files", flush=True)
@@ -233,10 +251,11 @@ def main():
     p.add_argument("--build", type=Path, help="the build folder, for sweeps and caps (without it: attacks only)")
     p.add_argument("--memory", type=int, default=harness.GIB, help="bytes of address space (0: no cap)")
     p.add_argument("--subject", action="append", choices=SUBJECTS, help="only the attacks on this; may be repeated")
+    p.add_argument("--all-operations", action="store_true", help="each on every attack")
     p.add_argument("words", nargs="*", help="only attacks with one of these in their names")
     options = harness.parse(p)
     suite = harness.Suite()
-    attack_all(suite, harness.Ckpt(options.ckpt, options.memory), options.subject, options.words)
+    attack_all(suite, harness.Ckpt(options.ckpt, options.memory), options.subject, options.words, options.all_operations)
     if not options.words and not options.subject:
         with harness.temporary_folder() as folder, suite.group("SARIF"):
             sarif.check(suite, harness.Ckpt(options.ckpt, options.memory), folder)

@@ -169,20 +169,23 @@ def views():
         "stats FILE": DONE,
         "diff FILE FILE": DONE,
     }
-    size = 640 << 20
+    size = 320 << 20
     turned = [((size // 256, 64), (1, size // 256), 0)]
     yield "a-turned-storage.pt", views_of_zeros(size, turned), {"digest FILE": DONE}
-    rows = (320 << 20) // 65_536
-    columns = [((rows - 1,), (65_536 // 4,), i) for i in range(8000)]
     few = "too many views lie across their storages, expected at most 8388608"
-    yield "8000-columns.pt", views_of_zeros(320 << 20, columns), {
-        "verify FILE --finite": Outcome(1, few),
-    }
-    size = 256 << 20
+    again = "its compressed bytes would be inflated more than 64 times over"
+    for name, size, outcomes in (
+        ("8000-columns.pt", 320 << 20, {"verify FILE --finite": Outcome(1, few)}),
+        ("8000-short-columns.pt", 32 << 20, {"digest FILE": Outcome(3, again), "shard FILE OUT": DONE}),
+    ):
+        columns = [((size // 65_536 - 1,), (65_536 // 4,), i) for i in range(8000)]
+        yield name, views_of_zeros(size, columns), outcomes
+    size = 64 << 20
     elements = size // 4
     yield "20000-long-views.pt", views_of_zeros(size, [((2,), (elements - 20_001,), i) for i in range(20_000)]), {
         "verify FILE --finite": Outcome(0, ": ok ("),
         "stats FILE": DONE,
+        "digest FILE": Outcome(3, again),
     }
 
 

@@ -42,7 +42,8 @@ struct CKPT_API Recovery {
   Checkpoint checkpoint;
   std::vector<RecoveredTensor> tensors;  ///< every one that the file still names, in its order
   std::vector<Finding> findings;         ///< what is wrong with the file
-  /// False: names or values other than tensors' bytes may be wrong, or the file held more, of which no name is left.
+  /// False: names or values other than tensors' bytes may be wrong or are lost, or the file held more, of which no name
+  /// is left.
   bool is_certain = true;
   std::uint64_t unchecked = 0;  ///< whole tensors that no CRC-32 vouches for
 

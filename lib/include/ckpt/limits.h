@@ -31,6 +31,16 @@ constexpr std::uint64_t inflated_cap(std::uint64_t file_bytes) {
   return inflated_floor + inflated_ratio * file_bytes;
 }
 
+/// Bytes that one compressed stream is inflated to, all told, while it is read here and there, as a multiple of its
+/// size, and what is free: thousands of tensors that lie across it would each have all of it inflated. A tensor is
+/// gathered across the grain in as many passes as it has blocks of 32 MiB, each of some two seconds for a gigabyte.
+inline constexpr std::uint64_t reinflated_floor = 4 * gib;
+inline constexpr std::uint64_t reinflated_ratio = 64;
+constexpr std::uint64_t reinflated_cap(std::uint64_t size) {
+  if (size > (UINT64_MAX - reinflated_floor) / reinflated_ratio) return UINT64_MAX;
+  return reinflated_floor + reinflated_ratio * size;
+}
+
 /// Bytes that one pickle may span.
 inline constexpr std::uint64_t pickle_bytes = 2 * gib;
 /// Values (nodes) one pickle may make.

@@ -126,7 +126,7 @@ TEST(Tiling, WhatLiesInChunksBehindAFailedReadIsReadAgain) {
 }
 
 TEST(Tiling, WhatChunksHeldIsGivenBackOnceItHasBeenRead) {
-  constexpr std::size_t rows = 100'000, tensors = 60;
+  constexpr std::size_t rows = 50'000, tensors = 20;
   const auto room = std::make_shared<ReadAhead>();
   const ByteSourcePtr column = memory_source(Bytes(rows), "column");
   std::vector<ByteSourcePtr> sources;

