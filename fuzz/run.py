@@ -43,7 +43,7 @@ ENVIRONMENT = {
     "LLVM_PROFILE_FILE": "/dev/null",
 }
 WORTH_MINIMISING = 60  # seconds of a run: to minimise takes as long as a short one
-SAMPLE = 500  # files of the corpus that a shorter run begins with: a grown one takes minutes to read
+SAMPLE = 250  # files of the corpus that a shorter run begins with: a grown one takes minutes to read
 REPLAYING = 600  # seconds that a corpus may take under sanitizers
 MINIMISING = 20  # seconds that a finding may be made smaller for
 

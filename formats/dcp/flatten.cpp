@@ -7,6 +7,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "ckpt/state_dict.h"
+#include "ckpt/utf8.h"
 #include "io/keyed_hash.h"
 #include "model/pair_lists.h"
 #include "model/python_str.h"
@@ -121,6 +122,7 @@ class Flattener {
         const bool is_text = values_.is_string(entry.key);
         flat_.has_other_keys = flat_.has_other_keys || !is_text;
         std::string key = is_text ? std::string(values_.text(entry.key)) : python_str(values_, entry.key);
+        if (!is_utf8(key)) refuse_bytes(key);
         if (!keys.insert(key).second) refuse_keys(key);
         add(entry.value, {path, false, 0, key}, name, key);
       }
@@ -132,6 +134,13 @@ class Flattener {
     throw Error(ErrorCode::invalid_argument, "two keys would be '" + key + "'")
         .expected("keys that differ as strings, which is what they become")
         .in(checkpoint_.file);
+  }
+
+  [[noreturn]] void refuse_bytes(const std::string& key) const {
+    throw Error(ErrorCode::unsupported, "the key '" + key + "' is not UTF-8")
+        .expected("text, as Python's str is")
+        .in(checkpoint_.file)
+        .hint("--drop NAME leaves it out; --format torch can say it");
   }
 
   void add(ValueId value, PathPart part, const std::string& name, const std::string& last) {

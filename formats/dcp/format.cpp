@@ -12,13 +12,13 @@ namespace {
 constexpr std::string_view metadata_name = ".metadata";
 
 bool is_metadata(const ByteSource& source) {
-  // The class comes first: after PROTO and a FRAME, or copyreg._reconstructor.
+  // The class comes first: after PROTO and a FRAME, or what calls it in protocols 0 and 1.
   std::array<std::byte, 128> head{};
   const std::string_view text = as_text(std::span(head).first(source.read_at(0, head)));
   const std::size_t module = text.find("torch.distributed.");
   return module != std::string_view::npos && text.find("checkpoint.metadata", module) != std::string_view::npos &&
          text.find("Metadata", module) != std::string_view::npos &&
-         (text.starts_with('\x80') || text.starts_with("ccopy_reg\n_reconstructor\n"));
+         (text.starts_with('\x80') || text.starts_with("ccopy_reg\n") || text.starts_with("ccopyreg\n"));
 }
 
 }  // namespace

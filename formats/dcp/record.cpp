@@ -12,8 +12,9 @@ namespace ckpt::dcp {
 std::string_view class_of(const ValueGraph& values, ValueId id) {
   if (values.kind(id) != ValueKind::object) return {};
   ValueId callable = values.items(id)[0];
+  // In protocols 0 and 1: copyreg._reconstructor(class, object, None) of Python's, __newobj__(class) of ckpt's.
   if (values.call(id) == CallKind::reduce && values.kind(callable) == ValueKind::global &&
-      values.name(callable) == "_reconstructor") {  // protocols 0 and 1: copyreg._reconstructor(class, object, None)
+      (values.name(callable) == "_reconstructor" || values.name(callable) == "__newobj__")) {
     const auto arguments = call_arguments(values, id);
     if (arguments.empty()) return {};
     callable = arguments[0];

@@ -248,7 +248,8 @@ def written(checks):
     source = checks.folder / "source.pt"
     torch.save(one_process(), source)
     expected = joined(save(one_process(), checks.folder / "python"))
-    for name, options in {"quick": (), "full": ("--verify=full",), "protocol 4": ("--protocol", "4")}.items():
+    protocols = {f"protocol {number}": ("--protocol", str(number)) for number in (0, 1, 4)}
+    for name, options in {"quick": (), "full": ("--verify=full",), **protocols}.items():
         folder = checks.folder / f"written {name}"
         checks.run(name, "convert", source, folder, "--format", "dcp", *options)
         same(checks, name, joined(folder), expected)

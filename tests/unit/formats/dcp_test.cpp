@@ -278,6 +278,7 @@ TEST(DcpWriting, WhatHasNoPlaceInAFlatDictIsRefused) {
   EXPECT_TRUE(has(unsupported(py::dict({{py::str("a.b"), w}, {py::str("a"), py::dict({{py::str("b"), w}})}})),
                   "two values would be called 'a.b'"));
   EXPECT_TRUE(has(unsupported(py::dict({{py::str("1"), w}, {py::integer(1), w}})), "two keys would be '1'"));
+  EXPECT_TRUE(has(unsupported(py::dict({{py::py2_str("\xFFw"), w}})), "is not UTF-8"));
   const py::Code itself = py::put(py::dict({{py::str("w"), w}}), 0) + py::set_items({{py::str("me"), py::get(0)}});
   EXPECT_TRUE(has(unsupported(itself), "holds itself"));
 }
