@@ -72,8 +72,8 @@ using WriteReceipt = NameMap<std::uint32_t>;
 /// A value of a graph of which nothing can be made, and why.
 struct Doubt {
   ValueId value;
-  Error error;
-  bool is_foreign = false;  ///< an id that nobody knows: damage, or what its writer meant
+  std::shared_ptr<const Error> error;  ///< one for all ids that nobody knows: there may be millions
+  bool is_foreign = false;             ///< an id that nobody knows: damage, or what its writer meant
 };
 using Doubts = std::vector<Doubt>;
 

@@ -166,7 +166,7 @@ class Recoverer {
   std::vector<ValueId> survey(const Doubts& doubts, const std::vector<Remains>& remains) {
     std::vector<ValueId> values;
     std::unordered_map<ValueId, const Error*> doubtful;
-    for (const Doubt& doubt : doubts) doubtful.emplace(doubt.value, &doubt.error);
+    for (const Doubt& doubt : doubts) doubtful.emplace(doubt.value, doubt.error.get());
     for (const NamedTensor& named : tensor_names(result_.checkpoint)) {
       RecoveredTensor& tensor = result_.tensors.emplace_back();
       tensor.name = named.name;
@@ -195,14 +195,8 @@ class Recoverer {
     for (const auto& [id, use] : checkpoint.storage_uses)
       if (remains[use.storage].survival != Survival::whole) gone[id] = true;
     const bool is_sound = result_.is_complete() && !has_faults(result_.findings);
-    const std::unordered_set<ValueId> told(named.begin(), named.end());
-    for (const Doubt& doubt : doubts) {
-      if (doubt.is_foreign && is_sound) continue;
-      gone[doubt.value] = true;
-      if (told.contains(doubt.value)) continue;
-      context_.report(doubt.error, "");
-      result_.is_certain = false;
-    }
+    for (const Doubt& doubt : doubts)
+      if (!doubt.is_foreign || !is_sound) gone[doubt.value] = true;
     const bool is_root_gone = gone[checkpoint.root];
     // A pickle that breaks off leaves values behind that were never put anywhere.
     const bool is_cut = !result_.is_certain || std::find(gone.begin(), gone.end(), true) != gone.end();
@@ -210,6 +204,7 @@ class Recoverer {
       Dropped dropped = drop_values(std::move(checkpoint), std::move(gone));
       checkpoint = std::move(dropped.checkpoint);
       for (std::size_t i = 0; i < named.size(); ++i) result_.tensors[i].is_replaced = dropped.replaced[named[i]];
+      tell_other_losses(dropped, named);
       lose_the_unnamed(named, dropped.names);
     }
     const auto is_saved = [](const RecoveredTensor& tensor) {
@@ -217,6 +212,21 @@ class Recoverer {
     };
     const bool is_any = std::any_of(result_.tensors.begin(), result_.tensors.end(), is_saved);
     if (is_root_gone || (!is_any && !result_.is_complete())) checkpoint.root = no_value;
+  }
+
+  /// Values that went and are no tensors that have a name: a damaged id, a storage by itself, a call that is given a
+  /// tensor.
+  void tell_other_losses(const Dropped& dropped, const std::vector<ValueId>& named) {
+    const std::unordered_set<ValueId> told(named.begin(), named.end());
+    std::uint64_t lost = 0;
+    for (ValueId id = 0; id < dropped.replaced.size(); ++id)
+      if ((dropped.replaced[id] || dropped.removed[id]) && !told.contains(id)) ++lost;
+    if (lost == 0) return;
+    result_.is_certain = false;
+    context_.report(
+        Error(ErrorCode::corrupt, lost == 1 ? "a value that is no tensor is lost"
+                                            : std::to_string(lost) + " values that are no tensors are lost"),
+        "");
   }
 
   /// Whole tensors that nothing leads to any more. Of one with several names some may go: those that are not in

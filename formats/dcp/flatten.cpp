@@ -122,7 +122,7 @@ class Flattener {
         const bool is_text = values_.is_string(entry.key);
         flat_.has_other_keys = flat_.has_other_keys || !is_text;
         std::string key = is_text ? std::string(values_.text(entry.key)) : python_str(values_, entry.key);
-        if (!is_utf8(key)) refuse_bytes(key);
+        if (values_.kind(entry.key) == ValueKind::py2_str && !is_utf8(key)) refuse_bytes(key);
         if (!keys.insert(key).second) refuse_keys(key);
         add(entry.value, {path, false, 0, key}, name, key);
       }

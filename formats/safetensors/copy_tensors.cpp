@@ -44,8 +44,9 @@ class Copier {
     std::size_t end = begin;
     for (; end < tensors_.size(); ++end) {
       const ByteSourcePtr& source = storage_of(tensors_[end]).bytes;
-      bytes += logical_bytes(*tensors_[end].tensor.placed);
-      if (bytes > at_once || source == nullptr || source->is_concurrent()) break;
+      const std::uint64_t size = logical_bytes(*tensors_[end].tensor.placed);
+      if (size > at_once - bytes || source == nullptr || source->is_concurrent()) break;
+      bytes += size;
     }
     return std::max(end, begin + 1);
   }

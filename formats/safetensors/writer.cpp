@@ -59,7 +59,9 @@ WriteReceipt write(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) 
           .in(checkpoint.file)
           .hint("--format npy holds one tensor without a name");
     const std::uint64_t begin = end;
-    end += logical_bytes(*out.tensor.placed);
+    const auto next = checked_add(end, logical_bytes(*out.tensor.placed));
+    if (!next) throw Error(ErrorCode::corrupt, "tensors of 2^64 bytes and more").in(checkpoint.file);
+    end = *next;
     entries.push_back({.name = out.tensor.name,
                        .dtype = out.type->dtype,
                        .shape = out.tensor.tensor->info.shape,

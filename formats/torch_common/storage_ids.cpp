@@ -138,14 +138,14 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
   by_key.reserve(checkpoint.storages.size() + persistent);
   checkpoint.storages.reserve(checkpoint.storages.size() + persistent);
   checkpoint.storage_uses.reserve(checkpoint.storage_uses.size() + persistent);
+  const auto foreign = std::make_shared<const Error>(ErrorCode::corrupt,
+                                                     "a persistent id that is neither a storage nor a module's source");
   for (ValueId id = first; id < count; ++id) {
     if (values.kind(id) != ValueKind::persistent) continue;
     try {
       auto storage = decode_use(values, id);
       if (!storage) {
-        if (doubts != nullptr && !names_module(values, id))
-          doubts->push_back(
-              {id, Error(ErrorCode::corrupt, "a persistent id that is neither a storage nor a module's source"), true});
+        if (doubts != nullptr && !names_module(values, id)) doubts->push_back({id, foreign, true});
         continue;
       }
       storage->key.insert(0, folder);
@@ -166,7 +166,7 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
       checkpoint.storage_uses.push_back({id, {place, std::move(view)}});
     } catch (const Error& error) {
       if (doubts == nullptr) throw;
-      doubts->push_back({id, error});
+      doubts->push_back({id, std::make_shared<const Error>(error)});
     }
   }
   check_views(checkpoint);

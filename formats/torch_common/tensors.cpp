@@ -74,7 +74,7 @@ class Decoder {
     try {
       return decode(id, items);
     } catch (const Error& error) {
-      doubts_->push_back({id, error});
+      doubts_->push_back({id, std::make_shared<const Error>(error)});
       return Tensor{};
     }
   }

@@ -22,7 +22,7 @@ class InflatingBudget {
                                                std::to_string(limits::reinflated_ratio) + " times over")
         .expected("tensors that lie one behind the other, or a file that is not compressed")
         .in(stream)
-        .hint("ckpt convert IN OUT --no-gzip writes a file that can be read here and there");
+        .hint("ckpt convert IN PLAIN --no-gzip, then this command on PLAIN");
   }
 
  private:

@@ -23,6 +23,7 @@
 #include "ops/root.h"
 #include "ops/tensor_bytes.h"
 #include "ops/tensor_edit.h"
+#include "ops/watched_source.h"
 
 namespace ckpt {
 namespace {
@@ -297,9 +298,14 @@ class Averager {
 
   Storage averaged(const std::vector<const Checkpoint*>& all, const Sources& sources) {
     std::vector<AverageStep> steps;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      steps.push_back({gathered_source(all[i]->storages[sources.storages[i]], sources.infos[i], gathered_block),
-                       sources.infos[i].dtype, keep_[i], take_[i]});
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Storage storage = all[i]->storages[sources.storages[i]];
+      ByteSourcePtr& watched = watched_[{i, sources.storages[i]}];
+      if (watched == nullptr) watched = watch(storage.bytes);
+      storage.bytes = watched;
+      steps.push_back(
+          {gathered_source(storage, sources.infos[i], gathered_block), sources.infos[i].dtype, keep_[i], take_[i]});
+    }
     Storage made = all.back()->storages[sources.storages.back()];
     made.bytes = averaged_source(std::move(steps), divisor_, sources.infos.back().dtype);
     made.nbytes = made.bytes->size();
@@ -311,6 +317,8 @@ class Averager {
       std::vector<std::tuple<std::uint32_t, std::int64_t, std::vector<std::int64_t>, std::vector<std::int64_t>>>;
 
   std::vector<Checkpoint> others_;
+  /// By checkpoint and storage: its views share one, so that it is read to its end once.
+  std::map<std::pair<std::size_t, std::uint32_t>, ByteSourcePtr> watched_;
   TensorEdit edit_;
   std::vector<double> keep_, take_;
   double divisor_ = 1;

@@ -38,6 +38,17 @@ void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
   }
 }
 
+/// What calls that go are given, however deep in tuples: it goes with them.
+std::vector<bool> given_to_calls(const ValueGraph& values, const std::vector<bool>& gone) {
+  std::vector<bool> given(gone.size());
+  for (auto id = static_cast<ValueId>(gone.size()); id-- > 0;) {
+    const bool is_call = gone[id] && values.kind(id) == ValueKind::object;
+    if (!is_call && !(given[id] && values.kind(id) == ValueKind::tuple)) continue;
+    for (const ValueId item : values.items(id)) given[item] = true;
+  }
+  return given;
+}
+
 /// The pairs of `holder` that go. What a key had before another pair set it again must not come back once that pair is
 /// gone, so that of a mapping that loses any only those that count stay.
 std::vector<MappingEntry> pairs_to_remove(const ValueGraph& values, ValueId holder, const std::vector<bool>& gone) {
@@ -52,11 +63,14 @@ std::vector<MappingEntry> pairs_to_remove(const ValueGraph& values, ValueId hold
   return pairs;
 }
 
-void remove_entries(ValueGraph& values, const std::vector<bool>& gone) {
+/// Sets `removed` of the values whose entries go.
+void remove_entries(ValueGraph& values, const std::vector<bool>& gone, std::vector<bool>& removed) {
   for (ValueId id = 0; id < values.size(); ++id) {
     if (gone[id] || (values.kind(id) != ValueKind::dict && values.kind(id) != ValueKind::object)) continue;
     const auto pairs = pairs_to_remove(values, id, gone);
     if (!pairs.empty()) remove_pairs(values, id, pairs);
+    for (const MappingEntry& pair : pairs)
+      if (gone[pair.value]) removed[pair.value] = true;
   }
 }
 
@@ -69,18 +83,19 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
   spread_to_calls(values, gone);
   if (gone[checkpoint.root]) {
     checkpoint.root = no_value;
-    return {std::move(checkpoint), std::vector<bool>(count), {}};
+    return {std::move(checkpoint), std::vector<bool>(count), std::vector<bool>(count), {}};
   }
-  remove_entries(values, gone);
-  std::vector<bool> replaced(count);
+  std::vector<bool> replaced(count), removed(count);
+  remove_entries(values, gone, removed);
+  const std::vector<bool> given = given_to_calls(values, gone);
   const ValueId none = values.make_none();
-  const auto is_gone = [&](ValueId id) {
-    if (id >= count || !gone[id]) return false;
-    replaced[id] = true;
-    return true;
-  };
   for (ValueId id = 0; id < count; ++id) {
     if (gone[id]) continue;
+    const auto is_gone = [&](ValueId item) {
+      if (item >= count || !gone[item]) return false;
+      replaced[item] = replaced[item] || !given[id];
+      return true;
+    };
     for (std::size_t i = 0; i < values.items(id).size(); ++i)
       if (is_gone(values.items(id)[i])) values.set_item(id, i, none);
     for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
@@ -91,7 +106,7 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
   std::unordered_map<ValueId, std::vector<std::string>> names;
   for (NamedTensor& named : tensor_names(checkpoint))
     if (!gone[named.tensor->value]) names[named.tensor->value].push_back(std::move(named.name));
-  return {prune(std::move(checkpoint)), std::move(replaced), std::move(names)};
+  return {prune(std::move(checkpoint)), std::move(replaced), std::move(removed), std::move(names)};
 }
 
 }  // namespace ckpt

@@ -11,7 +11,9 @@ namespace ckpt {
 /// A checkpoint without some of its values.
 struct Dropped {
   Checkpoint checkpoint;
-  std::vector<bool> replaced;  ///< by value of what was given: None stands in its place somewhere
+  // By value of what was given:
+  std::vector<bool> replaced;  ///< None stands in its place somewhere
+  std::vector<bool> removed;   ///< its entry in a mapping went
   /// … and the names that are left of a tensor. One that was told apart from another's may have that other's now.
   std::unordered_map<ValueId, std::vector<std::string>> names;
 };

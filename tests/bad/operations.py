@@ -1,4 +1,5 @@
-"""Every operation but those that each attack goes through, as a line in which FILE is the attack and OUT what would be written."""
+"""Every operation but those that each attack goes through, as a line in which FILE is the attack, OUT what would be written
+and OTHER a sound file."""
 
 OPERATIONS = """
     inspect --json FILE
@@ -12,8 +13,8 @@ OPERATIONS = """
     stats --json FILE
     average FILE FILE OUT
     merge FILE OUT
-    merge FILE FILE OUT
-    shard FILE OUT --shard-size 1MB
+    merge OTHER FILE OUT
+    shard FILE OUT --max-size 1MB
     extract FILE a -o OUT
     extract FILE weight -o OUT
     strip-prefix FILE OUT
@@ -22,7 +23,7 @@ OPERATIONS = """
     convert FILE OUT --root auto --allow-unsafe
     convert FILE OUT --allow-unsafe --protocol 0
     convert FILE OUT --allow-unsafe --protocol 2 --no-gzip
-    convert FILE OUT --allow-unsafe --keep a*
+    convert FILE OUT --allow-unsafe --keep *w*
     convert FILE OUT --allow-unsafe --drop *.bias --strip-optimizer
     convert FILE OUT --allow-unsafe --to cuda:1 --rename (.*)=x.\\1
     convert FILE OUT --allow-unsafe --map *=cpu --strip-prefix

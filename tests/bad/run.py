@@ -13,6 +13,7 @@ where it fails, and print nothing that steers a terminal.
 """
 
 import itertools
+import json
 import os
 import re
 import resource
@@ -132,16 +133,28 @@ def remove(path):
 
 
 def words_of(command, path, out):
-    """`command`: a name, or a whole line in which FILE and OUT stand for the files."""
+    """`command`: a name, or a whole line in which FILE, OUT and OTHER stand for the files."""
     line = command if " " in command else f"{command} FILE OUT" if command == "convert" else f"{command} FILE"
-    return [{"FILE": path.name, "OUT": out.name}.get(word, word) for word in line.split()]
+    files = {"FILE": path.name, "OUT": out.name, "OTHER": harness.DATA / "foonet_cpu.pt"}
+    return [files.get(word, word) for word in line.split()]
 
 
-def wrong_operation(done, out):
+def wrong_operation(ckpt, done, line, out):
     """What of an operation is not so that may end as it likes; None where all is."""
     if done.code not in STATUSES:
         return f"exit {done.code}"
-    return wrong(done, Outcome(done.code), out)
+    problem = wrong(done, Outcome(done.code), out if done.code else MISSING)
+    if problem or done.code:
+        return problem
+    if "--json" in line:
+        json.loads(done.text)
+    if "OUT" not in line:
+        return None
+    if not out.exists():
+        return "leaves no output"
+    read = ckpt("verify", out)
+    is_dangerous = "(dangerous)" in read.text and "--allow-unsafe" not in line
+    return f"writes what verify does not like: {read}" if read.code or is_dangerous else None
 
 
 def attack_one(suite, ckpt, folder, attack, lines):
@@ -170,8 +183,8 @@ def attack_one(suite, ckpt, folder, attack, lines):
         good = done.code in scanned(attack) and not STEERS.search(done.text + done.err)
         suite.check(f"{attack.name}, scan", good, lambda: f"expected {scanned(attack)}\n{str(done)[:3000]}")
     for line in lines:
-        done = ckpt(*words_of(line, path, out), cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
-        problem = wrong_operation(done, out)
+        done = ckpt(*words_of(line, path, out), cwd=folder, timeout=10 * TIMEOUT)
+        problem = wrong_operation(ckpt, done, line, out)
         suite.check(f"{attack.name}, {line}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
     remove(path)
@@ -196,6 +209,18 @@ def attack_all(suite, ckpt, subjects, words, all_operations):
             print(f"{name}: {files} files", flush=True)
     suite.figure("bad.attacks", total)
     suite.figure("bad.reach-code", reach_code)
+
+
+def operations_work(suite, ckpt):
+    """On a sound file each does what it is for: else an attack would meet nothing but a refusal of the words."""
+    nothing_to_do = {"extract FILE a -o OUT": 2, "extract FILE weight -o OUT": 2}
+    with harness.temporary_folder() as folder, suite.group("operations"):
+        path, out = folder / "sound.pt", folder / "out"
+        shutil.copy(harness.DATA / "foonet_module_prefix.pt", path)
+        for line in operations.of(0, True):
+            done = ckpt(*words_of(line, path, out), cwd=folder)
+            suite.equal(line, done.code, nothing_to_do.get(line, 0), str(done)[:2000])
+            remove(out)
 
 
 def sweep_one(suite, program, memory, path):
@@ -255,6 +280,7 @@ def main():
     p.add_argument("words", nargs="*", help="only attacks with one of these in their names")
     options = harness.parse(p)
     suite = harness.Suite()
+    operations_work(suite, harness.Ckpt(options.ckpt, options.memory))
     attack_all(suite, harness.Ckpt(options.ckpt, options.memory), options.subject, options.words, options.all_operations)
     if not options.words and not options.subject:
         with harness.temporary_folder() as folder, suite.group("SARIF"):

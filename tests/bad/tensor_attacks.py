@@ -1,6 +1,9 @@
 """Tensors that reach past their storage, overflow, disagree with the bytes; and lawful odd ones."""
 
+import gzip
+import io
 import struct
+import zipfile
 
 from attack import Attack, Outcome, everywhere, fine, refused, unsupported
 from forge import (
@@ -282,6 +285,40 @@ def controls():
     yield from everywhere("key-bytes", program(b"}U\x04\xff\x1b[2" + WEIGHT + b"s"), fine("\\x1b[2"))
 
 
+class Pipe(io.RawIOBase):
+    """What is written, which cannot be gone back in."""
+
+    def __init__(self):
+        self.bytes = bytearray()
+
+    def writable(self):
+        return True
+
+    def write(self, piece):
+        self.bytes += piece
+        return len(piece)
+
+
+def streams():
+    """In gzip a storage's size is believed until its bytes come, and two may come to more than 64 bits."""
+    sizes = {"0": 10 << 20, "1": (1 << 64) - (8 << 20)}
+
+    def of_bytes(key):
+        elements = sizes[key] // 8
+        return tensor(storage(key, "LongStorage", elements=elements), (elements,))
+
+    code = program(mapping(*((f"w{key}", of_bytes(key)) for key in sizes)))
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w") as archive:
+        for name_, data in (("r/data.pkl", code), ("r/data/0", bytes(10 << 20)), ("r/data/1", bytes(9 << 20)), ("r/version", b"3\n")):
+            archive.writestr(zipfile.ZipInfo(name_), data)
+    yield Attack(
+        "storages-of-2-64-bytes.pt.gz",
+        gzip.compress(bytes(pipe.bytes), 1, mtime=0),
+        {"convert FILE OUT --format safetensors": Outcome(3, "tensors of 2^64 bytes and more"), "convert": Outcome(3)},
+    )
+
+
 def attacks():
-    for group in (geometry, storages, calls, expansion, controls):
+    for group in (geometry, storages, calls, expansion, streams, controls):
         yield from group()

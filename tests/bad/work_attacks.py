@@ -173,7 +173,7 @@ def views():
     turned = [((size // 256, 64), (1, size // 256), 0)]
     yield "a-turned-storage.pt", views_of_zeros(size, turned), {"digest FILE": DONE}
     few = "too many views lie across their storages, expected at most 8388608"
-    again = "its compressed bytes would be inflated more than 64 times over"
+    again = "its compressed bytes would be inflated more than 128 times over"
     for name, size, outcomes in (
         ("8000-columns.pt", 320 << 20, {"verify FILE --finite": Outcome(1, few)}),
         ("8000-short-columns.pt", 32 << 20, {"digest FILE": Outcome(3, again), "shard FILE OUT": DONE}),

@@ -16,7 +16,8 @@ CKPT_API bool is_gzip(const ByteSource& source);
 /// The bytes inside a gzip file of one or many members. CRC-32 and length of each member are checked when reading
 /// reaches its end. Zero padding after the last member is skipped; other bytes there end the stream, as
 /// gzip_trailing_bytes() then says. Going back re-inflates from the nearest of at most 64 checkpoints (≈ 100 KiB each).
-/// Throws Error (corrupt, truncated; limit_exceeded where more than `most` bytes come out) from read_at and size.
+/// Throws Error (corrupt, truncated; limit_exceeded where more than `most` bytes come out, or where going back has it
+/// inflated past limits::reinflated_cap) from read_at and size.
 CKPT_API ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most = UINT64_MAX);
 
 /// The bytes inside a gzip file that has an index, as gzip_sink() writes one (docs/formats/gzip.md): its size is known,

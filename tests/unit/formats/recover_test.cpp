@@ -113,7 +113,20 @@ TEST(Recover, SaysThatAValueIsLostThatIsNoTensor) {
   const Recovery found = recovered(damaged(file, 18));  // of the version
   EXPECT_EQ(survival_of(found, "a"), Survival::whole);
   EXPECT_FALSE(found.is_complete());
-  EXPECT_TRUE(says(found, "a persistent id that is neither a storage nor a module's source"));
+  EXPECT_TRUE(says(found, "a value that is no tensor is lost"));
+  EXPECT_EQ(names_saved(found), (Names{"a"}));
+}
+
+TEST(Recover, SaysThatAStorageByItselfIsLost) {
+  const py::Code object =
+      py::dict({{py::str("a"), tensor(storage({}), {4}, {1})}, {py::str("s"), storage({.key = "1"})}});
+  const Bytes file =
+      bytes_of(ZipFile{.object = object, .data = {{"data/0", floats(first)}, {"data/1", floats(second)}}});
+  EXPECT_TRUE(recovered(file).is_complete());
+  const Recovery found = recovered(damaged(file, place(file, floats(second))));
+  EXPECT_EQ(survival_of(found, "a"), Survival::whole);
+  EXPECT_FALSE(found.is_complete());
+  EXPECT_TRUE(says(found, "a value that is no tensor is lost"));
   EXPECT_EQ(names_saved(found), (Names{"a"}));
 }
 
