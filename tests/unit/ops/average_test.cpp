@@ -7,6 +7,7 @@
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
 #include "ckpt/tensor_reader.h"
+#include "formats/torch_files.h"
 
 namespace ckpt {
 namespace {
@@ -40,6 +41,32 @@ TEST(Average, IsTheMean) {
   const auto [result, report] = average({of({1, 2}), of({2, 4}), of({6, 0})});
   EXPECT_EQ(values<float>(result, "w"), (Floats{3, 2}));
   EXPECT_EQ(report.tensors, 1U);
+}
+
+// Each view of a storage ends before its storage does, and the checksum is the storage's.
+TEST(Average, ReadsAStorageOfManyViewsOnce) {
+  constexpr std::int64_t views = 50, elements = 1000;
+  std::vector<std::pair<py::Code, py::Code>> flat, apart;
+  std::vector<torch_testing::Member> data;
+  for (std::int64_t i = 0; i < views; ++i) {
+    const py::Code name = py::str("w" + std::to_string(i));
+    const auto number = static_cast<float>(i);
+    flat.emplace_back(name, torch_testing::tensor(torch_testing::storage({.elements = views * elements}), {elements},
+                                                  {1}, i * elements));
+    const std::string key = std::to_string(i);
+    apart.emplace_back(
+        name, torch_testing::tensor(torch_testing::storage({.key = key, .elements = elements}), {elements}, {1}));
+    data.push_back({"data/" + key, torch_testing::floats(Floats(elements, number))});
+  }
+  const torch_testing::Member zeros{"data/0", torch_testing::floats(Floats(views * elements))};
+  const auto counting = std::make_shared<io_testing::CountingSource>(
+      bytes_of(torch_testing::ZipFile{.object = py::dict(flat), .data = {zeros}}));
+  const Checkpoint other =
+      torch_testing::read_bytes(bytes_of(torch_testing::ZipFile{.object = py::dict(apart), .data = data}));
+  const auto [result, report] = average({read(counting), other});
+  const Checkpoint written = torch_testing::read_bytes(torch_testing::written(result));
+  EXPECT_EQ(values<float>(written, "w7"), Floats(elements, 3.5F));
+  EXPECT_LT(counting->read, 4 * counting->size());
 }
 
 TEST(Average, WeighsByTheShareOfTheSum) {
