@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "io/checksum.h"
 #include "ops/ordered_work.h"
@@ -27,6 +28,12 @@ auto reading_order(const Tensor& tensor) {
 bool has_elements(const Checkpoint& checkpoint, const Tensor& tensor) {
   return tensor.storage &&
          (checkpoint.storages[*tensor.storage].bytes || checkpoint.storages[*tensor.storage].location != "meta");
+}
+
+/// Whether going back costs nothing: else what lies before is inflated again.
+bool lies_there(const DiffSide& side) {
+  return std::all_of(side.storages.begin(), side.storages.end(),
+                     [](const Storage& storage) { return !storage.bytes || storage.bytes->is_concurrent(); });
 }
 
 template <class T>
@@ -88,8 +95,12 @@ void TensorPairs::add_dense(const std::string& name, const Tensor& a, const Tens
 }
 
 void TensorPairs::run() {
-  std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& x, const Job& y) {
-    return std::tuple(reading_order(*x.a), reading_order(*x.b)) < std::tuple(reading_order(*y.a), reading_order(*y.b));
+  const Tensor* Job::*one = &Job::a;
+  const Tensor* Job::*other = &Job::b;
+  if (lies_there(a_) && !lies_there(b_)) std::swap(one, other);
+  std::stable_sort(jobs_.begin(), jobs_.end(), [&](const Job& x, const Job& y) {
+    return std::tuple(reading_order(*(x.*one)), reading_order(*(x.*other))) <
+           std::tuple(reading_order(*(y.*one)), reading_order(*(y.*other)));
   });
   const auto again = [&](std::size_t i) {
     return i > 0 && reading_order(*jobs_[i - 1].a) == reading_order(*jobs_[i].a) &&

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ckpt/error.h"
+#include "formats/safetensors_files.h"
 #include "formats/torch_files.h"
 
 namespace ckpt {
@@ -239,6 +240,28 @@ TEST(Diff, PartialsThatMakePartialsNeedNoStack) {
   }
   const py::Code deep = before + py::global("lab", "Net.__new__") + after;
   EXPECT_EQ(others(deep, deep), Names{});
+}
+
+// Of two files, the one that is inflated is read in the order of its bytes, on whichever side it is.
+TEST(Diff, ReadsWhatIsCompressedForward) {
+  constexpr std::size_t count = 100, size = 40'000;
+  const auto of_order = [](std::size_t step) {
+    std::string header = "{", data;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t number = i * step % count;
+      header += (i == 0 ? "\"" : ",\"") + std::to_string(number) +
+                "\":" + safetensors_testing::entry("U8", "[" + std::to_string(size) + "]", i * size, (i + 1) * size);
+      data += as_text(io_testing::random_bytes(size, static_cast<std::uint32_t>(number)));
+    }
+    return io_testing::bytes_of(safetensors_testing::file(header + "}", data));
+  };
+  const Checkpoint plain = torch_testing::read_bytes(of_order(1));
+  const auto packed = std::make_shared<io_testing::CountingSource>(io_testing::gzipped(of_order(37)));
+  EXPECT_TRUE(diff(plain, read(packed)).tensors.empty());
+  EXPECT_LT(packed->read, 3 * packed->size());
+  packed->read = 0;
+  EXPECT_TRUE(diff(read(packed), plain).tensors.empty());
+  EXPECT_LT(packed->read, 3 * packed->size());
 }
 
 TEST(Diff, ArraysOfArraysNeedNoStack) {
