@@ -25,8 +25,7 @@ TEST(Latin1Source, GivesTheBytesThatTheTextSays) {
   const auto source = latin1_source(memory_source(utf8, "test"));
   ASSERT_NE(source, nullptr);
   EXPECT_EQ(source->size(), bytes.size());
-  for (const std::size_t step : {300007, 4097, 333})
-    EXPECT_EQ(io_testing::read_in_steps(*source, step), bytes) << step;
+  for (const std::size_t step : {300007, 4097, 333}) EXPECT_EQ(io_testing::read_in_steps(*source, step), bytes) << step;
 }
 
 TEST(Latin1Source, GoesBack) {
