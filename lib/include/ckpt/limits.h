@@ -35,7 +35,7 @@ constexpr std::uint64_t inflated_cap(std::uint64_t file_bytes) {
 /// size, and what is free: thousands of tensors that lie across it would each have all of it inflated. A tensor is
 /// gathered across the grain in as many passes as it has blocks of 32 MiB; going back to one costs 2 MiB or a hundredth
 /// of the stream, and some eight thousand may lie in any order.
-inline constexpr std::uint64_t reinflated_floor = 16 * gib;
+inline constexpr std::uint64_t reinflated_floor = 8 * gib;
 inline constexpr std::uint64_t reinflated_ratio = 128;
 constexpr std::uint64_t reinflated_cap(std::uint64_t size) {
   if (size > (UINT64_MAX - reinflated_floor) / reinflated_ratio) return UINT64_MAX;
