@@ -43,9 +43,8 @@ class Copier {
     std::uint64_t bytes = 0;
     std::size_t end = begin;
     for (; end < tensors_.size(); ++end) {
-      const ByteSourcePtr& source = storage_of(tensors_[end]).bytes;
       const std::uint64_t size = logical_bytes(*tensors_[end].tensor.placed);
-      if (size > at_once - bytes || source == nullptr || source->is_concurrent()) break;
+      if (size > at_once - bytes || lies_there(storage_of(tensors_[end]))) break;
       bytes += size;
     }
     return std::max(end, begin + 1);

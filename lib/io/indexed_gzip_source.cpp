@@ -136,8 +136,7 @@ class IndexedGzipSource final : public ByteSource {
 
   /// In the place of the block that is farthest behind, or farthest ahead; it is no member's yet.
   BlockPtr place_for(std::size_t number) const {
-    const std::uint64_t end = begins_[number + 1].inflated, before = std::exchange(farthest_, std::max(farthest_, end));
-    budget_.spend(end - begins_[number].inflated, farthest_ - before, name());
+    budget_.spend(begins_[number].inflated, begins_[number + 1].inflated, farthest_, name());
     const auto distance = [&](const BlockPtr& block) {
       return block->number < latest_ ? SIZE_MAX - block->number : block->number - latest_;
     };

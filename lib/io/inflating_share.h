@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
@@ -14,9 +16,11 @@ namespace ckpt {
 /// Counts what compressed streams are inflated to while they are read here and there. Any thread may call it.
 class InflatingBudget {
  public:
-  /// `fresh`: those of the bytes that were never inflated before. Throws Error (limit_exceeded), naming `stream`.
-  void spend(std::uint64_t bytes, std::uint64_t fresh, const std::string& stream) {
-    const std::uint64_t size = size_ += fresh, spent = spent_ += bytes;
+  /// A stream was inflated from `begin` to `end`. `farthest`: the stream's own, to which it was inflated so far; one
+  /// thread at a time. Throws Error (limit_exceeded), naming `stream`.
+  void spend(std::uint64_t begin, std::uint64_t end, std::uint64_t& farthest, const std::string& stream) {
+    const std::uint64_t before = std::exchange(farthest, std::max(farthest, end));
+    const std::uint64_t size = size_ += farthest - before, spent = spent_ += end - begin;
     if (spent <= limits::reinflated_cap(size)) return;
     throw Error(ErrorCode::limit_exceeded, "its compressed bytes would be inflated more than " +
                                                std::to_string(limits::reinflated_ratio) + " times over")

@@ -93,8 +93,8 @@ std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const
     measured_ = work.decoder->output();
     return 0;
   }
-  const std::uint64_t before = std::exchange(farthest_, std::max(farthest_, work.decoder->output()));
-  (shared_ ? shared_->budget : budget_).spend(count, farthest_ - before, name());
+  const std::uint64_t end = work.decoder->output();
+  (shared_ ? shared_->budget : budget_).spend(end - count, end, farthest_, name());
   work.broken = false;
   if (count == 0) {
     measured_ = work.decoder->output();

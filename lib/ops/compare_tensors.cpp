@@ -30,11 +30,7 @@ bool has_elements(const Checkpoint& checkpoint, const Tensor& tensor) {
          (checkpoint.storages[*tensor.storage].bytes || checkpoint.storages[*tensor.storage].location != "meta");
 }
 
-/// Whether going back costs nothing: else what lies before is inflated again.
-bool lies_there(const DiffSide& side) {
-  return std::all_of(side.storages.begin(), side.storages.end(),
-                     [](const Storage& storage) { return !storage.bytes || storage.bytes->is_concurrent(); });
-}
+bool all_lie_there(const DiffSide& side) { return std::all_of(side.storages.begin(), side.storages.end(), lies_there); }
 
 template <class T>
 std::optional<Changed<T>> changed(T a, T b) {
@@ -97,7 +93,7 @@ void TensorPairs::add_dense(const std::string& name, const Tensor& a, const Tens
 void TensorPairs::run() {
   const Tensor* Job::*one = &Job::a;
   const Tensor* Job::*other = &Job::b;
-  if (lies_there(a_) && !lies_there(b_)) std::swap(one, other);
+  if (all_lie_there(a_) && !all_lie_there(b_)) std::swap(one, other);
   std::stable_sort(jobs_.begin(), jobs_.end(), [&](const Job& x, const Job& y) {
     return std::tuple(reading_order(*(x.*one)), reading_order(*(x.*other))) <
            std::tuple(reading_order(*(y.*one)), reading_order(*(y.*other)));

@@ -106,10 +106,9 @@ Views views_of(const Checkpoint& checkpoint, const std::vector<DenseTensor>& job
   return views;
 }
 
-bool are_concurrent(const Checkpoint& checkpoint, const std::vector<View>& views) {
-  return std::all_of(views.begin(), views.end(), [&](const View& view) {
-    return checkpoint.storages[*view.tensor->tensor->storage].bytes->is_concurrent();
-  });
+bool all_lie_there(const Checkpoint& checkpoint, const std::vector<View>& views) {
+  return std::all_of(views.begin(), views.end(),
+                     [&](const View& view) { return lies_there(checkpoint.storages[*view.tensor->tensor->storage]); });
 }
 
 /// Views side by side that are worth a task of their own.
@@ -128,7 +127,7 @@ std::vector<std::span<View>> batches_of(std::vector<View>& views) {
 }
 
 void hash_all(const Checkpoint& checkpoint, std::vector<View>& views) {
-  if (are_concurrent(checkpoint, views)) {
+  if (all_lie_there(checkpoint, views)) {
     Workers workers;
     std::vector<Workers::TaskPtr> tasks;
     for (const std::span<View> batch : batches_of(views))

@@ -160,8 +160,7 @@ struct TensorStream::State {
       return;
     }
     if (axes.empty()) axes.push_back({1, item, item});
-    const bool lies_there = !storage.bytes || storage.bytes->is_concurrent();
-    blocks = lay_out(axes, item, block_bytes.value_or(lies_there ? gathered_block : inflated_block));
+    blocks = lay_out(axes, item, block_bytes.value_or(lies_there(storage) ? gathered_block : inflated_block));
     later_window = window_for(storage, axes, blocks, item);
     // Where most of the storage is wanted, the first block reads it whole: from a disk that is one pass of it, and what
     // the next blocks pick out lies in memory then.

@@ -23,6 +23,9 @@ CKPT_API std::uint64_t logical_bytes(const TensorInfo& info);
 /// Throws Error (limit_exceeded), naming the tensor.
 CKPT_API void check_expansion(std::string_view name, const TensorInfo& info, const Storage& storage);
 
+/// Whether going back in a storage costs nothing: else what lies before is inflated or computed again.
+inline bool lies_there(const Storage& storage) { return !storage.bytes || storage.bytes->is_concurrent(); }
+
 /// Bytes gathered at a time: the more, the longer are the pieces of a storage that is read across its grain. The second
 /// is for who has one stream alone; the third for what is inflated or computed, most of it again for each block.
 constexpr std::uint64_t gathered_block = 8 * limits::mib, large_gathered_block = 12 * limits::mib;

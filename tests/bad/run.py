@@ -70,6 +70,7 @@ SUBJECTS = {
     )
 }
 TIMEOUT = 20
+LONG_TIMEOUT = 200  # of a sanitizer's build, which has no cap on memory, and of an operation that may be any on any file
 UNSAFE = 4
 STATUSES = (0, 1, 2, 3, 4)  # docs/cli.md; the machine lacks nothing
 NOTHING, MISSING = Outcome(0), Path("/nonexistent")
@@ -102,6 +103,15 @@ def wrong(done, outcome, out):
     return None
 
 
+def wrong_output(ckpt, out, may_be_dangerous=False):
+    """What of an output is not so; None where all is."""
+    if not out.exists():
+        return "leaves no output"
+    read = ckpt("verify", out)
+    is_good = read.code == 0 and (may_be_dangerous or "(dangerous)" not in read.text)
+    return None if is_good else f"writes what verify does not like: {read}"
+
+
 def wrong_recovery(ckpt, done, attack, out):
     """What of a recovery is not so; None where all is."""
     if done.code not in (0, 1, 3, 4):
@@ -109,14 +119,7 @@ def wrong_recovery(ckpt, done, attack, out):
     if attack.outcomes.get("convert", NOTHING).exit == UNSAFE and done.code < 3:
         return "writes what convert refuses as unsafe"
     problem = wrong(done, Outcome(done.code), out if done.code >= 3 else MISSING)
-    if problem or done.code >= 3:
-        return problem
-    if not out.exists():
-        return "leaves no output"
-    read = ckpt("verify", out)
-    if read.code or "(dangerous)" in read.text:
-        return f"writes what verify does not like: {read}"
-    return None
+    return problem if problem or done.code >= 3 else wrong_output(ckpt, out)
 
 
 def scanned(attack):
@@ -148,13 +151,7 @@ def wrong_operation(ckpt, done, line, out):
         return problem
     if "--json" in line:
         json.loads(done.text)
-    if "OUT" not in line:
-        return None
-    if not out.exists():
-        return "leaves no output"
-    read = ckpt("verify", out)
-    is_dangerous = "(dangerous)" in read.text and "--allow-unsafe" not in line
-    return f"writes what verify does not like: {read}" if read.code or is_dangerous else None
+    return wrong_output(ckpt, out, "--allow-unsafe" in line) if "OUT" in line else None
 
 
 def attack_one(suite, ckpt, folder, attack, lines):
@@ -166,24 +163,23 @@ def attack_one(suite, ckpt, folder, attack, lines):
     else:
         path.write_bytes(attack.data)
     out = folder / f"out-{attack.name}"
+    seconds = TIMEOUT if ckpt.memory else LONG_TIMEOUT
     for command, outcome in attack.outcomes.items():
-        # Without a cap on memory it is a sanitizer's build, which takes its time.
-        seconds = TIMEOUT if ckpt.memory else 10 * TIMEOUT
         done = ckpt(*words_of(command, path, out), cwd=folder, timeout=seconds)
         problem = wrong(done, outcome, out)
         suite.check(f"{attack.name}, {command}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
     if not isinstance(attack.data, dict):
-        done = ckpt("recover", path.name, out.name, cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
+        done = ckpt("recover", path.name, out.name, cwd=folder, timeout=seconds)
         problem = wrong_recovery(ckpt, done, attack, out)
         suite.check(f"{attack.name}, recover", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
     if "scan" not in attack.outcomes:
-        done = ckpt("scan", path.name, cwd=folder, timeout=TIMEOUT if ckpt.memory else 10 * TIMEOUT)
+        done = ckpt("scan", path.name, cwd=folder, timeout=seconds)
         good = done.code in scanned(attack) and not STEERS.search(done.text + done.err)
         suite.check(f"{attack.name}, scan", good, lambda: f"expected {scanned(attack)}\n{str(done)[:3000]}")
     for line in lines:
-        done = ckpt(*words_of(line, path, out), cwd=folder, timeout=10 * TIMEOUT)
+        done = ckpt(*words_of(line, path, out), cwd=folder, timeout=LONG_TIMEOUT)
         problem = wrong_operation(ckpt, done, line, out)
         suite.check(f"{attack.name}, {line}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)

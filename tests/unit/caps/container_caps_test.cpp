@@ -107,8 +107,10 @@ TEST(Cap, inflated_ratio) {
 // What counts is asked itself: to inflate so much takes seconds (tests/bad/work_attacks.py does).
 void spend(std::uint64_t bytes, std::uint64_t fresh) {
   InflatingBudget budget;
-  budget.spend(fresh, fresh, "test.gz");
-  budget.spend(bytes - fresh, 0, "test.gz");
+  std::uint64_t farthest = 0;
+  budget.spend(0, fresh, farthest, "test.gz");
+  farthest = bytes;
+  budget.spend(fresh, bytes, farthest, "test.gz");
 }
 
 TEST(Cap, reinflated_floor) {
