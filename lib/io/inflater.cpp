@@ -39,7 +39,8 @@ std::size_t Inflater::inflate(CompressedInput& input, std::span<std::byte> out) 
     engine_.next_in = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()));
     engine_.avail_in = static_cast<std::uint32_t>(bytes.size());
     fault_ = std::min(isal_inflate(&engine_), 0);
-    const std::size_t taken = bytes.size() - engine_.avail_in;
+    // Where a fault is found in bits past the last byte, it counts one byte less than none as left.
+    const std::size_t taken = bytes.size() - (engine_.avail_in > bytes.size() ? 0 : engine_.avail_in);
     input.consume(taken);
     if (fault_ == 0 && finished()) {
       // Whole bytes that the bit buffer took and the stream did not need belong to what follows it.

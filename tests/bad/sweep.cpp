@@ -112,12 +112,15 @@ class Sweep {
   }
 
  private:
+  static constexpr std::uint64_t largest = UINT64_MAX / 2;  ///< an offset past it has wrapped
+
   void try_one(const Bytes& mutant, const std::string& change) {
     try {
       std::optional<Reading> reading;
       try {
         reading = read_whole(mutant);
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        if (error.offset().value_or(0) > largest) fail(change, std::string("its fault lies nowhere: ") + error.what());
       }
       const Verdict verdict = judge(mutant);
       if (!reading) {

@@ -236,6 +236,17 @@ TEST(InflateRawTest, FewerBytesThanTheContainerSaysAreCorrupt) {
   EXPECT_EQ(error->code(), ErrorCode::corrupt);
 }
 
+TEST(InflateRawTest, AFaultLiesWithinTheCompressedBytes) {
+  const Bytes whole = deflated(bytes_of("to be, or not to be: that is the question"));
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    Bytes mutant = whole;
+    mutant[bit / 8] ^= std::byte{1} << (bit % 8);
+    const auto error = error_of([&] { (void)read_all(*inflated(mutant, 41), 41); });
+    if (!error || !error->offset()) continue;
+    EXPECT_LE(*error->offset(), mutant.size()) << bit << ": " << error->what();
+  }
+}
+
 TEST(InflateRawTest, AStreamThatIsCutOffIsTruncated) {
   const Bytes bytes = random_bytes(1000);
   const Bytes whole = deflated(bytes);
