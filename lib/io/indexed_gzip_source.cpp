@@ -70,9 +70,6 @@ class IndexedGzipSource final : public ByteSource {
   }
 
  private:
-  struct Begin {
-    std::uint64_t compressed = 0, inflated = 0;
-  };
   static constexpr std::size_t no_member = SIZE_MAX;
   struct Block {
     std::size_t number = no_member;
@@ -91,8 +88,9 @@ class IndexedGzipSource final : public ByteSource {
     };
     for (const std::size_t near : {latest_, latest_ + 1})
       if (near < index_.members.size() && holds(near)) return near;
-    const auto after = std::upper_bound(begins_.begin(), begins_.end(), offset,
-                                        [](std::uint64_t o, const Begin& begin) { return o < begin.inflated; });
+    const auto after =
+        std::upper_bound(begins_.begin(), begins_.end(), offset,
+                         [](std::uint64_t o, const InflatingPlace& begin) { return o < begin.inflated; });
     return static_cast<std::size_t>(after - begins_.begin()) - 1;
   }
 
@@ -136,7 +134,7 @@ class IndexedGzipSource final : public ByteSource {
 
   /// In the place of the block that is farthest behind, or farthest ahead; it is no member's yet.
   BlockPtr place_for(std::size_t number) const {
-    budget_.spend(begins_[number].inflated, begins_[number + 1].inflated, farthest_, name());
+    budget_.spend(begins_[number], begins_[number + 1], farthest_, name());
     const auto distance = [&](const BlockPtr& block) {
       return block->number < latest_ ? SIZE_MAX - block->number : block->number - latest_;
     };
@@ -174,9 +172,9 @@ class IndexedGzipSource final : public ByteSource {
 
   ByteSourcePtr file_;
   GzipIndex index_;
-  std::vector<Begin> begins_;  ///< of each member, and of what follows the last
+  std::vector<InflatingPlace> begins_;  ///< of each member, and of what follows the last
   mutable InflatingBudget budget_;
-  mutable std::uint64_t farthest_ = 0;  ///< that anything was inflated to
+  mutable InflatingPlace farthest_;  ///< that anything was inflated to
   mutable std::vector<BlockPtr> blocks_;
   mutable std::size_t latest_ = no_member - 1;  ///< the member that was read last
   mutable Range expected_;                      ///< members

@@ -84,17 +84,20 @@ std::shared_ptr<InflatingSource::Work> InflatingSource::work() const {
 std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const {
   // What is checked and copied in one go should still be in the cache when its CRC is taken.
   const std::size_t most = std::min(out.size(), limits::copy_chunk);
+  const auto here = [&] { return InflatingPlace{work.decoder->position().input, work.decoder->output()}; };
+  const InflatingPlace begin = here();
+  const auto spend = [&] { (shared_ ? shared_->budget : budget_).spend(begin, here(), farthest_, name()); };
   work.broken = true;
   std::size_t count = 0;
   try {
     count = work.decoder->produce(out.first(most));
   } catch (const Error& error) {
+    spend();
     if (!note(error)) throw;
     measured_ = work.decoder->output();
     return 0;
   }
-  const std::uint64_t end = work.decoder->output();
-  (shared_ ? shared_->budget : budget_).spend(end - count, end, farthest_, name());
+  spend();
   work.broken = false;
   if (count == 0) {
     measured_ = work.decoder->output();

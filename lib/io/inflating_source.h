@@ -66,8 +66,8 @@ class InflatingSource : public ByteSource {
   mutable std::weak_ptr<Work> work_;
   mutable std::shared_ptr<Work> kept_work_;  ///< where nobody keeps it for several
   mutable std::unique_ptr<Positions> positions_;
-  mutable InflatingBudget budget_;      ///< where none is shared
-  mutable std::uint64_t farthest_ = 0;  ///< that it was inflated to
+  mutable InflatingBudget budget_;   ///< where none is shared
+  mutable InflatingPlace farthest_;  ///< that it was inflated to
   mutable bool goes_back_ = false;
   mutable std::optional<std::uint64_t> measured_;
 };

@@ -129,14 +129,18 @@ def members():
     yield "20000-members-in-part.pt", archive(parts), {"digest FILE": DONE, "stats FILE": DONE}
 
 
+END = b"\3\0"  # an empty last block
+
+
 def repeated(piece, times):
     """Deflated once."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return (packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)) * times + b"\3\0"
+    return (packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)) * times + END
 
 
-def views_of_zeros(size, shapes):
-    """A storage of `size` bytes, deflated, and its views: (shape, stride, offset) each."""
+def views_of_zeros(size, shapes, between=b""):
+    """A storage of `size` bytes, deflated, and its views: (shape, stride, offset) each. `between`: what stands behind the first
+    MiB in the deflated stream."""
     memo = Memo()
     held, kind, hooks = memo.keep(storage(elements=size // 4)), memo.keep(REBUILD), memo.keep(call(ORDERED))
     made = {}
@@ -152,6 +156,8 @@ def views_of_zeros(size, shapes):
         views.append(text(f"t{i}") + kind + many(*of) + b"R")
     code = program(memo.code + b"}(" + b"".join(views) + b"u")
     data, crc = repeated(bytes(1 << 20), size >> 20), 0
+    first = (len(data) - len(END)) // (size >> 20)
+    data = data[:first] + between + data[first:]
     for _ in range(size >> 20):
         crc = zlib.crc32(bytes(1 << 20), crc)
     big = Part("r/data/0", data, method=8, crc=crc, size=size, compressed=len(data))
@@ -186,6 +192,15 @@ def views():
         "verify FILE --finite": Outcome(0, ": ok ("),
         "stats FILE": DONE,
         "digest FILE": Outcome(3, again),
+    }
+    # Between their ends lie 4 MB that stand for nothing: empty blocks of ten bits.
+    four_blocks = sum(2 << 10 * i for i in range(4)).to_bytes(5, "little")
+    size = 2 << 20
+    ends = [((2,), (size // 4 - 20_001,), i) for i in range(20_000)]
+    yield "views-across-nothing.pt", views_of_zeros(size, ends, four_blocks * 800_000), {
+        "digest FILE": Outcome(3, again),
+        "convert FILE OUT --format dcp": Outcome(3, again),
+        "stats FILE": DONE,
     }
 
 

@@ -107,16 +107,27 @@ TEST(Cap, inflated_ratio) {
 // What counts is asked itself: to inflate so much takes seconds (tests/bad/work_attacks.py does).
 void spend(std::uint64_t bytes, std::uint64_t fresh) {
   InflatingBudget budget;
-  std::uint64_t farthest = 0;
-  budget.spend(0, fresh, farthest, "test.gz");
-  farthest = bytes;
-  budget.spend(fresh, bytes, farthest, "test.gz");
+  InflatingPlace farthest;
+  budget.spend({}, {0, fresh}, farthest, "test.gz");
+  farthest.inflated = bytes;
+  budget.spend({0, fresh}, {0, bytes}, farthest, "test.gz");
+}
+
+/// Compressed bytes that stand for nothing.
+void spend_nothing(std::uint64_t bytes) {
+  InflatingBudget budget;
+  InflatingPlace farthest;
+  bytes += InflatingBudget::taken_ahead;
+  budget.spend({}, {bytes, 0}, farthest, "test.gz");
+  budget.spend({}, {bytes, 0}, farthest, "test.gz");
 }
 
 TEST(Cap, reinflated_floor) {
   EXPECT_EQ(limits::reinflated_cap(0), limits::reinflated_floor);
   expect_within([] { spend(limits::reinflated_floor, 0); });
   expect_past([] { spend(limits::reinflated_floor + 1, 0); });
+  expect_within([] { spend_nothing(limits::reinflated_floor / InflatingBudget::cost_of_nothing); });
+  expect_past([] { spend_nothing(limits::reinflated_floor / InflatingBudget::cost_of_nothing + 1); });
 }
 
 TEST(Cap, reinflated_ratio) {
