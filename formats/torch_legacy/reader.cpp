@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <unordered_map>
 
 #include "ckpt/error.h"
@@ -32,6 +33,8 @@ class CountedStorage final : public ByteSource {
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
 
+  [[nodiscard]] bool is_concurrent() const override { return file_->is_concurrent(); }
+
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     check_count();
     if (offset >= size_) return 0;
@@ -55,7 +58,7 @@ class CountedStorage final : public ByteSource {
  private:
   ByteSourcePtr file_;
   std::uint64_t offset_, size_, elements_;
-  mutable bool checked_ = false;
+  mutable std::atomic<bool> checked_ = false;
 };
 
 bool is_used(const Checkpoint& checkpoint, const std::string& key) {

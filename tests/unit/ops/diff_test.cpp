@@ -149,12 +149,16 @@ TEST(Diff, ReadsWhatIsCompressedForward) {
     return io_testing::bytes_of(safetensors_testing::shuffled(100, 40'000, step));
   };
   const Checkpoint plain = torch_testing::read_bytes(of_order(1));
+  const Checkpoint legacy = torch_testing::read_bytes(torch_testing::written_as(plain, "torch-legacy"));
   const auto packed = std::make_shared<io_testing::CountingSource>(io_testing::gzipped(of_order(37)));
-  EXPECT_TRUE(diff(plain, read(packed)).tensors.empty());
-  EXPECT_LT(packed->read, 3 * packed->size());
-  packed->read = 0;
-  EXPECT_TRUE(diff(read(packed), plain).tensors.empty());
-  EXPECT_LT(packed->read, 3 * packed->size());
+  for (const Checkpoint* other : {&plain, &legacy}) {
+    packed->read = 0;
+    EXPECT_TRUE(diff(*other, read(packed)).tensors.empty());
+    EXPECT_LT(packed->read, 3 * packed->size());
+    packed->read = 0;
+    EXPECT_TRUE(diff(read(packed), *other).tensors.empty());
+    EXPECT_LT(packed->read, 3 * packed->size());
+  }
 }
 
 TEST(Diff, FormatAndCompressionAreNoDifference) {
