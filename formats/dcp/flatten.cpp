@@ -122,7 +122,8 @@ class Flattener {
         const bool is_text = values_.is_string(entry.key);
         flat_.has_other_keys = flat_.has_other_keys || !is_text;
         std::string key = is_text ? std::string(values_.text(entry.key)) : python_str(values_, entry.key);
-        if (values_.kind(entry.key) == ValueKind::py2_str && !is_utf8(key)) refuse_bytes(key);
+        const bool is_of_python3 = is_text && values_.kind(entry.key) != ValueKind::py2_str;
+        if (!is_of_python3 && !is_utf8(key)) refuse_bytes(key);
         if (!keys.insert(key).second) refuse_keys(key);
         add(entry.value, {path, false, 0, key}, name, key);
       }
@@ -140,7 +141,7 @@ class Flattener {
     throw Error(ErrorCode::unsupported, "the key '" + key + "' is not UTF-8")
         .expected("text, as Python's str is")
         .in(checkpoint_.file)
-        .hint("--drop NAME leaves it out; --format torch can say it");
+        .hint("--format torch can say it");
   }
 
   void add(ValueId value, PathPart part, const std::string& name, const std::string& last) {

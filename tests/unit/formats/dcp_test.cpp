@@ -279,6 +279,7 @@ TEST(DcpWriting, WhatHasNoPlaceInAFlatDictIsRefused) {
                   "two values would be called 'a.b'"));
   EXPECT_TRUE(has(unsupported(py::dict({{py::str("1"), w}, {py::integer(1), w}})), "two keys would be '1'"));
   EXPECT_TRUE(has(unsupported(py::dict({{py::py2_str("\xFFw"), w}})), "is not UTF-8"));
+  EXPECT_TRUE(has(unsupported(py::dict({{py::tuple({py::py2_str("\xFF")}), w}})), "is not UTF-8"));
   const py::Code itself = py::put(py::dict({{py::str("w"), w}}), 0) + py::set_items({{py::str("me"), py::get(0)}});
   EXPECT_TRUE(has(unsupported(itself), "holds itself"));
 }
