@@ -38,17 +38,6 @@ void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
   }
 }
 
-/// What calls that go are given, however deep in tuples: it goes with them.
-std::vector<bool> given_to_calls(const ValueGraph& values, const std::vector<bool>& gone) {
-  std::vector<bool> given(gone.size());
-  for (auto id = static_cast<ValueId>(gone.size()); id-- > 0;) {
-    const bool is_call = gone[id] && values.kind(id) == ValueKind::object;
-    if (!is_call && !(given[id] && values.kind(id) == ValueKind::tuple)) continue;
-    for (const ValueId item : values.items(id)) given[item] = true;
-  }
-  return given;
-}
-
 /// The pairs of `holder` that go. What a key had before another pair set it again must not come back once that pair is
 /// gone, so that of a mapping that loses any only those that count stay.
 std::vector<MappingEntry> pairs_to_remove(const ValueGraph& values, ValueId holder, const std::vector<bool>& gone) {
@@ -87,13 +76,15 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
   }
   std::vector<bool> replaced(count), removed(count);
   remove_entries(values, gone, removed);
-  const std::vector<bool> given = given_to_calls(values, gone);
+  // What only a call that goes was given goes with it. (No way leads on from what is marked already.)
+  std::vector<bool> reached = gone;
+  mark_reached(values, checkpoint.root, reached);
   const ValueId none = values.make_none();
   for (ValueId id = 0; id < count; ++id) {
     if (gone[id]) continue;
     const auto is_gone = [&](ValueId item) {
       if (item >= count || !gone[item]) return false;
-      replaced[item] = replaced[item] || !given[id];
+      if (reached[id]) replaced[item] = true;
       return true;
     };
     for (std::size_t i = 0; i < values.items(id).size(); ++i)

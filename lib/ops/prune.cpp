@@ -19,21 +19,6 @@ namespace {
 /// As ValueGraph::reserve_for() counts.
 constexpr std::size_t pickle_bytes_a_value = 12;
 
-/// Marks, by id, the values that `root` leads to, itself among them.
-void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached) {
-  std::vector<ValueId> open;
-  const auto reach = [&](ValueId id) {
-    if (!reached[id]) open.push_back(id);
-    reached[id] = true;
-  };
-  reach(root);
-  while (!open.empty()) {
-    const ValueId id = open.back();
-    open.pop_back();
-    values.each_operand(id, reach);
-  }
-}
-
 /// Whether a call could leave a trace in it.
 bool may_change(ValueKind kind) {
   switch (kind) {
@@ -191,6 +176,20 @@ class Pruner {
 };
 
 }  // namespace
+
+void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached) {
+  std::vector<ValueId> open;
+  const auto reach = [&](ValueId id) {
+    if (!reached[id]) open.push_back(id);
+    reached[id] = true;
+  };
+  reach(root);
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    values.each_operand(id, reach);
+  }
+}
 
 Checkpoint prune(Checkpoint checkpoint) { return Pruner(std::move(checkpoint)).run(); }
 

@@ -77,6 +77,15 @@ TEST(DropValues, SaysThatWhatLayInIsGoneToo) {
     EXPECT_EQ(!result.names.contains(tensor.tensor->value), tensor.name != "w") << tensor.name;
 }
 
+TEST(DropValues, TellsOfNoneInATupleThatACallOnlySharedWithOthers) {
+  const auto call = py::call(py::global("m", "f"), {py::put(py::tuple({weight(), py::integer(5)}), 9)});
+  const auto one = py::dict({{py::str("c"), call}, {py::str("w"), weight()}});
+  const auto shared = py::dict({{py::str("c"), call}, {py::str("b"), py::get(9)}, {py::str("w"), weight()}});
+  const auto name = [](const py::Code& code) { return tensor_names(checkpoint_of(code)).front().name; };
+  EXPECT_EQ(count(dropped(one, {name(one)}).replaced), 0U);
+  EXPECT_EQ(count(dropped(shared, {name(shared)}).replaced), 1U);
+}
+
 /// All tensors but the one of that name; those that lie in no container have none.
 std::vector<bool> all_but(const Checkpoint& checkpoint, const std::string& name) {
   std::vector<bool> gone(checkpoint.values.size());
