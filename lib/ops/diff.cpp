@@ -103,6 +103,7 @@ class Differ {
   DiffOptions options_;
   TensorPairs pairs_;
   std::vector<NamedTensor> names_a_, names_b_;
+  NameViewSet common_;
   std::vector<Match> matches_;
   std::vector<NamedTensor> lone_a_, lone_b_;
   std::deque<Tensor> made_;  ///< for storages outside of tensors
@@ -112,19 +113,18 @@ class Differ {
 void Differ::match_names() {
   NameViewMap<const Tensor*> in_b;
   for (const NamedTensor& named : names_b_) in_b.emplace(named.name, named.tensor);
-  NameViewSet common;
   for (const NamedTensor& named : names_a_) {
     const auto found = in_b.find(named.name);
     if (found == in_b.end()) {
       lone_a_.push_back(named);
       continue;
     }
-    common.insert(named.name);
+    common_.insert(named.name);
     matches_.push_back({named.name, named.tensor, found->second});
     pairs_.add(named.name, *named.tensor, *found->second);
   }
   for (const NamedTensor& named : names_b_)
-    if (!common.contains(named.name)) lone_b_.push_back(named);
+    if (!common_.contains(named.name)) lone_b_.push_back(named);
 }
 
 /// Only tensors of a form that both sides miss are read for it.
@@ -177,7 +177,7 @@ NameSet Differ::unequal_names(const std::vector<NamedTensor>& a, const std::vect
 }
 
 void Differ::compare_others() {
-  OtherValues others(a_.checkpoint, b_.checkpoint, values_of(names_a_), values_of(names_b_), found_);
+  OtherValues others(a_.checkpoint, b_.checkpoint, values_of(names_a_), values_of(names_b_), common_, found_);
   if (!options_.ignore_other) others.compare_roots();
   for (const Match& match : matches_) {
     const bool quantised = is_quantised(match.a->info.dtype) && is_quantised(match.b->info.dtype);

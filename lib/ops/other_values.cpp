@@ -53,13 +53,14 @@ const char* truth(bool value) { return value ? "True" : "False"; }
 }  // namespace
 
 OtherValues::OtherValues(const Checkpoint& a, const Checkpoint& b, std::unordered_set<ValueId> named_a,
-                         std::unordered_set<ValueId> named_b, CheckpointDiff& found)
+                         std::unordered_set<ValueId> named_b, const NameViewSet& common, CheckpointDiff& found)
     : a_(a),
       b_(b),
       views_a_(a),
       views_b_(b),
       named_a_(std::move(named_a)),
       named_b_(std::move(named_b)),
+      common_(common),
       found_(found) {}
 
 void OtherValues::compare_roots() {
@@ -113,6 +114,7 @@ void OtherValues::visit(ValueId a, ValueId b) {
   count_steps(view_a.children.size() + view_b.children.size() + 1);
   count_steps(view_a.elements.size() + view_b.elements.size());
   count_steps((view_a.atom.size() + view_b.atom.size()) / bytes_a_step);
+  if (view_a.text.size() == view_b.text.size()) count_steps(view_a.text.size() / bytes_a_step);
   ++found_.values_compared;
   if (view_a.family == view_b.family && (view_a.family == Family::tensor || view_a.family == Family::storage)) {
     // Tensors of the same name are compared elsewhere, whichever way the walk came to them.
@@ -180,10 +182,10 @@ bool OtherValues::pair_by_match(const std::vector<ViewChild>& a, const std::vect
   return reordered;
 }
 
-/// A tensor that only one has is told by its name.
+/// A tensor that only one has is told by its name, but where both have that name: of 1 and '1', or 'a.b' and b in a.
 void OtherValues::note_lone(const std::string& label, ValueId value, bool in_a) {
   const ValueViews& views = in_a ? views_a_ : views_b_;
-  if ((in_a ? named_a_ : named_b_).contains(value)) return;
+  if ((in_a ? named_a_ : named_b_).contains(value) && !common_.contains(below(label))) return;
   std::string shown = text(views, value);
   if (in_a)
     note(below(label), std::move(shown), std::nullopt);

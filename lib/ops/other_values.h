@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ckpt/diff.h"
+#include "io/keyed_hash.h"
 #include "ops/value_view.h"
 
 namespace ckpt {
@@ -22,9 +23,10 @@ class OtherValues {
     const Tensor* tensor_b;
   };
 
-  /// `named_a`, `named_b`: values of tensors that are compared by name.
+  /// `named_a`, `named_b`: values of tensors that are compared by name. `common`: the names that both files have; it
+  /// must outlive this.
   OtherValues(const Checkpoint& a, const Checkpoint& b, std::unordered_set<ValueId> named_a,
-              std::unordered_set<ValueId> named_b, CheckpointDiff& found);
+              std::unordered_set<ValueId> named_b, const NameViewSet& common, CheckpointDiff& found);
 
   void compare_roots();
   /// What two tensors say beside their elements: type, requires_grad, quantizer; the last alone where `quantizer_only`.
@@ -64,6 +66,7 @@ class OtherValues {
   const Checkpoint& b_;
   ValueViews views_a_, views_b_;
   std::unordered_set<ValueId> named_a_, named_b_;
+  const NameViewSet& common_;
   CheckpointDiff& found_;
   std::unordered_set<std::uint64_t> met_;
   std::vector<Open> open_;

@@ -70,6 +70,28 @@ def strangers(checks):
         diff(checks, f"strangers, {one} and {other}", paths[one], paths[other])
 
 
+def places(checks):
+    """Tensors of one name that torch.load gives under other keys."""
+    t, u = torch.tensor([1.0]), torch.tensor([2.0])
+    rows = [
+        ({1: t}, {"1": t}),
+        ({True: t}, {"True": t}),
+        ({None: t}, {"None": t}),
+        ({(0, 1): t}, {"(0, 1)": t}),
+        ({"opt": {0: t, 1: u}}, {"opt": {"0": t, "1": u}}),
+        ({"a.b": t, "a": {"c": u}}, {"a": {"b": t, "c": u}}),
+        ({"a": {"x": t, "y": 1}}, {"a.x": t, "a": {"y": 1}}),
+    ]
+    for one, other in rows:
+        paths = checks.path(), checks.path()
+        for obj, path in zip((one, other), paths):
+            ZIP.save(obj, path)
+        found = diff(checks, f"places, {one} and {other}", *paths)
+        if found:
+            good = found["other"] and not found["tensors"] and not found["only_a"] and not found["only_b"]
+            checks.suite.check(f"places, {one} and {other}: told", good, found)
+
+
 def conversions(checks):
     """What ckpt converts differs in what was asked for, and in nothing else."""
     for name in ("trainer with args", "data parallel", "quantised", "sparse", "views", "tied"):
@@ -341,4 +363,4 @@ def casts(checks):
         compare_statistics(checks, f"casts, {name}, ignored", found, a, b, differs)
 
 
-GROUPS = [spelling, strangers, conversions, edits, flags, quantisers, statistics, tolerances, casts]
+GROUPS = [spelling, strangers, places, conversions, edits, flags, quantisers, statistics, tolerances, casts]

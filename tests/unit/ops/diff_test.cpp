@@ -87,6 +87,24 @@ TEST(Diff, NamesOfOneFileOnlyAreListed) {
   EXPECT_TRUE(found.other.empty()) << "told as tensors already";
 }
 
+/// Where the object trees of two files hold a tensor, as names and as torch.load gives it.
+Names told(const py::Code& a, const py::Code& b) {
+  const CheckpointDiff found = diff(torch_testing::checkpoint_of(a), torch_testing::checkpoint_of(b));
+  EXPECT_TRUE(found.only_a.empty() && found.only_b.empty() && found.tensors.empty());
+  Names lines;
+  for (const OtherDifference& other : found.other) lines.push_back((other.a ? "-" : "+") + other.path);
+  return lines;
+}
+
+TEST(Diff, ATensorOfOneNameInAnotherPlaceIsTold) {
+  EXPECT_EQ(told(py::dict({{py::integer(1), weight()}}), py::dict({{py::str("1"), weight()}})), (Names{"-1", "+1"}));
+  const auto state = [](const py::Code& key) { return in_dict(py::dict({{key, weight()}})); };
+  EXPECT_EQ(told(state(py::boolean(true)), state(py::str("True"))), (Names{"-x.True", "+x.True"}));
+  EXPECT_EQ(told(py::dict({{py::str("a.b"), weight()}, {py::str("a"), py::dict({{py::str("c"), weight()}})}}),
+                 py::dict({{py::str("a.c"), weight()}, {py::str("a"), py::dict({{py::str("b"), weight()}})}})),
+            (Names{"-a.b", "+a.c", "-a.c", "+a.b"}));
+}
+
 TEST(Diff, EqualContentUnderAnotherNameIsRenamed) {
   const CheckpointDiff found =
       diff(of_tensors({{"module.a", {1}}, {"module.b", {2}}}), of_tensors({{"a", {1}}, {"b", {2}}}, "cuda:0"));
