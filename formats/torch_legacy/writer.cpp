@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "ckpt/error.h"
+#include "ckpt/state_dict.h"
 #include "io/bytes.h"
 #include "io/stream.h"
 #include "io/swapped_source.h"
@@ -69,11 +72,24 @@ void refuse_untyped(const Checkpoint& checkpoint) {
   }
 }
 
+/// torch reads the sizes of a nested tensor's parts before it has filled their storage.
+void refuse_nested(const Checkpoint& checkpoint) {
+  for (const NamedTensor& named : tensor_names(checkpoint))
+    if (named.tensor->info.layout == Layout::nested)
+      throw Error(ErrorCode::unsupported, "tensor '" + named.name + "' is nested")
+          .expected("a layout that torch can load from torch-legacy files")
+          .in(checkpoint.file)
+          .hint("write with --format torch");
+}
+
 }  // namespace
 
 WriteReceipt write_legacy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
   refuse_dangerous(checkpoint, options.allow_unsafe);
   refuse_untyped(checkpoint);
+  if (std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                  [](const Tensor& tensor) { return tensor.info.layout == Layout::nested; }))
+    refuse_nested(checkpoint);
   const auto storages = encode_storage_ids(checkpoint, IdForm::legacy);
   const int protocol = options.protocol.value_or(checkpoint.protocol);
   const auto* const own = dynamic_cast<const LegacyDetails*>(checkpoint.details.get());
