@@ -56,6 +56,15 @@ void cast_to(Checkpoint& checkpoint, const std::string& name) {
   checkpoint = cast(std::move(checkpoint), *dtype).first;
 }
 
+/// Of a quantised tensor the scales are floating, too; it is the first that has a name.
+bool can_be_cast(const Checkpoint& checkpoint) {
+  const auto names = tensor_names(checkpoint);
+  if (names.empty()) return false;
+  const Tensor& tensor = *names.front().tensor;
+  const bool has_elements = tensor.storage && checkpoint.storages[*tensor.storage].bytes != nullptr;
+  return has_elements && tensor.info.layout == Layout::strided && is_floating(tensor.info.dtype);
+}
+
 int run(const ExtractArguments& arguments, bool quiet) {
   WritingOptions writing = arguments.writing;
   if (writing.files.size() < 2) throw usage_error("extract needs FILE and NAME", std::string(usage));
@@ -69,13 +78,13 @@ int run(const ExtractArguments& arguments, bool quiet) {
   Checkpoint checkpoint = extract_from(load_input(job, arguments.reading), name, named);
   if (job.save.format == "npy" || named) checkpoint = arrays_as_tensors(std::move(checkpoint));
   if (arguments.dtype) cast_to(checkpoint, *arguments.dtype);
-  const bool floating = is_floating(checkpoint.tensors.front().info.dtype);
+  const bool castable = can_be_cast(checkpoint);
   try {
     write_output(std::move(checkpoint), job, {}, quiet);
   } catch (Error& error) {
     // numpy has no such numbers: the way there is a cast, or a format that has them.
     if (error.code() == ErrorCode::unsupported && !error.is_output())
-      error.hint(floating ? "--dtype float32 casts it; -o x.safetensors and -o x.pt hold it as it is"
+      error.hint(castable ? "--dtype float32 casts it; -o x.safetensors and -o x.pt hold it as it is"
                           : "-o x.pt holds it as it is");
     throw;
   }

@@ -17,7 +17,7 @@ namespace {
 
 [[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& name, const std::string& what,
                          std::string hint) {
-  throw Error(ErrorCode::unsupported, "tensor '" + name + "' " + what)
+  throw Error(ErrorCode::unsupported, (name.empty() ? "the tensor " : "tensor '" + name + "' ") + what)
       .expected("what numpy has an array for")
       .in(checkpoint.file)
       .hint(std::move(hint));

@@ -111,6 +111,7 @@ class Averager {
     refuse_misfits();
     for (const StateDicts& dicts : matched) add_views(all, dicts);
     refuse_misfits();
+    check_expansion(all);
     replace_storages(all);
     return {edit_.finish(), std::move(report_)};
   }
@@ -223,6 +224,7 @@ class Averager {
     const Sources& first = known->second;
     for (std::size_t i = 0; i < first.infos.size(); ++i)
       if (first.storages[i] != sources.storages[i] || geometry(first.infos[i]) != geometry(sources.infos[i])) {
+        if (misfits_.empty()) fix_ = others_[i].file + " as the last file, which says what is tied";
         misfits_.push_back(others_[i].file + ": \"" + name + "\" is not tied to another name, as in " +
                            edit_.checkpoint().file + ".");
         return;
@@ -257,6 +259,23 @@ class Averager {
       }
     }
     return true;
+  }
+
+  void check_expansion(const std::vector<const Checkpoint*>& all) const {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      ViewsTogether together;
+      std::set<std::uint32_t> storages;
+      for (const auto& [view, sources] : sources_) {
+        together.add_view(sources.infos[i]);
+        if (storages.insert(sources.storages[i]).second)
+          together.add_storage(all[i]->storages[sources.storages[i]].nbytes);
+      }
+      try {
+        together.check();
+      } catch (Error& error) {
+        throw error.in(all[i]->file);
+      }
+    }
   }
 
   void replace_storages(const std::vector<const Checkpoint*>& all) {

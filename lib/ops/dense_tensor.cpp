@@ -64,19 +64,29 @@ void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Ten
   }
 }
 
+void ViewsTogether::add_view(const TensorInfo& info) {
+  bytes_ = checked_add(bytes_, logical_bytes(info)).value_or(UINT64_MAX);
+}
+
+void ViewsTogether::add_storage(std::uint64_t bytes) { held_ = checked_add(held_, bytes).value_or(UINT64_MAX); }
+
+void ViewsTogether::check() const {
+  if (bytes_ <= limits::expansion_floor) return;
+  if (bytes_ <= checked_mul(held_, limits::expansion_ratio).value_or(UINT64_MAX)) return;
+  throw Error(ErrorCode::limit_exceeded, "the tensors stand for " + std::to_string(bytes_) +
+                                             " bytes but their storages have " + std::to_string(held_))
+      .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
+}
+
 void check_views_together(const Checkpoint& checkpoint, std::span<const DenseTensor* const> views) {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t bytes = 0, held = 0;
+  ViewsTogether together;
   std::set<std::uint32_t> storages;
   for (const DenseTensor* view : views) {
     const std::uint32_t storage = *view->tensor->storage;
-    bytes = checked_add(bytes, logical_bytes(*view->placed)).value_or(most);
-    if (storages.insert(storage).second) held = checked_add(held, checkpoint.storages[storage].nbytes).value_or(most);
+    together.add_view(*view->placed);
+    if (storages.insert(storage).second) together.add_storage(checkpoint.storages[storage].nbytes);
   }
-  if (bytes <= limits::expansion_floor || bytes <= checked_mul(held, limits::expansion_ratio).value_or(most)) return;
-  throw Error(ErrorCode::limit_exceeded, "the tensors stand for " + std::to_string(bytes) +
-                                             " bytes but their storages have " + std::to_string(held))
-      .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
+  together.check();
 }
 
 }  // namespace ckpt

@@ -29,8 +29,19 @@ std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::strin
 void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Tensor& tensor,
                        std::vector<DenseTensor>& dense);
 
-/// Refuses views that stand together for far more bytes than their storages have: each by itself may stay below the cap
-/// and all of them take hours. Throws Error (limit_exceeded).
+/// What views stand for, and what their storages have: each view may stay below the cap and all of them take hours.
+class ViewsTogether {
+ public:
+  void add_view(const TensorInfo& info);
+  void add_storage(std::uint64_t bytes);
+  /// Throws Error (limit_exceeded) where that is far more.
+  void check() const;
+
+ private:
+  std::uint64_t bytes_ = 0, held_ = 0;
+};
+
+/// Refuses views that stand together for far more bytes than their storages have. Throws Error (limit_exceeded).
 void check_views_together(const Checkpoint& checkpoint, std::span<const DenseTensor* const> views);
 
 /// The same of `views` that are, or hold as `tensor`, a DenseTensor.
