@@ -93,6 +93,11 @@ TensorSource Joiner::join(const Entry& entry, std::vector<Chunk> chunks, const s
   }
   std::vector<ByteSourcePtr> sources;
   sources.reserve(chunks.size());
+  for (const Chunk& chunk : chunks) {
+    chunks_.add_view(chunk.info);
+    chunks_.add_storage(chunk.storage.nbytes);
+  }
+  chunks_.check();
   for (Chunk& chunk : chunks) sources.push_back(elements(std::move(chunk)));
   tensor.bytes = joined_source(where, std::move(tiling), dtype_size(entry.dtype), bytes, std::move(sources), room_);
   return tensor;

@@ -72,6 +72,7 @@ class Decoder {
     for (const MappingEntry& entry : entries) {
       const Record index(values_, entry.key), info(values_, entry.value);
       const std::string name(index.text("fqn"));
+      metadata_.steps.spend(1 + name.size() / bytes_a_step);
       const ValueId offset = index.at("offset");
       std::string key;
       if (offset == no_value) {

@@ -78,8 +78,10 @@ class Reader {
   explicit Reader(const ReadContext& context) : context_(context) {}
 
   Checkpoint run(const ByteSourcePtr& list) {
+    NameSet read;
     for (const std::string& name : names_of(*list)) {
       try {
+        if (!read.insert(name).second) throw Error(ErrorCode::corrupt, "the file comes twice").expected("each once");
         read_file(name);
       } catch (const Error& error) {
         context_.report(error, "'" + name + "'");

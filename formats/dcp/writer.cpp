@@ -6,12 +6,14 @@
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/state_dict.h"
 #include "dcp/dcp.h"
 #include "dcp/flatten.h"
 #include "dcp/metadata_writer.h"
 #include "io/bytes.h"
 #include "model/graph_copy.h"
+#include "model/walk.h"
 #include "ops/dense_tensor.h"
 #include "ops/gathered_source.h"
 #include "ops/value_view.h"
@@ -51,8 +53,13 @@ class Writer {
 
   WriteReceipt run() {
     torch::refuse_dangerous(checkpoint_, options_.allow_unsafe);
-    for (const Leaf& leaf : flat_.leaves)
-      if (leaf.tensor != nullptr) refuse_strange(leaf);
+    std::vector<DenseTensor> dense;
+    for (const Leaf& leaf : flat_.leaves) {
+      if (leaf.tensor == nullptr) continue;
+      refuse_strange(leaf);
+      add_dense_tensors(checkpoint_, leaf.name, *leaf.tensor, dense);
+    }
+    check_views_together(checkpoint_, dense);
     const auto file = folder_.add(std::string(item_file));
     for (const Leaf& leaf : flat_.leaves) {
       WrittenItem item{.offset = file->offset()};
@@ -125,6 +132,7 @@ class Writer {
     part.format = "torch";
     part.file = checkpoint_.file;
     part.protocol = checkpoint_.protocol;
+    spend(copy_.reached());
     std::map<std::uint32_t, std::uint32_t> places;  // of storages, in the order in which they are written
     for (const ValueId id : copy_.reached()) {
       const StorageUse* const use = find_storage_use(checkpoint_, id);
@@ -139,6 +147,41 @@ class Writer {
     }
     for (auto& [id, use] : part.storage_uses) use.storage = places[use.storage];
     keep(torch_.write(part, sink, {.protocol = options_.protocol, .allow_unsafe = true}));
+  }
+
+  /// A few bytes hold one large value under thousands of names, and it is written for each.
+  void spend(std::span<const ValueId> copied) {
+    for (const ValueId id : copied) copied_ += cost_of(id);
+    if (copied_ <= limits::dcp_steps) return;
+    if (!cost_of_all_) {
+      cost_of_all_ = 0;
+      for (ValueId id = 0; id < checkpoint_.values.size(); ++id) *cost_of_all_ += cost_of(id);
+    }
+    if (copied_ <= copies * *cost_of_all_) return;
+    throw Error(ErrorCode::limit_exceeded,
+                "values that several names share would be written more than " + std::to_string(copies) + " times over")
+        .in(checkpoint_.file)
+        .hint("--format torch keeps them shared");
+  }
+
+  std::uint64_t cost_of(ValueId id) const {
+    const ValueGraph& values = checkpoint_.values;
+    std::uint64_t cost = 1;
+    values.each_operand(id, [&](ValueId) { ++cost; });
+    if (const StorageUse* const use = find_storage_use(checkpoint_, id))
+      return cost + checkpoint_.storages[use->storage].nbytes / bytes_a_step;
+    switch (values.kind(id)) {
+      case ValueKind::str:
+      case ValueKind::py2_str:
+      case ValueKind::bytes:
+      case ValueKind::bytearray:
+      case ValueKind::big_integer: {
+        const ByteSourcePtr far = values.far_text(id);
+        return cost + (far != nullptr ? far->size() : values.text(id).size()) / bytes_a_step;
+      }
+      default:
+        return cost;
+    }
   }
 
   /// Storages are numbered through, in the order in which they are read again.
@@ -162,6 +205,9 @@ class Writer {
   const Format& torch_;
   std::vector<WrittenItem> items_;
   WriteReceipt receipt_;
+  static constexpr std::uint64_t copies = 16;
+  std::uint64_t copied_ = 0;  ///< by cost_of()
+  std::optional<std::uint64_t> cost_of_all_;
 };
 
 bool has_attributes(const Checkpoint& checkpoint) {

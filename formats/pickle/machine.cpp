@@ -273,10 +273,14 @@ void Machine::check_work() const {
         "the pickle gives mappings more than " + std::to_string(limits::walk_steps) + " pairs in lists that they share",
         {}, ErrorCode::limit_exceeded);
   const Sharing shared = count_sharing(graph_, first_value_);
-  const std::uint64_t most = caps_.shared + checked_mul(caps_.shared_ratio, shared.made).value_or(UINT64_MAX / 2);
-  if (shared.given > most)
-    fail("the pickle gives its calls the same values again and again, " + std::to_string(shared.given) + " bytes",
-         "at most " + std::to_string(most), ErrorCode::limit_exceeded);
+  const std::uint64_t more = checked_mul(caps_.shared_ratio, shared.made).value_or(UINT64_MAX / 2);
+  const auto check = [&](const std::string& whom, std::uint64_t bytes, std::uint64_t most) {
+    if (bytes > most)
+      fail("the pickle gives " + whom + " the same values again and again, " + std::to_string(bytes) + " bytes",
+           "at most " + std::to_string(most), ErrorCode::limit_exceeded);
+  };
+  check("its calls", shared.given, caps_.shared + more);
+  check("its dicts and sets", shared.keys, limits::walked_name_bytes + more);
 }
 
 Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap) {

@@ -1,6 +1,7 @@
 #include "pickle/sharing.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +61,22 @@ bool passes_on(ValueKind kind) {
   return kind == ValueKind::tuple || kind == ValueKind::persistent || kind == ValueKind::object;
 }
 
+/// Calls `use` with what whoever reads the value looks up by: the keys of a mapping, the members of a set.
+template <class Use>
+void each_key(const ValueGraph& graph, ValueId id, Use use) {
+  const auto each = [&](std::span<const ValueId> items, std::size_t step) {
+    for (std::size_t i = 0; i < items.size(); i += step) use(items[i]);
+  };
+  const ValueKind kind = graph.kind(id);
+  if (kind == ValueKind::dict) each(graph.items(id), 2);
+  if (kind == ValueKind::set || kind == ValueKind::frozenset) each(graph.items(id), 1);
+  for (auto handle = graph.first_effect(id); handle != 0; handle = graph.effect(handle).next) {
+    const Effect& effect = graph.effect(handle);
+    if (effect.kind == EffectKind::set_items) each(graph.items(effect), 2);
+    if (effect.kind == EffectKind::add_items) each(graph.items(effect), 1);
+  }
+}
+
 }  // namespace
 
 Sharing count_sharing(const ValueGraph& graph, std::size_t first) {
@@ -77,6 +94,7 @@ Sharing count_sharing(const ValueGraph& graph, std::size_t first) {
   States states(graph);
   for (auto id = static_cast<ValueId>(first); id < graph.size(); ++id) {
     const ValueKind kind = graph.kind(id);
+    each_key(graph, id, [&](ValueId key) { sum.keys += weight_of(key); });
     if (kind != ValueKind::object && kind != ValueKind::persistent && kind != ValueKind::global) continue;
     graph.each_operand(id, [&](ValueId item) { sum.given += weight_of(item); });
     for (auto handle = graph.first_effect(id); handle != 0; handle = graph.effect(handle).next) {

@@ -7,16 +7,17 @@
 
 namespace ckpt::pickle {
 
-/// What calls, persistent ids and states of objects are given, and what there is to give.
+/// What calls, persistent ids and states of objects are given, what values are looked up by, and what there is to give.
 struct Sharing {
   std::uint64_t given = 0;  ///< bytes, each time they are given
+  std::uint64_t keys = 0;   ///< … of keys of dicts and members of sets
   std::uint64_t made = 0;   ///< … once
 };
 
 /// Counts long texts, long names and the items of long tuples and large states, for the values of `graph` from `first`
 /// on: a few bytes that fetch such a value from the memo again and again ask whoever reads calls for work without end.
-/// Texts and containers within plain containers cost nobody anything, and are not counted; nor are bytes, which are not
-/// copied.
+/// So do keys of dicts and members of sets. Other texts and containers within plain containers cost nobody anything,
+/// and are not counted; nor are bytes, which are not copied.
 Sharing count_sharing(const ValueGraph& graph, std::size_t first);
 
 /// A text of fewer bytes, or a tuple or state of fewer items, is nothing.

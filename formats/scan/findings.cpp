@@ -42,19 +42,17 @@ void Walk::add(ScanFinding finding) {
   raise(dangerous ? ScanVerdict::dangerous : ScanVerdict::unknown);
   // Unknown names leave room for the others.
   const std::size_t most = dangerous ? limits::scan_findings : limits::scan_findings / 2;
-  if (result_.findings.size() < most)
-    result_.findings.push_back(std::move(finding));
-  else
+  if (result_.findings.size() >= most) {
     ++result_.left_out;
+    return;
+  }
+  listed_.emplace(finding.module, finding.name);
+  result_.findings.push_back(std::move(finding));
 }
 
 /// What a format's reader found and the walk did not.
 void Walk::add_use(const Part& part, const GlobalUse& use) {
-  const auto is_this = [&](const ScanFinding& finding) {
-    return finding.module == use.module && finding.name == use.name;
-  };
-  const auto& found = result_.findings;
-  if (use.verdict == Verdict::known || std::any_of(found.begin(), found.end(), is_this)) return;
+  if (use.verdict == Verdict::known || listed_.contains({use.module, use.name})) return;
   add({.verdict = use.verdict,
        .module = use.module,
        .name = use.name,

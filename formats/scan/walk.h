@@ -70,7 +70,7 @@ class Walk {
   ReadContext context_;
   std::deque<Open> open_;
   std::vector<Loader> loaders_;
-  std::set<std::pair<std::string, std::string>> known_;
+  std::set<std::pair<std::string, std::string>> known_, listed_;  ///< names
   std::uint64_t parts_ = 0;
   std::uint64_t followed_ = 0;  ///< bytes of pickles
   std::uint64_t inflated_ = 0;  ///< bytes that unlisted members are taken for

@@ -50,7 +50,7 @@ std::string quote_string(std::string_view text, bool ascii) {
   return out + quote;
 }
 
-std::string atom_repr(const ValueGraph& values, ValueId id) {
+std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest) {
   switch (values.kind(id)) {
     case ValueKind::none:
       return "None";
@@ -62,11 +62,11 @@ std::string atom_repr(const ValueGraph& values, ValueId id) {
       return float_repr(values.real(id));
     case ValueKind::str:
     case ValueKind::py2_str:
-      return quote_string(values.text(id), false);
+      return quote_string(values.text(id).substr(0, longest), false);
     case ValueKind::bytes:
-      return "b" + quote_string(values.text(id));
+      return "b" + quote_string(values.text(id).substr(0, longest));
     case ValueKind::global:
-      return std::string(values.module(id)) + "." + std::string(values.name(id));
+      return std::string(values.module(id).substr(0, longest)) + "." + std::string(values.name(id).substr(0, longest));
     default:
       return "<object>";
   }
@@ -96,7 +96,7 @@ std::string python_str(const ValueGraph& values, ValueId id) {
       out += "(";
       open.push_back({item, 0});
     } else {
-      out += atom_repr(values, item);
+      out += atom_repr(values, item, longest);
     }
   }
   return out;

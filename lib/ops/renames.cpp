@@ -9,6 +9,9 @@
 namespace ckpt {
 namespace {
 
+/// Of names whose change of prefix is looked for: far longer than a model gives.
+constexpr std::size_t longest_name = 4096;
+
 using Places = NameViewMap<std::vector<std::size_t>>;
 
 Places by_content(const std::vector<Candidate>& candidates) {
@@ -28,7 +31,9 @@ std::pair<std::string, std::string> likeliest_change(const std::vector<Candidate
       if (there == places_b.end()) continue;
       const bool unique = there->second.size() == 1 && places_a.at(candidate.content).size() == 1;
       if (only_unique && !unique) continue;
-      const RenamedPrefix change = prefix_change(candidate.name, b[there->second.front()].name);
+      const std::string& other = b[there->second.front()].name;
+      if (candidate.name.size() > longest_name || other.size() > longest_name) continue;
+      const RenamedPrefix change = prefix_change(candidate.name, other);
       ++votes[{change.lead + change.a, change.lead + change.b}];
     }
     if (!votes.empty()) break;

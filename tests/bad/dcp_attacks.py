@@ -87,6 +87,14 @@ def lying():
         ("chunks-no-list", described(listed=number(4)), "its chunks are no list"),
     ):
         yield Attack(f"dcp-tensor-{what}.pt", folder((("w", given),)), refused(said))
+    item = torch_zip(program(tensor(storage(elements=1), (1 << 24,), (0,))), {"0": bytes(4)})
+    many_chunks = [chunk((i << 24,), (1 << 24,)) for i in range(100)]
+    places = [(index("w", i << 24), place(offset=i * len(item), length=len(item))) for i in range(100)]
+    stretched = folder((("w", described((100 << 24,), many_chunks)),), places, item=item * 100)
+    yield Attack("dcp-chunks-of-stride-0.pt", stretched, refused("the tensors stand for 6710886400 bytes"))
+    long = text("x" * 1_000_000) + b"q\1"
+    of_long = [thing("MetadataIndex", ("fqn", b"h\1" if i else long), ("offset", size(i))) for i in range(1_000)]
+    yield Attack("dcp-places-of-a-long-name.pt", folder(places=[(one, place()) for one in of_long]), refused("come to more than"))
     two = {"contents": (("w", described((6,), [chunk((0,), (4,)), chunk((2,), (4,))])),), "item": ITEM + ITEM}
     places = ((index("w", 0), place()), (index("w", 2), place(offset=len(ITEM))))
     yield Attack("dcp-overlap.pt", folder(**two, places=places), refused("2 chunks hold the element [2]"))
@@ -181,6 +189,9 @@ def shards():
     first, second = ranks(shard([2]), shard([0]))
     circle = listing + b"".join(each.encode() + b"\n" for each in (first, second)) * 50
     yield Attack("dcp-shards-that-list-each-other.pt", {first: shard([0]), second: circle}, refused("which lies beside it"))
+    twice = listing + f"{first}\n{second}\n{first}\n".encode()
+    said = {"inspect FILE/list.pt": Outcome(3, "the file comes twice"), "scan": Outcome(0)}
+    yield Attack("dcp-list-of-one-twice.pt", ranks(shard([2]), shard([0])) | {"list.pt": twice}, said)
     honest = fine("[4]", verify="no checksum covers")
     yield Attack("dcp-shards-honest.pt", ranks(shard([2]), shard([0])), honest)
 

@@ -136,10 +136,10 @@ def remove(path):
 
 
 def words_of(command, path, out):
-    """`command`: a name, or a whole line in which FILE, OUT and OTHER stand for the files."""
+    """`command`: a name, or a whole line in which FILE, OUT and OTHER stand for the files, FILE/ for the folder."""
     line = command if " " in command else f"{command} FILE OUT" if command == "convert" else f"{command} FILE"
     files = {"FILE": path.name, "OUT": out.name, "OTHER": harness.DATA / "foonet_cpu.pt"}
-    return [files.get(word, word) for word in line.split()]
+    return [files.get(word, word.replace("FILE/", f"{path.name}/")) for word in line.split()]
 
 
 def wrong_operation(ckpt, done, line, out):

@@ -219,7 +219,50 @@ def headers():
     }
 
 
+def texts():
+    """A few bytes fetch a long text again and again."""
+    again = refused("the pickle gives its dicts and sets the same values again and again")
+    memo = Memo()
+    key = memo.keep(text("k" * 1_000_000))
+    yield "400000-dicts-of-a-long-key.pt", listed(memo, [b"}" + key + b"Ns"] * 400_000), {
+        "inspect FILE": again,
+        "diff FILE FILE": again,
+        "check FILE --like FILE": again,
+    }
+    memo = Memo()
+    key = memo.keep(text("k" * 10_000))
+    yield "100000-keys-of-a-long-text.pt", pickled(program(memo.code + b"}(" + (key + b"\x85N") * 100_000 + b"u")), {
+        "diff FILE FILE": again
+    }
+    memo = Memo()
+    data = memo.keep(b"B" + struct.pack("<I", 2_000_000) + bytes(2_000_000))
+    kind, one, shape = memo.keep(name("numpy.core.numeric", "_frombuffer")), memo.keep(text("f4")), memo.keep(many(number(500_000)))
+    given = memo.keep(many(data, one, shape, text("C")))
+    yield "200000-arrays-of-one-text.pt", pickled(program(memo.code + b"](" + (kind + given + b"R") * 200_000 + b"e", 3)), {
+        "diff FILE FILE": refused("comparing the values of both files takes more than"),
+    }
+    memo = Memo()
+    long = memo.keep(b"(" + b"NK\1" * 100_000 + b"t")
+    names = [(f"k{i}", long) for i in range(10_000)]
+    yield "10000-names-of-one-tuple.pt", pickled(program(memo.code + mapping(("w", WEIGHT), *names))), {
+        "convert FILE OUT --format dcp": refused("values that several names share would be written more than 16 times over"),
+        "digest FILE": DONE,
+    }
+
+
+def expanded():
+    """Views of stride 0, each of which may be."""
+    views = ((f"t{i}", tensor(storage(key=str(i), elements=1), (1 << 24,), (0,))) for i in range(100))
+    parts = torch_parts(program(mapping(*views)), {str(i): bytes(4) for i in range(100)})
+    too_many = refused("the tensors stand for 6710886400 bytes but their storages have 400")
+    yield "100-expanded-views.pt", archive(parts), {
+        "convert FILE OUT --format dcp": too_many,
+        "average FILE FILE OUT": too_many,
+        "digest FILE": too_many,
+    }
+
+
 def attacks():
-    for group in (state_dicts, names, members, views, headers):
+    for group in (state_dicts, names, members, views, headers, texts, expanded):
         for title, data, outcomes in group():
             yield Attack(title, data, outcomes)

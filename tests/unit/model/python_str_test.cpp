@@ -37,6 +37,13 @@ TEST(PythonStr, OfAFloatIsTheShortestThatReadsBack) {
   EXPECT_EQ(shown(py::real(0.0 / 0.0)), "nan");
 }
 
+TEST(PythonStr, OfALongTextInATupleIsItsBeginning) {
+  const std::string text(1'000'000, 'a');
+  EXPECT_EQ(in_tuple(py::str(text)).size(), 4099U);
+  EXPECT_EQ(in_tuple(py::bytes(text)).size(), 4100U);
+  EXPECT_EQ(shown(py::str(text)), text);
+}
+
 TEST(PythonStr, OfATupleIsThatOfItsItemsQuoted) {
   EXPECT_EQ(shown(py::tuple({})), "()");
   EXPECT_EQ(in_tuple(py::integer(1)), "(1,)");

@@ -141,6 +141,13 @@ std::string fix(const std::vector<std::string_view>& keys, const std::vector<std
   return out;
 }
 
+TEST(Check, KeysFarLongerThanAModelsHaveNoPrefix) {
+  const std::string longest(4096, 'a');
+  EXPECT_EQ(fix({longest.substr(2) + ".w"}, {"w"}), "-" + longest.substr(2) + ". +");
+  EXPECT_EQ(fix({longest + ".w"}, {"w"}), "none");
+  EXPECT_EQ(fix({"w"}, {longest + ".w"}), "none");
+}
+
 TEST(Check, PrefixesThatMakeKeysAgreeAreFound) {
   EXPECT_EQ(fix({"module.a.w", "module.b.w"}, {"a.w", "b.w"}), "-module. +");
   EXPECT_EQ(fix({"a.w", "b.w"}, {"m.a.w", "m.b.w"}), "- +m.");

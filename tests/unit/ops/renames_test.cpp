@@ -40,6 +40,13 @@ TEST(Renames, EachNameIsUsedOnce) {
   EXPECT_EQ(match_renames({{"a", "0"}, {"b", "0"}, {"c", "0"}}, {{"x", "0"}, {"y", "0"}}).size(), 2U);
 }
 
+TEST(Renames, NamesFarLongerThanAModelsGiveNoPrefix) {
+  const std::string most(4094, 'a');
+  const std::vector<Candidate> a{{"w", "0"}, {"v", "0"}};
+  EXPECT_EQ(match_renames(a, {{most + ".v", "0"}, {"x", "0"}}), (Matches{{0, 1}, {1, 0}}));
+  EXPECT_EQ(match_renames(a, {{most + "a.v", "0"}, {"x", "0"}}), (Matches{{0, 0}, {1, 1}}));
+}
+
 TEST(Renames, CommonChangeHoldsForAll) {
   const auto all = common_change({{"module.a.w", "a.w"}, {"module.b", "b"}});
   ASSERT_TRUE(all);
