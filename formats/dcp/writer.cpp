@@ -18,6 +18,7 @@
 #include "ops/gathered_source.h"
 #include "ops/value_view.h"
 #include "ops/watched_source.h"
+#include "pickle/sharing.h"
 #include "torch_common/read_pickle.h"
 
 namespace ckpt::dcp {
@@ -165,23 +166,12 @@ class Writer {
   }
 
   std::uint64_t cost_of(ValueId id) const {
-    const ValueGraph& values = checkpoint_.values;
-    std::uint64_t cost = 1;
-    values.each_operand(id, [&](ValueId) { ++cost; });
-    if (const StorageUse* const use = find_storage_use(checkpoint_, id))
-      return cost + checkpoint_.storages[use->storage].nbytes / bytes_a_step;
-    switch (values.kind(id)) {
-      case ValueKind::str:
-      case ValueKind::py2_str:
-      case ValueKind::bytes:
-      case ValueKind::bytearray:
-      case ValueKind::big_integer: {
-        const ByteSourcePtr far = values.far_text(id);
-        return cost + (far != nullptr ? far->size() : values.text(id).size()) / bytes_a_step;
-      }
-      default:
-        return cost;
-    }
+    std::uint64_t operands = 0;
+    checkpoint_.values.each_operand(id, [&](ValueId) { ++operands; });
+    const StorageUse* const use = find_storage_use(checkpoint_, id);
+    const std::uint64_t bytes =
+        use != nullptr ? checkpoint_.storages[use->storage].nbytes : pickle::text_bytes(checkpoint_.values, id);
+    return 1 + operands + bytes / bytes_a_step;
   }
 
   /// Storages are numbered through, in the order in which they are read again.

@@ -15,11 +15,9 @@ std::uint64_t own_weight(const ValueGraph& graph, ValueId id) {
   switch (graph.kind(id)) {
     case ValueKind::str:
     case ValueKind::py2_str:
-    case ValueKind::big_integer: {
-      const ByteSourcePtr far = graph.far_text(id);
-      text = far != nullptr ? far->size() : graph.text(id).size();
+    case ValueKind::big_integer:
+      text = text_bytes(graph, id);
       break;
-    }
     case ValueKind::global:
       text = graph.module(id).size() + graph.name(id).size();
       break;
@@ -78,6 +76,21 @@ void each_key(const ValueGraph& graph, ValueId id, Use use) {
 }
 
 }  // namespace
+
+std::uint64_t text_bytes(const ValueGraph& graph, ValueId id) {
+  switch (graph.kind(id)) {
+    case ValueKind::str:
+    case ValueKind::py2_str:
+    case ValueKind::bytes:
+    case ValueKind::bytearray:
+    case ValueKind::big_integer: {
+      const ByteSourcePtr far = graph.far_text(id);
+      return far != nullptr ? far->size() : graph.text(id).size();
+    }
+    default:
+      return 0;
+  }
+}
 
 Sharing count_sharing(const ValueGraph& graph, std::size_t first) {
   Sharing sum;

@@ -20,6 +20,9 @@ struct Sharing {
 /// and are not counted; nor are bytes, which are not copied.
 Sharing count_sharing(const ValueGraph& graph, std::size_t first);
 
+/// Bytes of a text, bytes or a large integer, in memory or far; 0 of any other value.
+std::uint64_t text_bytes(const ValueGraph& graph, ValueId id);
+
 /// A text of fewer bytes, or a tuple or state of fewer items, is nothing.
 inline constexpr std::size_t shared_text = 64, shared_items = 16;
 

@@ -111,7 +111,7 @@ class Averager {
     refuse_misfits();
     for (const StateDicts& dicts : matched) add_views(all, dicts);
     refuse_misfits();
-    check_expansion(all);
+    check_all_together(all);
     replace_storages(all);
     return {edit_.finish(), std::move(report_)};
   }
@@ -261,7 +261,7 @@ class Averager {
     return true;
   }
 
-  void check_expansion(const std::vector<const Checkpoint*>& all) const {
+  void check_all_together(const std::vector<const Checkpoint*>& all) const {
     for (std::size_t i = 0; i < all.size(); ++i) {
       ViewsTogether together;
       std::set<std::uint32_t> storages;

@@ -15,8 +15,6 @@ using KeySet = NameViewSet;
 
 /// Changes of prefix that are tried, the shortest first: far more than a real pair of files gives rise to.
 constexpr std::size_t most_tried = 64;
-/// Of keys whose prefix may have changed.
-constexpr std::size_t longest_key = 4096;
 /// Keys that are named one by one to be dropped.
 constexpr std::size_t most_dropped = 4;
 
@@ -40,7 +38,7 @@ std::optional<CheckFix> prefix_fix(const Keys& keys, const KeySet& own, const Ke
   };
   std::set<RenamedPrefix, decltype(shorter)> changes(shorter);
   for (const std::string_view key : like) {
-    if (own.contains(key) || key.size() > longest_key || odd->size() > longest_key) continue;
+    if (own.contains(key) || key.size() > longest_renamed || odd->size() > longest_renamed) continue;
     RenamedPrefix change = prefix_change(*odd, key);
     change.a.insert(0, change.lead);
     change.b.insert(0, change.lead);

@@ -9,9 +9,6 @@
 namespace ckpt {
 namespace {
 
-/// Of names whose change of prefix is looked for: far longer than a model gives.
-constexpr std::size_t longest_name = 4096;
-
 using Places = NameViewMap<std::vector<std::size_t>>;
 
 Places by_content(const std::vector<Candidate>& candidates) {
@@ -32,7 +29,7 @@ std::pair<std::string, std::string> likeliest_change(const std::vector<Candidate
       const bool unique = there->second.size() == 1 && places_a.at(candidate.content).size() == 1;
       if (only_unique && !unique) continue;
       const std::string& other = b[there->second.front()].name;
-      if (candidate.name.size() > longest_name || other.size() > longest_name) continue;
+      if (candidate.name.size() > longest_renamed || other.size() > longest_renamed) continue;
       const RenamedPrefix change = prefix_change(candidate.name, other);
       ++votes[{change.lead + change.a, change.lead + change.b}];
     }

@@ -21,6 +21,9 @@ struct Candidate {
 std::vector<std::pair<std::size_t, std::size_t>> match_renames(const std::vector<Candidate>& a,
                                                                const std::vector<Candidate>& b);
 
+/// Names of more bytes are passed over where a change of prefix is looked for: a model gives far shorter ones.
+inline constexpr std::size_t longest_renamed = 4096;
+
 /// What two names differ in before the parts, from dot to dot, that both end in.
 RenamedPrefix prefix_change(std::string_view a, std::string_view b);
 
