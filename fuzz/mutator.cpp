@@ -3,7 +3,12 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
+#include <string>
+
+#include "pickle_mutator.h"
 
 namespace ckpt::fuzz {
 namespace {
@@ -31,6 +36,13 @@ Bytes changed(Bytes bytes, Mutate mutate) {
   bytes.resize(size + room);
   bytes.resize(mutate(bytes.data(), size, bytes.size()));
   return bytes;
+}
+
+/// Of what is no archive.
+Bytes changed_content(Bytes bytes, unsigned seed, Mutate mutate) {
+  if (seed % 2 == 0)
+    if (auto pickle = mutated_pickle(bytes, seed / 2, mutate)) return std::move(*pickle);
+  return changed(std::move(bytes), mutate);
 }
 
 /// One stream in raw deflate (window_bits -15) or gzip (31): what it inflates to, and how many bytes it takes.
@@ -187,9 +199,9 @@ Bytes put_together(Archive archive) {
 
 void change_member(Member& member, unsigned seed, Mutate mutate) {
   if (load(member.entry, 10, 2) != 8) {
-    member.data = changed(std::move(member.data), mutate);
+    member.data = changed_content(std::move(member.data), seed, mutate);
   } else if (auto content = inflated(member.data.data(), member.data.size())) {
-    member.data = deflated(changed(std::move(content->bytes), mutate), static_cast<int>(seed % 10));
+    member.data = deflated(changed_content(std::move(content->bytes), seed / 10, mutate), static_cast<int>(seed % 10));
   }
 }
 
@@ -216,6 +228,79 @@ Bytes mutated_zip(Archive archive, unsigned seed, Mutate mutate) {
   return put_together(std::move(archive));
 }
 
+constexpr std::size_t tar_block = 512, tar_size = 124, tar_checksum = 148, tar_magic = 257;
+
+struct TarMember {
+  Bytes header, data;
+};
+
+/// A tar archive taken apart, up to what is no header any more.
+struct Tar {
+  std::vector<TarMember> members;
+  Bytes end;
+};
+
+std::optional<Tar> take_tar_apart(const Bytes& bytes) {
+  Tar tar;
+  std::size_t at = 0;
+  const auto cut = [&](std::size_t size) {
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    at += size;
+    return Bytes(begin, begin + static_cast<std::ptrdiff_t>(size));
+  };
+  while (bytes.size() - at >= tar_block && std::equal(&bytes[at + tar_magic], &bytes[at + tar_magic + 5], "ustar")) {
+    const std::string digits(&bytes[at + tar_size], &bytes[at + tar_size + 11]);
+    const std::size_t size = std::strtoul(digits.c_str(), nullptr, 8);
+    const std::size_t padded = (size + tar_block - 1) / tar_block * tar_block;
+    if (padded > bytes.size() - at - tar_block) break;
+    Bytes header = cut(tar_block), data = cut(padded);
+    data.resize(size);
+    tar.members.push_back({std::move(header), std::move(data)});
+  }
+  if (tar.members.empty()) return std::nullopt;
+  tar.end = cut(bytes.size() - at);
+  return tar;
+}
+
+/// With sizes and checksums that fit.
+Bytes put_tar_together(const Tar& tar) {
+  Bytes out;
+  for (auto [header, data] : tar.members) {
+    const auto set = [&header = header](std::size_t at, const char* format, unsigned number, std::size_t width) {
+      char text[16] = {};
+      std::snprintf(text, sizeof text, format, number);
+      std::copy_n(text, width, header.begin() + static_cast<std::ptrdiff_t>(at));
+    };
+    set(tar_size, "%011o", static_cast<unsigned>(data.size()), 12);
+    std::fill_n(header.begin() + tar_checksum, 8, std::uint8_t{' '});
+    unsigned sum = 0;
+    for (const std::uint8_t byte : header) sum += byte;
+    set(tar_checksum, "%06o", sum, 7);
+    out.insert(out.end(), header.begin(), header.end());
+    out.insert(out.end(), data.begin(), data.end());
+    out.resize((out.size() + tar_block - 1) / tar_block * tar_block);
+  }
+  out.insert(out.end(), tar.end.begin(), tar.end.end());
+  return out;
+}
+
+Bytes mutated_tar(Tar tar, unsigned seed, Mutate mutate) {
+  auto& members = tar.members;
+  const std::size_t which = seed / 8 % members.size();
+  Bytes& data = members[which].data;
+  switch (seed % 8) {
+    case 0:
+      members.erase(members.begin() + static_cast<std::ptrdiff_t>(which));
+      break;
+    case 1:
+      data.swap(members[seed / 64 % members.size()].data);
+      break;
+    default:
+      data = changed_content(std::move(data), seed / 64, mutate);
+  }
+  return put_tar_together(tar);
+}
+
 }  // namespace
 
 Bytes mutated(Bytes bytes, unsigned seed, Mutate mutate) {
@@ -227,10 +312,12 @@ Bytes mutated(Bytes bytes, unsigned seed, Mutate mutate) {
   if (seed % 4 > 0) {
     if (auto archive = take_apart(bytes); archive && !archive->members.empty())
       return mutated_zip(std::move(*archive), rest, mutate);
+    if (auto tar = take_tar_apart(bytes)) return mutated_tar(std::move(*tar), rest, mutate);
   }
-  bytes = changed(std::move(bytes), mutate);
+  bytes = changed_content(std::move(bytes), rest / 2, mutate);
   if (rest % 2 == 0) return bytes;
   mend_gzip(bytes);
+  if (const auto tar = take_tar_apart(bytes)) return put_tar_together(*tar);
   auto archive = take_apart(bytes);
   return archive ? put_together(std::move(*archive)) : bytes;
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "ckpt/assemble.h"
 #include "ckpt/formats.h"
 #include "commands.h"
 #include "console/messages.h"
@@ -15,7 +16,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// IN and OUT stand for files. The first byte of the input chooses one.
+// IN is the input, but for its first byte, which chooses one. OUT and PLOT are there afterwards, where it succeeds;
+// OTHER is other_file().
 const Words commands[] = {
     {"inspect", "IN"},
     {"inspect", "--json", "IN"},
@@ -54,7 +56,32 @@ const Words commands[] = {
     {"convert", "IN", "OUT", "--dedupe", "--strip-optimizer", "--rename", "^(.*)w=\\1v"},
     {"convert", "IN", "OUT", "--format", "safetensors"},
     {"convert", "IN", "OUT", "--format", "npz"},
+    {"convert", "IN", "OUT", "--format", "dcp", "--allow-unsafe"},
+    {"convert", "IN", "OUT", "--format", "safetensors-index", "--shard-size", "100"},
+    {"convert", "IN", "OUT", "--format", "torch", "--dequantize"},
+    {"shard", "IN", "OUT", "--max-size", "100", "--allow-unsafe"},
+    {"merge", "IN", "OTHER", "OUT"},
+    {"average", "IN", "OTHER", "OUT"},
+    {"diff", "IN", "OTHER"},
+    {"check", "IN", "--like", "OTHER"},
+    {"inspect", "--stats", "IN"},
+    {"verify", "--digest", "IN", "OTHER"},
+    {"recover", "IN", "OUT", "--allow-unsafe"},
+    {"recover", "--json", "IN", "OUT"},
+    {"scan", "--sarif", "IN"},
+    {"stats", "--json", "--plot", "PLOT", "IN"},
 };
+
+/// A file to stand beside the input: a state dict of one tensor, `w`, of two floats.
+std::vector<std::byte> other_file() {
+  TensorSource tensor{.name = "w", .dtype = DType::float32, .shape = {2}};
+  tensor.bytes = memory_source(std::vector<std::byte>(8, std::byte{1}), "floats");
+  std::vector<TensorSource> tensors;
+  tensors.push_back(std::move(tensor));
+  MemorySink sink;
+  write(assemble(std::move(tensors)), sink, {.format = "torch"});
+  return sink.bytes();
+}
 
 /// As main() does it, with standard streams going to memory. (No name out of a file can begin a line.)
 Captured run(const Words& words) {
@@ -92,20 +119,28 @@ int fuzz_program(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const MemoryFile in(data + 1, size - 1);
   static const ScratchFolder folder;
-  const std::string out = folder.path() + "/out.pt";
+  static const std::vector<std::byte> other_bytes = other_file();
+  static const MemoryFile other(other_bytes.data(), other_bytes.size());
+  const std::string out = folder.path() + "/out.pt", plot = folder.path() + "/plot.svg";
   Words words = commands[data[0] % std::size(commands)];
-  for (std::string& word : words)
-    if (word == "IN" || word == "OUT") word = word == "IN" ? in.path() : out;
+  for (std::string& word : words) {
+    if (word == "IN") word = in.path();
+    if (word == "OTHER") word = other.path();
+    if (word == "OUT") word = out;
+    if (word == "PLOT") word = plot;
+  }
   const std::string& command = words[0];
   if (command == "digest" && !hashes_quickly(in.path())) return 0;
 
   const Captured ended = run(words);
   if (words[1] == "--json") check_json(ended.out);
   const auto said = [&](const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); };
-  const bool writes = said(out) && !said("--dry-run");
-  const bool is_there = ::access(out.c_str(), F_OK) == 0;
-  require(is_there == (writes && ended.status == 0), "the status does not say whether the output is there");
-  if (is_there) check_written(out, command);
+  const bool plots = said(plot), writes = (said(out) && !said("--dry-run")) || plots;
+  const bool is_there = ::access((plots ? plot : out).c_str(), F_OK) == 0;
+  // What recover() saves, it may say that it is not all.
+  const bool succeeds = ended.status == 0 || (command == "recover" && ended.status == 1);
+  require(is_there == (writes && succeeds), "the status does not say whether the output is there");
+  if (is_there && !plots) check_written(out, command);
   require(folder.clear() == (is_there ? 1 : 0), "a temporary file is left behind");
   return 0;
 }

@@ -40,8 +40,8 @@ int fuzz_scan(const std::uint8_t* data, std::size_t size);
 int fuzz_png(const std::uint8_t* data, std::size_t size);
 /// Files of MNIST's format, in gzip or not: what is read in parts is what is read at once.
 int fuzz_idx(const std::uint8_t* data, std::size_t size);
-/// Read, write in each format, read again: the same. Bytes that are no checkpoint are taken for a pickle, and an
-/// archive is made around it.
+/// Read, write in a format of torch's, safetensors or npz, read again: the same. Bytes that are no checkpoint are taken
+/// for a pickle, and an archive is made around it.
 int fuzz_roundtrip(const std::uint8_t* data, std::size_t size);
 /// In gzip, where much is read from the first byte on, a file is what it is bare, by its directory.
 int fuzz_compressed(const std::uint8_t* data, std::size_t size);
