@@ -99,6 +99,7 @@ class Scenario:
     in_place: bool = False
     named: bool = False
     pipe: bool = False  # the input comes through a pipe
+    target: str = "target.pt"
 
     @property
     def base_faults(self):
@@ -116,7 +117,7 @@ class Case:
         (folder / "tmp").mkdir()
         self.data = scenario.source.read_bytes()
         self.old = self.data if scenario.in_place else scenario.old
-        self.target = self.out_folder / "target.pt"
+        self.target = self.out_folder / scenario.target
         if "gz" in scenario.name.split(">")[-1]:
             self.target = self.out_folder / "target.pt.gz"
         self.source = self.target if scenario.in_place else folder / scenario.source.name

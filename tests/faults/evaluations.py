@@ -1,5 +1,5 @@
-"""What `ckpt eval` writes beside its table: each call that writes it fails once, and the process is killed there. Every
-file is then the old one or a whole new one."""
+"""What `ckpt eval` writes beside its table: each call that writes it fails once, and the process is killed there; calls
+that read model and data fail, threads that it starts, and allocations. Every file is then the old one or a whole new one."""
 
 import csv
 import errno
@@ -15,6 +15,8 @@ from sweeps import TOLERATED
 
 OLD = b"what stood here before" * 20
 WRITING = ("tmpfile", "open", "write", "sync", "truncate", "link", "rename", "unlink")
+ALLOCATIONS = 6  # of all that are spread over a run, and of the last ones
+WRITING_ALLOCATES = 480  # about so often
 ERRORS = {"write": (errno.ENOSPC, errno.EIO), "sync": (errno.EIO,), "tmpfile": (errno.EOPNOTSUPP,)}
 
 
@@ -59,6 +61,7 @@ class Evaluation:
         self.program, self.folder, self.out = program, folder, folder / "out"
         self.out.mkdir(parents=True)
         (folder / "tmp").mkdir()
+        self.samples = samples
         options = [f"{option}{self.out / name}" for option, (name, _) in OUTPUTS.items()]
         self.args = [samples / "fnn_digits_dp.pt.gz", "--data", samples / "digits_test.pt.gz", "--device", "cpu", *options]
 
@@ -70,13 +73,16 @@ class Evaluation:
         return self.program.wait(self.program.start(self.args, self.folder, faults, log), self.folder)
 
     def calls(self):
-        """Those that are about the outputs and their folder."""
+        """All that there are. Counts the allocations."""
         log = self.folder / "log"
         outcome = self.run(log=log)
         assert outcome.status == 0, outcome
-        lines = [line.split(" ", 3) for line in log.read_text().splitlines()[:-1]]
-        calls = [Call(kind, int(number), function, subject) for kind, number, function, subject in lines]
-        return [call for call in calls if call.subject.startswith(str(self.out))]
+        lines = [line.split(" ", 3) for line in log.read_text().splitlines()]
+        self.allocations = int(lines.pop()[1])
+        return [Call(kind, int(number), function, subject) for kind, number, function, subject in lines]
+
+    def is_about(self, call, folder):
+        return call.subject.startswith(str(folder))
 
     def state(self):
         """{name: "old", "new" or "neither"}, and the names of everything else."""
@@ -108,7 +114,7 @@ def outputs(suite, program, samples, folders, part, parts):
     evaluations = Program(Path(program.ckpt).with_name("ckpt-eval"), program.interposer)
     with folders.temporary() as folder:
         evaluation, trouble = Evaluation(evaluations, samples, folder / "case"), Trouble()
-        calls = evaluation.calls()
+        calls = [call for call in evaluation.calls() if evaluation.is_about(call, evaluation.out)]
         found, others = evaluation.state()
         good = set(found.values()) == {"new"} and not others
         if not suite.check("eval writes every file whole", good and len(calls) >= 4 * len(OUTPUTS), (found, others, len(calls))):
@@ -126,3 +132,31 @@ def outputs(suite, program, samples, folders, part, parts):
             program.count("kills at a chosen call")
             judge(evaluation, outcome, (-signal.SIGKILL,), True, trouble, f"killed at {what}")
         suite.check(f"eval: every call that writes fails, or is the last ({part})", not trouble.found, trouble)
+
+
+def inputs(suite, program, samples, folders):
+    """What is read fails, and is said of the file; a thread that does not start; an allocation here and there."""
+    evaluations = Program(Path(program.ckpt).with_name("ckpt-eval"), program.interposer)
+    with folders.temporary() as folder:
+        evaluation, trouble = Evaluation(evaluations, samples, folder / "case"), Trouble()
+        calls = evaluation.calls()
+        reads = [call for call in calls if evaluation.is_about(call, samples)]
+        suite.check("eval reads model and data", len(reads) >= 4, reads)
+        for call in reads:
+            outcome = evaluation.run(f"{call.kind}:{call.number}:fail={errno.EIO}")
+            program.count("calls that failed")
+            # What is asked of a file by the way has an answer without it.
+            statuses = (0,) if call.kind in TOLERATED else (0, 3) if call.kind == "stat" else (3,)
+            judge(evaluation, outcome, statuses, False, trouble, f"{call.kind} {call.number} ({call.subject}) fails")
+        for call in (call for call in calls if call.kind == "thread"):
+            outcome = evaluation.run(f"thread:{call.number}:fail={errno.EAGAIN}")
+            program.count("calls that failed")
+            judge(evaluation, outcome, (0, 5), False, trouble, f"thread {call.number} does not start")
+        last = evaluation.allocations
+        for number in [*range(1, last, last // ALLOCATIONS), *range(last - WRITING_ALLOCATES, last, WRITING_ALLOCATES // ALLOCATIONS)]:
+            outcome = evaluation.run(f"alloc:{number}:fail={errno.ENOMEM}")
+            program.count("allocations that failed")
+            # With no memory to load it, glibc ends the process where something walks the stack.
+            statuses = (0, 5, *([-signal.SIGABRT] if "libgcc_s.so.1 must be installed" in outcome.err else []))
+            judge(evaluation, outcome, statuses, False, trouble, f"allocation {number} of {last} fails")
+        suite.check("eval: reads, threads and allocations that fail", not trouble.found, trouble)

@@ -115,6 +115,9 @@ void disturb(Do what, int fd) {
   syscall(SYS_close, file);
 }
 
+/// Through the one call that the sandbox leaves for it.
+void signal_self(int number) { syscall(SYS_tgkill, getpid(), getpid(), number); }
+
 }  // namespace
 
 void arm() {
@@ -140,7 +143,7 @@ bool allocation_fails() {
   int kind = kind_number("alloc");
   const Fault* const fault = next_fault(kind);
   if (fault == nullptr) return false;
-  if (fault->what == Do::raise) kill(getpid(), fault->number);
+  if (fault->what == Do::raise) signal_self(fault->number);
   if (fault->what != Do::fail) return false;
   errno = ENOMEM;
   return true;
@@ -161,7 +164,7 @@ Call::Call(int kind, const char* function, int fd) {
 }
 
 void Call::kill_program() {
-  syscall(SYS_kill, getpid(), SIGKILL);
+  signal_self(SIGKILL);
   _exit(121);
 }
 
@@ -169,7 +172,7 @@ void Call::begin(const Fault& fault, int fd) {
   what_ = fault.what;
   number_ = fault.number;
   if (what_ == Do::kill) kill_program();
-  if (what_ == Do::raise) kill(getpid(), number_);
+  if (what_ == Do::raise) signal_self(number_);
   if (what_ >= Do::shrink) disturb(what_, fd);
 }
 

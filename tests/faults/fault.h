@@ -9,10 +9,10 @@
 // The faults that a program is to meet, as its environment tells them, and the counting of its calls.
 namespace faults {
 
-constexpr auto kinds =
-    std::to_array<std::string_view>({"list",  "sandbox",  "tmpfile", "open", "read",   "pread",  "reread", "write",
-                                     "sync",  "truncate", "rename",  "link", "unlink", "close",  "stat",   "chmod",
-                                     "chown", "readlink", "access",  "seek", "dup",    "thread", "alloc"});
+constexpr auto kinds = std::to_array<std::string_view>(
+    {"list",     "sandbox", "tmpfile", "open",   "read",  "pread", "reread", "write", "sync",
+     "truncate", "rename",  "link",    "unlink", "close", "stat",  "chmod",  "chown", "readlink",
+     "access",   "seek",    "dup",     "thread", "alloc", "mkdir", "finish"});
 
 constexpr int kind_number(std::string_view name) {
   for (std::size_t i = 0; i < kinds.size(); ++i)

@@ -4,9 +4,10 @@
 //   CKPT_FAULT_LOG=FILE                          a line a call, `KIND N FUNCTION SUBJECT`, and `alloc N` at the end
 //
 // Kinds: sandbox (whatever is called while the program gives up its rights), list (a folder that is open is opened to
-// see what is in it), tmpfile (an open with O_TMPFILE), open (any other), read, pread, reread (a pread of a file that
-// the program may also write: its own), write, sync, truncate, rename, link, unlink, close, stat, chmod, chown,
-// readlink, access, seek, dup, thread (the start of one), alloc.
+// see what is in it, entries are looked at, files locked: for leftovers), tmpfile (an open with O_TMPFILE), open (any
+// other), read, pread, reread (a pread of a file that the program may also write: its own), write, sync, truncate,
+// rename, link, unlink, mkdir, close, finish (standard output is closed), stat, chmod, chown, readlink, access, seek,
+// dup, thread (the start of one), alloc.
 //
 // Actions: fail=ERRNO, short (half of the bytes), none (0 bytes), kill, kill-after (SIGKILL before or after the call),
 // signal=NUMBER (raised before the call), and what somebody else might do to the file that is about to be read:
@@ -19,6 +20,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -204,9 +206,26 @@ int unlinkat(int folder, const char* path, int flags) noexcept {
 
 // A close that fails has closed all the same, as on Linux.
 int close(int fd) {
-  Call call(kind_number("close"), "close", fd);
+  Call call(kind_number(fd == STDOUT_FILENO ? "finish" : "close"), "close", fd);
   const int result = static_cast<int>(syscall(SYS_close, fd));
   return call.run([&] { return result; });
+}
+
+int mkdirat(int folder, const char* path, mode_t mode) noexcept {
+  Call call(kind_number("mkdir"), "mkdirat", path);
+  return call.run([&] { return static_cast<int>(syscall(SYS_mkdirat, folder, path, mode)); });
+}
+
+// Of leftovers, as flock() below.
+int fstatat(int folder, const char* path, struct stat* status, int flags) noexcept {
+  Call call(kind_number("list"), "fstatat", path);
+  return call.run([&] { return static_cast<int>(syscall(SYS_newfstatat, folder, path, status, flags)); });
+}
+
+int flock(int fd, int operation) noexcept {
+  return Call(kind_number("list"), "flock", fd).run([&] {
+    return static_cast<int>(syscall(SYS_flock, fd, operation));
+  });
 }
 
 int stat(const char* path, struct stat* status) noexcept {
@@ -262,6 +281,12 @@ int fcntl(int fd, int command, ...) {
   const auto real = [&] { return static_cast<int>(syscall(SYS_fcntl, fd, command, argument)); };
   if (command != F_DUPFD_CLOEXEC) return real();
   return Call(kind_number("dup"), "fcntl", fd).run(real);
+}
+
+// How ckpt-eval leaves main().
+[[noreturn]] void _Exit(int status) noexcept {
+  faults::disarm();
+  for (;;) syscall(SYS_exit_group, status);
 }
 
 void* malloc(size_t size) noexcept { return allocation_fails() ? nullptr : __libc_malloc(size); }

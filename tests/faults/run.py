@@ -25,13 +25,16 @@ import folders  # noqa: E402
 import harness  # noqa: E402
 import kills  # noqa: E402
 import names  # noqa: E402
+import other_formats  # noqa: E402
 import places  # noqa: E402
 import streams  # noqa: E402
 import sweeps  # noqa: E402
 from driver import Folders, Program, Scenario  # noqa: E402
+from make import scripts  # noqa: E402
 from torchfile import Storage, Tensor, save_legacy, save_zip, state_dict  # noqa: E402
 
 OLD = b"what stood here before" * 20
+OTHER_FORMATS = ("script.pt", "model.gguf", "data.npz", "array.npy", "a.safetensors", "model.tar.gz", "tensors.pkl")
 
 
 def weights(elements):
@@ -56,6 +59,9 @@ def make_sources(folder):
         (folder / f"{name}_legacy.pt.gz").write_bytes(
             gzip.compress((folder / f"{name}_legacy.pt").read_bytes(), 1, mtime=0)
         )
+    for make_some in (scripts, other_formats.gguf_files, other_formats.numpy_files, other_formats.foreign, other_formats.tars,
+                      other_formats.plain_pickles):
+        make_some(folder)
 
 
 def scenarios(files, size):
@@ -99,9 +105,14 @@ def other_writers(files):
         "average": "average IN IN OUT",
         "merge": "merge IN OUT",
         "extract": "extract IN module.fc.bias -o OUT",
+        "recover": "recover IN OUT",
         "plot": "stats IN --plot OUT",
     }
-    return [Scenario(f"small {name}", command.split(), files / "small.pt", OLD) for name, command in written.items()]
+    return [
+        *(Scenario(f"small {name}", command.split(), files / "small.pt", OLD) for name, command in written.items()),
+        Scenario("small npy", ["extract", "IN", "module.fc.bias", "-o", "OUT"], files / "small.pt", OLD, target="target.npy"),
+        Scenario("torchscript", ["convert", "IN", "OUT", "--to", "cpu"], files / "script.pt", OLD),
+    ]
 
 
 def sweep_group(context):
@@ -115,6 +126,8 @@ def memory_group(context):
     for scenario in small[:-1] + named([small[1]]):
         for part in range(2):
             yield context.job(sweeps.failing_allocations, scenario, part, 2)
+    for scenario in other_writers(context.files):
+        yield context.job(sweeps.failing_allocations, scenario, 0, 12)
 
 
 def changing_group(context):
@@ -129,6 +142,9 @@ def changing_group(context):
         for size in ("small", "large"):
             scenario = Scenario(f"{size}{source}: {command}", [*command.split(), "--no-sandbox"], context.files / f"{size}{source}", OLD)
             yield context.job(sweeps.changing_input, scenario)
+    for name in OTHER_FORMATS:
+        words = ["convert", "IN", "OUT", "--format", "torch", "--no-sandbox"]
+        yield context.job(sweeps.changing_input, Scenario(f"{name}: to torch", words, context.files / name, OLD))
 
 
 def reading_group(context):
@@ -138,6 +154,9 @@ def reading_group(context):
                     ["check", "--like", source]]
         for command in commands:
             yield context.job(sweeps.reading_fails, command, source)
+    for name in OTHER_FORMATS:
+        for command in ("inspect", "verify"):
+            yield context.job(sweeps.reading_fails, [command], context.files / name, 60)
 
 
 def kill_group(context):
@@ -171,7 +190,7 @@ def place_group(context):
 
 
 def folder_group(context):
-    for options in ("--format safetensors-index --shard-size 500KB", "--format dcp --to cpu"):
+    for options in ("--format safetensors-index --shard-size 500KB", "--format torch-index --shard-size 500KB", "--format dcp --to cpu"):
         for job in (folders.failing_calls, folders.ended_at_calls):
             yield context.job(job, context.files / "large.pt", options.split())
 
@@ -181,6 +200,7 @@ def evaluation_group(context):
         return context.suite.skip("eval", "built without libtorch (CKPT_LIBTORCH)")
     for part in range(2):
         yield context.job(evaluations.outputs, harness.ROOT / "samples" / "digits", part, 2)
+    yield context.job(evaluations.inputs, harness.ROOT / "samples" / "digits")
 
 
 def race_group(context):

@@ -104,6 +104,14 @@ def size_limit(suite, program, scenario, folders):
         suite.check("a limit on the size of files", good, f"{done} {case.state()}")
 
 
+def closing_fails(program, args, folder):
+    """A run at whose end standard output is closed, which fails with EIO."""
+    preloaded = environment(LD_PRELOAD=program.interposer, CKPT_FAULTS="finish:1:fail=5")
+    words = [str(word) for word in (program.ckpt, *args)]
+    with open(folder / "output", "wb") as out:
+        return subprocess.run(words, env=preloaded, stdout=out, stderr=subprocess.PIPE, timeout=60, check=False)
+
+
 def standard_streams(suite, program, files, folders):
     source = files / "small.pt"
     with folders.temporary() as folder:
@@ -132,6 +140,11 @@ def standard_streams(suite, program, files, folders):
                 done = plain(program, words, stdout=full, stderr=subprocess.PIPE)
                 good = done.returncode == 6 and b"standard output: " in done.stderr and b"No space left" in done.stderr
                 suite.check(f"{words[0]} to a full device", good, str(done))
+
+        for words in (["convert", source, "-"], ["inspect", source]):
+            failed = closing_fails(program, words, folder)
+            good = failed.returncode == 6 and b"ckpt: standard output: Input/output error" in failed.stderr
+            suite.check(f"{words[0]}: standard output that fails when it is closed", good, str(failed))
 
         target = folder / "target.pt"
         for redirection, status, words in (
