@@ -7,6 +7,7 @@
 #include "ckpt/file_sink.h"
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
+#include "ckpt/utf8.h"
 #include "format.h"
 #include "read_back.h"
 
@@ -124,12 +125,15 @@ void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
 
 /// Texts beside the tensors; that PyTorch wrote the file ("format": "pt") is no loss.
 void tell_of_metadata(const Checkpoint& checkpoint, const Format& format, SaveReport& report) {
-  const auto& entries = checkpoint.metadata;
-  const auto count =
-      std::count_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.first != "format"; });
-  if (count == 0 || format.keeps_metadata) return;
+  const auto is_lost = [&](const auto& entry) {
+    const bool is_text = is_utf8(entry.first) && is_utf8(entry.second);  // what holds texts holds no other bytes
+    return entry.first != "format" && !(format.keeps_metadata && is_text);
+  };
+  const auto count = std::count_if(checkpoint.metadata.begin(), checkpoint.metadata.end(), is_lost);
+  if (count == 0) return;
   report.left_out.push_back(std::to_string(count) +
-                            (count == 1 ? " entry of metadata is left out" : " entries of metadata are left out"));
+                            (count == 1 ? " entry of metadata is left out" : " entries of metadata are left out") +
+                            (format.keeps_metadata ? ": bytes that are no UTF-8" : ""));
 }
 
 void save_file(const Format& format, Checkpoint& checkpoint, const std::string& path, const SaveOptions& options,
@@ -213,7 +217,6 @@ SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOption
     chosen.format = format.name;
     SaveReport report = save(unpack_modules(checkpoint), path, chosen);
     report.left_out.emplace_back("the module's code and all that its state_dict() does not give are left out");
-    report.state_dict_only = true;
     return report;
   }
   if (!chosen.protocol) chosen.protocol = protocol_of(checkpoint);
@@ -223,6 +226,7 @@ SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOption
                     .bytes = 0,
                     .pickled = format.pickled,
                     .left_out = format.losses == nullptr ? std::vector<std::string>() : format.losses(checkpoint)};
+  report.tensors = count_tensors(checkpoint);  // now: what cannot be counted is not half a success
   tell_of_arrays(checkpoint, report);
   tell_of_metadata(checkpoint, format, report);
   if (format.write_folder != nullptr)

@@ -89,7 +89,7 @@ ROWS = [
         "random pictures of every colour type, depth and many sizes, as captchas and as digits; at most one grey level apart",
         "{pictures.compared} tensors, {?pictures.equal} equal", "pictures"),
     Row("What the documents say works",
-        "each command of README and docs as it stands, on files of the names that it gives; each recipe's result in PyTorch",
+        "each command of README and docs that names its files, as it stands, on files of these names; each recipe's result in PyTorch",
         "{documented.commands} commands", "interop"),
     Row("The target is the old file or the new one, whole",
         "every system call, thread start and allocation of a conversion fails once, for each N, with an old target and without, "
@@ -116,8 +116,8 @@ ROWS = [
         "{load.sparse-gib} GiB, {load.entries} entries, {load.tensors} tensors, {load.at-once} at once, {load.in-a-row} in a row",
         "load"),
     Row("The program can do no more than it must",
-        "each command, and each of its threads, tries from within to write elsewhere, start programs, open sockets, signal and "
-        "look into other processes, on Linux with Landlock and seccomp; without the sandbox each of these works "
+        "each command, and a thread of it that reads, tries from within to write elsewhere, change modes and owners, start programs, open "
+        "sockets, signal and look into other processes, on Linux with Landlock and seccomp; without the sandbox each of these works "
         "([SECURITY.md](../SECURITY.md))",
         "{sandbox.ways} ways, {sandbox.commands} commands", "sandbox"),
     Row("What is built is hard to take over",
@@ -136,7 +136,7 @@ ROWS = [
         "directory, pickle and checksums are read back (but of standard output), with `--verify=full` every byte",
         "a byte altered on its way to the disk is found", "unit,cli,interop"),
     Row("Memory stays constant",
-        "inspect, verify, digest, scan and convert of a checkpoint of 1 GiB in every format, and every other operation but "
+        "inspect, verify, digest, scan and convert (without writing) of a checkpoint of 1 GiB in every format, and every other operation but "
         "`eval` on one; 64 MiB allowed",
         "{~memory.mib} MiB at most", "memory"),
     Row("The tests reach the code",
@@ -168,7 +168,7 @@ DIFFERENCES
 ## Fuzzing
 
 `./dev fuzz --seconds N` runs a target for each reader, one for the round trip and one for the whole program, with address
-and undefined-behaviour sanitizers, 10 s and 1.5 GiB an input. A mutator keeps archives whole and their checksums right, so
+and undefined-behaviour sanitizers, 10 s and 1.5 GiB an input. A mutator keeps archives and pickles whole and their checksums right, so
 that mutations get deep. Each target asserts more than that nothing crashes: what was written reads back equal, exit
 statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target for a while, and replays what
 was ever found (`tests/bad/found`). `./dev fuzz --fast --log docs/fuzz.json --until-flat` goes on until each target has had
@@ -180,7 +180,8 @@ FUZZED
 ## ThreadSanitizer and Valgrind
 
 Too slow for every run, they were run by hand, last in November 2026, and found nothing. `./dev test --preset tsan --only unit,cli`:
-1,814 unit tests (all but those of the caps) and 287 cases of the command line, on every thread that there is.
+1,838 unit tests (all but those of caps, and of work that only a cap ends) and 287 cases of the command line, on every thread
+that there is; the threads of evaluation are not among them, for libtorch is not compiled for it.
 `tests/cli/run.py --ckpt build/release/bin/ckpt --valgrind`: 295 cases of the command line. RE2's sparse sets read, on purpose,
 what nothing has written, and are passed over (`tests/cli/valgrind.supp`).
 
@@ -192,7 +193,8 @@ what nothing has written, and are passed over (`tests/cli/valgrind.supp`).
 - An input that is rewritten within one tick of the file system's clock, with as many bytes, is not noticed in a format
   without checksums.
 - SIGKILL may leave `.ckpt-PID-N.tmp` where a file system has no unnamed files, or in the instant before the rename;
-  the next run that writes there once it is an hour old removes it and says so.
+  the next run that writes there once it is an hour old removes it and says so. Where an input is a pipe, it may leave
+  `ckpt-XXXXXX` in the folder of temporary files, which that folder's owner tidies.
 """
 
 FUZZED = {
@@ -213,8 +215,8 @@ FUZZED = {
     "scan": "no less than what reading the same bytes finds",
     "compressed": "in gzip as bare",
     "recover": "what is whole is written, of a sound file all of it",
-    "roundtrip": "each format to each other",
-    "program": "the commands that read a file",
+    "roundtrip": "torch's formats, safetensors and npz: written, read, the same",
+    "program": "the commands that read and write files, and what they print",
 }
 FUZZ_LOG = ROOT / "docs" / "fuzz.json"
 

@@ -79,7 +79,7 @@ Runner define(Arguments& arguments) {
   arguments.value("--weights", "W,W,...", options->weights, "one for each IN; what counts is its share of their sum");
   arguments.value("--ema", "DECAY", options->ema,
                   "exponential average in the order of the files: DECAY * average + (1 - DECAY) * next");
-  define_writing_options(arguments, options->writing, false);
+  define_writing_options(arguments, options->writing, {.in_place = false});
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

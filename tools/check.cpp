@@ -105,7 +105,8 @@ Runner define(Arguments& arguments) {
   const auto options = std::make_shared<Options>();
   arguments.files(options->files);
   arguments.value("--like", "REF", options->like, "a checkpoint that the model was saved to");
-  arguments.value("--root", "PATH", options->root, "where NEW has the state dict; else it is found, as by digest");
+  arguments.value("--root", "PATH", options->root,
+                  "where NEW has the state dict; else it is found, as by digest --root auto");
   arguments.value("--like-root", "PATH", options->like_root, "where REF has it");
   arguments.values("--ignore", "WHAT", options->ignore, "dtypes: PyTorch casts them");
   arguments.flag("--json", options->json, "one JSON object, on one line");

@@ -147,8 +147,8 @@ Runner define(Arguments& arguments) {
   arguments.values("--map", "SRC=DST", options->map, "one device's storages to another; '*=DST' takes every other");
   arguments.value(
       "--format", "NAME", options->format,
-      "torch, torch-legacy, safetensors, npz, npy; folders: dcp, safetensors-index, torch-index; else as OUT's suffix "
-      "says, or as the input");
+      "torch, torch-legacy, torchscript, safetensors, npz, npy; folders: dcp, safetensors-index, torch-index; else as "
+      "OUT's suffix says, or as the input");
   arguments.value("--shard-size", "BYTES", options->shard_size,
                   "of a file of safetensors-index or torch-index, where OUT is a folder; default 5GB");
   arguments.value("--protocol", "N", options->protocol, "pickle protocol, 0 to 5; else as the input");

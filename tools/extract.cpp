@@ -98,7 +98,7 @@ Runner define(Arguments& arguments) {
   arguments.value("--dtype", "DTYPE", options->dtype,
                   "cast a floating tensor: float64, float32, float16, bfloat16, ...");
   define_reading_options(arguments, options->reading);
-  define_writing_options(arguments, options->writing, false);
+  define_writing_options(arguments, options->writing, {.in_place = false});
   arguments.outputs(
       [options] { return options->out ? std::vector<std::string>{*options->out} : std::vector<std::string>(); });
   return [options](bool quiet) { return run(*options, quiet); };

@@ -46,7 +46,7 @@ int run(const MergeArguments& arguments, bool quiet) {
 
 Runner define(Arguments& arguments) {
   const auto options = std::make_shared<MergeArguments>();
-  define_writing_options(arguments, options->writing, false);
+  define_writing_options(arguments, options->writing, {.in_place = false});
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

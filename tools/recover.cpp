@@ -114,7 +114,7 @@ std::string report_json(const Recovery& found, const std::string& file) {
 void keep_input(const RecoverOptions& options, const Job& job) {
   std::error_code unknown;
   const bool is_same = job.out != "-" && (job.in == job.out || std::filesystem::equivalent(job.in, job.out, unknown));
-  if (options.writing.in_place || is_same)
+  if (is_same)
     throw usage_error("recover does not replace the damaged file", "ckpt recover " + shell_word(job.in) + " OUT");
   if (options.json && job.out == "-")
     throw usage_error("--json and OUT '-' are both for standard output",
@@ -164,7 +164,7 @@ Runner define(Arguments& arguments) {
   const auto options = std::make_shared<RecoverOptions>();
   arguments.value("--format", "NAME", options->format, "as convert's: else as OUT's suffix says, or as the input");
   arguments.flag("--json", options->json, "what is left of each tensor as one JSON object, on one line");
-  define_writing_options(arguments, options->writing);
+  define_writing_options(arguments, options->writing, {.in_place = false});
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

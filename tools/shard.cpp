@@ -41,7 +41,7 @@ Runner define(Arguments& arguments) {
   arguments.value("--format", "NAME", options->format,
                   "safetensors-index or torch-index; else the first, of a pickle the second");
   define_selection_options(arguments, options->selection);
-  define_writing_options(arguments, options->writing, false);
+  define_writing_options(arguments, options->writing, {.in_place = false, .gzip = false});
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

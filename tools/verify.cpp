@@ -8,6 +8,7 @@
 #include "ckpt/shape.h"
 #include "console/command.h"
 #include "console/messages.h"
+#include "console/recoverable.h"
 #include "console/render.h"
 #include "console/text.h"
 #include "digest_list.h"
@@ -141,11 +142,6 @@ std::string result_text(const Result& result, const VerifyOptions& options, bool
   return out + file + ": ok (" + result.detection.format + (result.detection.gzip_layers > 0 ? ", gzip, " : ", ") +
          size_text(result.bytes) + ": every byte read, every size, checksum and reference checked" +
          (options.finite ? ", every number finite" : "") + (options.digest ? ", every tensor as listed" : "") + ")\n";
-}
-
-bool recovers(const std::string& name) {
-  const std::vector<FormatInfo> all = formats();
-  return std::any_of(all.begin(), all.end(), [&](const FormatInfo& f) { return f.name == name && f.recovers; });
 }
 
 int verify_file(const VerifyOptions& options, const DigestList* list, const std::string& file, bool quiet) {

@@ -76,8 +76,9 @@ std::string loader_of(const std::string& name) {
 std::string compression_summary(const SaveReport& report, const Job& job) {
   if (report.folder) return "a folder of files";
   if (!report.gzip) return "not compressed (--gzip compresses)";
-  return "gzip level " + std::to_string(job.save.gzip_level.value_or(gzip_default_level)) + " (" +
-         loader_of(report.format) + " needs gzip.open for it; --no-gzip writes a bare file)";
+  const auto& level = job.save.gzip_level;  // else some may have been copied, of whatever level it is
+  return (level ? "gzip level " + std::to_string(*level) : "gzip") + " (" + loader_of(report.format) +
+         " needs gzip.open for it; --no-gzip writes a bare file)";
 }
 
 std::string shown_output(const Job& job) { return job.out == "-" ? "standard output" : job.out; }
@@ -135,16 +136,18 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
 
 }  // namespace
 
-void define_writing_options(Arguments& arguments, WritingOptions& options, bool one_input) {
+void define_writing_options(Arguments& arguments, WritingOptions& options, const WhichOptions& which) {
   arguments.files(options.files);
   arguments.outputs([&options] {
     return std::vector<std::string>(options.files.empty() ? options.files.end() : options.files.end() - 1,
                                     options.files.end());
   });
-  if (one_input) arguments.flag("--in-place", options.in_place, "replace the input: one FILE instead of IN OUT");
-  arguments.optional_value("--gzip", "LEVEL", std::to_string(gzip_default_level), options.gzip,
-                           "compress; 1 (the default) is fastest, 9 often smaller");
-  arguments.flag("--no-gzip", options.no_gzip, "write a bare file, which torch.load opens by its path");
+  if (which.in_place) arguments.flag("--in-place", options.in_place, "replace the input: one FILE instead of IN OUT");
+  if (which.gzip) {
+    arguments.optional_value("--gzip", "LEVEL", std::to_string(gzip_default_level), options.gzip,
+                             "compress; 1 (the default) is fastest, 9 often smaller");
+    arguments.flag("--no-gzip", options.no_gzip, "write a bare file, which torch.load opens by its path");
+  }
   arguments.value("--verify", "HOW", options.verify,
                   "what is read back before OUT appears: quick (the default), full (every byte) or none");
   arguments.flag("--no-clobber", options.no_clobber, "refuse where OUT exists");
@@ -227,32 +230,20 @@ Checkpoint load_input(const Job& job, const ReadOptions& options) {
   return checkpoint;
 }
 
-std::size_t count_tensors(const Checkpoint& checkpoint) {
-  std::vector<bool> named(checkpoint.tensors.size());
-  for (const NamedTensor& each : tensor_names(checkpoint))
-    named[static_cast<std::size_t>(each.tensor - checkpoint.tensors.data())] = true;
-  return static_cast<std::size_t>(std::count(named.begin(), named.end(), true));
-}
-
 void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet) {
-  // Before anything is written: a file that cannot be counted is not half a success. What it holds goes with it.
-  std::size_t tensors = quiet ? 0 : count_tensors(checkpoint);
   // To what reads the file, arrays that a pickle keeps are no tensors.
   const auto arrays = std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                                     [](const Tensor& tensor) { return tensor.array; });
-  const std::optional<Checkpoint> module =
-      !quiet && whole_module(checkpoint) ? std::optional(checkpoint) : std::nullopt;
   const Checkpoint origin = origin_of(checkpoint);
   const SaveReport report = save_as_planned(std::move(checkpoint), job);
-  if (report.state_dict_only && module) tensors = count_tensors(unpack_modules(*module));
   finish_input(origin, job.in);
   if (report.pickled) tell_of_globals(origin, job, quiet);
   if (quiet) return;
   note_removed(report.removed);
   for (const std::string& what : report.left_out) print_note(shown_output(job) + ": " + report.format + ": " + what);
-  const std::size_t kept = report.pickled ? std::min(tensors, static_cast<std::size_t>(arrays)) : 0;
+  const std::size_t kept = report.pickled ? std::min(report.tensors, static_cast<std::size_t>(arrays)) : 0;
   std::string line = printable(shown_output(job)) + (job.save.dry_run ? ": would be written: " : ": ") + report.format +
-                     ", " + count_text(tensors - kept, "tensor") + ", " + size_text(report.bytes) + ", " +
+                     ", " + count_text(report.tensors - kept, "tensor") + ", " + size_text(report.bytes) + ", " +
                      compression_summary(report, job);
   for (const std::string& what : done) line += "; " + printable(what);
   print_summary(line, job);

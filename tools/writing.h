@@ -24,8 +24,11 @@ struct WritingOptions {
   bool allow_unsafe = false;
 };
 
-/// `one_input`: a command that takes one file and could replace it.
-void define_writing_options(Arguments& arguments, WritingOptions& options, bool one_input = true);
+/// Of which some commands have no use.
+struct WhichOptions {
+  bool in_place = true, gzip = true;
+};
+void define_writing_options(Arguments& arguments, WritingOptions& options, const WhichOptions& which = {});
 
 /// The options made sense of: from where to where, and how.
 struct Job {
@@ -53,9 +56,6 @@ std::string writable_format(const std::string& name);
 
 /// Reads the input, and prints what the reader warns of.
 Checkpoint load_input(const Job& job, const ReadOptions& options = {});
-
-/// Tensors as inspect counts them: one that has two names is one.
-std::size_t count_tensors(const Checkpoint& checkpoint);
 
 /// Writes the output, then prints the summary: one line that says what was written and, after it, what was done.
 void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::string>& done, bool quiet);

@@ -7,6 +7,7 @@
 #include <csetjmp>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -19,10 +20,20 @@ namespace {
 /// What libpng's callbacks share with us.
 struct Reading {
   std::span<const std::byte> file;
+  bool lacked_memory = false;
   std::size_t position = 0;
   bool ended = false;
   std::array<char, 160> message = {};
 };
+
+/// libpng says of memory that runs out no more than that the picture is wrong.
+png_voidp take_memory(png_structp png, png_alloc_size_t size) {
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) static_cast<Reading*>(png_get_mem_ptr(png))->lacked_memory = true;
+  return memory;
+}
+
+void give_memory(png_structp, png_voidp memory) { std::free(memory); }
 
 void read_bytes(png_structp png, png_bytep out, std::size_t size) {
   auto& reading = *static_cast<Reading*>(png_get_io_ptr(png));
@@ -55,7 +66,8 @@ class Decoder {
  public:
   explicit Decoder(std::span<const std::byte> file) {
     reading_.file = file;
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading_, keep_message, pass_over);
+    png_ = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reading_, keep_message, pass_over, &reading_, take_memory,
+                                    give_memory);
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
     if (info_ == nullptr) {
       png_destroy_read_struct(&png_, nullptr, nullptr);
@@ -80,6 +92,7 @@ class Decoder {
  private:
   void expect(bool done) const {
     if (done) return;
+    if (reading_.lacked_memory) throw std::bad_alloc();
     if (reading_.ended) {
       throw Error(ErrorCode::truncated, "the picture ends early").expected("a PNG up to IEND").at(reading_.file.size());
     }

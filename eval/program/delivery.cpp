@@ -33,17 +33,19 @@ void write_outputs(const Result& result, const std::string& file) {
   outputs.push_back(signature.classes);
   SaveOptions options;
   options.format = "npz";
-  save(assemble(
-           {{.name = "logits", .dtype = DType::float32, .shape = outputs, .bytes = bytes_of(result.outputs, "logits")},
-            {.name = "labels",
-             .dtype = DType::int32,
-             .shape = each,
-             .bytes = bytes_of(result.predictions.labels, "labels")},
-            {.name = "predictions",
-             .dtype = DType::int32,
-             .shape = each,
-             .bytes = bytes_of(result.predictions.predicted, "predictions")}}),
-       file, options);
+  const SaveReport report = save(
+      assemble(
+          {{.name = "logits", .dtype = DType::float32, .shape = outputs, .bytes = bytes_of(result.outputs, "logits")},
+           {.name = "labels",
+            .dtype = DType::int32,
+            .shape = each,
+            .bytes = bytes_of(result.predictions.labels, "labels")},
+           {.name = "predictions",
+            .dtype = DType::int32,
+            .shape = each,
+            .bytes = bytes_of(result.predictions.predicted, "predictions")}}),
+      file, options);
+  tools::note_removed(report.removed);
 }
 
 /// Writes what `text` makes, where a file is asked for.

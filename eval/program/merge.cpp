@@ -30,8 +30,6 @@ int run(const MergeSettings& settings) {
                              "ckpt eval-merge part0.json part1.json");
   settings.output.check();
   settings.bars.check();
-  if (settings.output.outputs)
-    throw tools::usage_error("parts hold no outputs of the model", "ckpt eval MODEL --outputs outputs.npz");
   std::vector<Part> parts;
   for (const std::string& file : settings.files) parts.push_back(read_part(file));
   const Result result = merge(std::move(parts));

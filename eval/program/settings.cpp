@@ -73,6 +73,9 @@ void OutputSettings::define(tools::Arguments& arguments) {
   arguments.optional_value("--markdown", "FILE", "-", markdown, "for the summary of a CI job");
   arguments.value("--report", "FILE", report, "one HTML page: confusion matrix, classes, the twelve worst samples");
   arguments.value("--predictions", "FILE", predictions, "CSV, a line a sample: index,label,prediction,confidence");
+}
+
+void OutputSettings::define_outputs(tools::Arguments& arguments) {
   arguments.value("--outputs", "FILE", outputs, "npz: the model's outputs before any softmax, labels, predictions");
 }
 
@@ -128,6 +131,7 @@ void Settings::define(tools::Arguments& arguments) {
   arguments.flag("--tf32", tf32, "on GPUs: TF32, and how accuracy changes by it");
   arguments.flag("--bf16", bf16, "on GPUs: bfloat16, and how accuracy changes by it");
   output.define(arguments);
+  output.define_outputs(arguments);
   bars.define(arguments);
   arguments.value("--shard", "i/N", shard, "one part of N of the test set: prints a partial result, for eval-merge");
   arguments.flag("--predict", predict,

@@ -17,7 +17,9 @@ struct OutputSettings {
   /// Files, "-" for standard output; none: not asked for.
   std::optional<std::string> json, junit, markdown, report, predictions, outputs;
 
+  /// All but --outputs, which a model alone has.
   void define(tools::Arguments& arguments);
+  void define_outputs(tools::Arguments& arguments);
   /// Throws Error (invalid_argument) where more than one of them goes to standard output.
   void check() const;
   /// Whether standard output is taken, and the table must not be printed there.

@@ -3,6 +3,7 @@
 #include <png.h>
 
 #include <cstdint>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -32,12 +33,15 @@ std::string png_uri(const Picture& picture) {
   image.height = picture.height;
   image.format = picture.channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   const std::uint64_t expected = std::uint64_t{picture.width} * picture.height * (picture.channels == 3 ? 3 : 1);
+  if (expected != picture.pixels.size() || expected == 0 || picture.width > PNG_USER_WIDTH_MAX ||
+      picture.height > PNG_USER_HEIGHT_MAX)
+    throw Error(ErrorCode::unsupported, "sample " + std::to_string(picture.index) + " makes no picture");
   // 8 bits a channel at least, deflated or not, and a few chunks of it.
   std::vector<std::uint8_t> bytes(expected + expected / 8 + picture.height + 4096);
   png_alloc_size_t size = bytes.size();
-  if (expected != picture.pixels.size() || expected == 0 ||
-      png_image_write_to_memory(&image, bytes.data(), &size, 0, picture.pixels.data(), 0, nullptr) == 0)
-    throw Error(ErrorCode::unsupported, "sample " + std::to_string(picture.index) + " makes no picture");
+  // Of a picture that fits its sizes and its place, nothing is wrong: what libpng may lack is memory.
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, picture.pixels.data(), 0, nullptr) == 0)
+    throw std::bad_alloc();
   bytes.resize(size);
   return "data:image/png;base64," + base64(bytes);
 }

@@ -365,6 +365,9 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
     const auto found = search(at_ + 1, nullptr);
     if (at_ == 0 && found)
       fault(std::to_string(found->next) + " bytes before the first member", 0, "none");
+    else if (found && listed_at(found->next) != nullptr)  // and nothing here: the directory says so
+      context_.remark(std::to_string(found->next - at_) + " bytes between two members belong to none, at byte " +
+                      std::to_string(at_));
     else
       fault("no member begins here", at_, found ? "one; the next is at byte " + std::to_string(found->next) : "one");
     if (!found) break;

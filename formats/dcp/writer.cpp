@@ -158,9 +158,9 @@ class Writer {
       cost_of_all_ = 0;
       for (ValueId id = 0; id < checkpoint_.values.size(); ++id) *cost_of_all_ += cost_of(id);
     }
-    if (copied_ <= copies * *cost_of_all_) return;
-    throw Error(ErrorCode::limit_exceeded,
-                "values that several names share would be written more than " + std::to_string(copies) + " times over")
+    if (copied_ <= limits::dcp_copies * *cost_of_all_) return;
+    throw Error(ErrorCode::limit_exceeded, "values that several names share would be written more than " +
+                                               std::to_string(limits::dcp_copies) + " times over")
         .in(checkpoint_.file)
         .hint("--format torch keeps them shared");
   }
@@ -195,7 +195,6 @@ class Writer {
   const Format& torch_;
   std::vector<WrittenItem> items_;
   WriteReceipt receipt_;
-  static constexpr std::uint64_t copies = 16;
   std::uint64_t copied_ = 0;  ///< by cost_of()
   std::optional<std::uint64_t> cost_of_all_;
 };

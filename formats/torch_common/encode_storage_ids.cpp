@@ -115,23 +115,31 @@ class Encoder {
     values_.set_item(persistent, 0, edited);
   }
 
-  /// ('module', class, file, source) stands for the class itself.
+  /// A module's source stands for the class itself.
   void unwrap_modules() {
     const auto count = static_cast<ValueId>(values_.size());
     std::unordered_map<ValueId, ValueId> classes;
     for (ValueId id = 0; id < count; ++id) {
       if (values_.kind(id) != ValueKind::persistent || find_storage_use(checkpoint_, id) != nullptr) continue;
-      const auto items = values_.items(values_.items(id)[0]);
-      if (items.size() < 2 || values_.kind(items[1]) != ValueKind::global)
-        throw Error(ErrorCode::unsupported, "a persistent id that is neither a storage nor a module's source")
-            .hint("write with --format torch-legacy");
-      classes[id] = items[1];
+      if (!names_module(values_, id)) refuse("a persistent id that is neither a storage nor a module's source");
+      classes[id] = values_.items(values_.items(id)[0])[1];
     }
     if (classes.empty()) return;
-    if (classes.contains(checkpoint_.root))
-      throw Error(ErrorCode::unsupported, "the file holds a class and nothing else")
-          .hint("write with --format torch-legacy");
+    if (classes.contains(checkpoint_.root)) refuse("the file holds a class and nothing else");
+    for (ValueId id = 0; id < count; ++id) {
+      const auto items = values_.items(id);
+      const bool takes_a_tuple = values_.kind(id) == ValueKind::object && values_.call(id) != CallKind::inst &&
+                                 values_.call(id) != CallKind::obj;
+      const bool is_given_one = takes_a_tuple && std::any_of(items.begin() + 1, items.end(),
+                                                             [&](ValueId item) { return classes.contains(item); });
+      if (is_given_one || (classes.contains(id) && values_.first_effect(id) != 0))
+        refuse("a module's class stands where none can: as the arguments of a call, or filled as a container");
+    }
     replace_values(values_, classes);
+  }
+
+  [[noreturn]] static void refuse(std::string what) {
+    throw Error(ErrorCode::unsupported, std::move(what)).hint("write with --format torch-legacy");
   }
 
   const Checkpoint& checkpoint_;

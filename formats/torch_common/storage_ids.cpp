@@ -77,12 +77,6 @@ std::optional<StorageId> decode_use(ValueGraph& values, ValueId id) {
   return storage;
 }
 
-/// ('module', class, file, source), in legacy files.
-bool names_module(const ValueGraph& values, ValueId id) {
-  const auto items = values.items(values.items(id)[0]);
-  return items.size() >= 2 && is_text(values, items[0]) && values.text(items[0]) == "module";
-}
-
 /// That a storage is named a second time as it was the first time.
 void check_same(Storage& known, const StorageId& again) {
   // Bytes named once as torch.ByteStorage and once as torch.UntypedStorage are the same bytes.
@@ -95,6 +89,12 @@ void check_same(Storage& known, const StorageId& again) {
 }
 
 }  // namespace
+
+bool names_module(const ValueGraph& values, ValueId persistent) {
+  const auto items = values.items(values.items(persistent)[0]);
+  return items.size() >= 2 && is_text(values, items[0]) && values.text(items[0]) == "module" &&
+         values.kind(items[1]) == ValueKind::global;
+}
 
 std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id) {
   const auto items = values.items(id);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/utf8.h"
 #include "io/bytes.h"
 #include "pickle/opcodes.h"
 #include "pickle/scanner.h"
@@ -82,6 +83,11 @@ class Relocation {
       throw Error(ErrorCode::unsupported, "the pickle spells the id of a storage as neither libtorch nor Python does")
           .expected("a location, the number of elements, TUPLE, BINPERSID")
           .at(recent_.empty() ? 0 : recent_.back().begin);
+    if (!is_utf8(*target))
+      throw Error(ErrorCode::unsupported,
+                  "another pickle of the archive says that the storage is where no text can say")
+          .expected("one location of a storage, in UTF-8")
+          .at(location->begin);
     location->in_place = *target;
   }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -149,6 +150,13 @@ std::vector<NamedTensor> tensor_names_within(const Checkpoint& checkpoint, std::
 
 std::vector<NamedTensor> tensor_names(const Checkpoint& checkpoint, std::vector<std::string>* warnings) {
   return tensor_names_within(checkpoint, warnings, {});
+}
+
+std::size_t count_tensors(const Checkpoint& checkpoint) {
+  std::vector<bool> named(checkpoint.tensors.size());
+  for (const NamedTensor& each : tensor_names(checkpoint))
+    named[static_cast<std::size_t>(each.tensor - checkpoint.tensors.data())] = true;
+  return static_cast<std::size_t>(std::count(named.begin(), named.end(), true));
 }
 
 }  // namespace ckpt

@@ -88,7 +88,7 @@ void refuse_part(const Checkpoint& checkpoint) {
   throw Error(ErrorCode::unsupported, "a " + checkpoint.format + " file is taken whole: its code names what is in it")
       .expected("its state dict, of which a part can be taken")
       .in(checkpoint.file)
-      .hint("add --weights-only to the command");
+      .hint("ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only makes one");
 }
 
 }  // namespace ckpt

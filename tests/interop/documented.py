@@ -3,6 +3,7 @@ are looked at too, is recipes.py's.)"""
 
 import collections
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -20,6 +21,9 @@ from torch.distributed import checkpoint as dcp
 PAGES = [harness.ROOT / "README.md", *sorted((harness.ROOT / "docs").rglob("*.md"))]
 LEFT = {"recipes.md", "benchmarks.md"}  # run by others
 COMMAND = re.compile(r"^ *(?:\$ )?(ckpt [a-z].*)$")
+# Within a sentence or a table, one that names a file, and nothing that is to be filled in.
+WITHIN = re.compile(r"`(ckpt [a-z-]+ [^`]*[\w/][./][^`]*)`")
+FILLED_IN = re.compile(r"…|i/N|\[|\b[A-Z]{2,}")
 # What says that something is not as it should be ends so, and here something is not.
 FOUND_SOMETHING = re.compile(r"damaged\.pt|^ckpt (diff|check) |cut\.pt")
 BROKEN = ("damaged.pt", "cut.pt")  # only there for who asks for them
@@ -27,7 +31,7 @@ NO_DATA = re.compile(r"^ckpt eval")  # the test sets are not here: the command m
 
 
 def commands():
-    """By page, the lines that begin with `ckpt` in what is set as code: indented, or fenced."""
+    """By page, the lines that begin with `ckpt` in what is set as code, indented or fenced, and what is set so in a text."""
     for page in PAGES:
         if page.name in LEFT or "adr" in page.parts:
             continue
@@ -37,6 +41,8 @@ def commands():
                 fenced = not fenced
             elif (fenced or line.startswith("    ")) and (found := COMMAND.match(line)):
                 yield page, found[1]
+            else:
+                yield from ((page, words) for words in WITHIN.findall(line) if not FILLED_IN.search(words))
 
 
 def state(scale=1.0):
@@ -61,11 +67,12 @@ def make_world(folder, ckpt):
             ZIP.save(obj, folder / name)
 
     for name in ("model.pt", "new.pt", "before.pt", "copy.pt", "hf.pt", "lightning.ckpt", "epoch-8.pt", "epoch-9.pt",
-                 "epoch-10.pt", "part-1.pt"):
+                 "epoch-10.pt", "part-1.pt", "a.pt", "b.pt", "c.pt", "a.cpu.pt", "in.pt"):
         save(name, state())
     for name in ("old.pt", "reference.pt", "after.pt", "last.pt"):
         save(name, state(2.0))
-    save("ddp.pt", prefixed("module."), "cuda:0")
+    for name in ("ddp.pt", "m.pt", "gpu.pt"):
+        save(name, prefixed("module."), "cuda:0")
     save("compiled.pt", prefixed("_orig_mod."))
     for part in ("encoder", "decoder"):
         save(f"{part}.pt", {name: tensor for name, tensor in state().items() if name.startswith(part)})
@@ -83,11 +90,15 @@ def make_world(folder, ckpt):
     damaged = bytearray(whole)
     damaged[len(whole) // 2] ^= 1
     (folder / "damaged.pt").write_bytes(damaged)
-    (folder / "downloads").mkdir()
-    shutil.copy(folder / "model.pt", folder / "downloads")
+    for name in ("downloads", "models"):
+        (folder / name).mkdir()
+        shutil.copy(folder / "model.pt", folder / name)
+    for name in ("x.pkl", "old.pkl"):
+        (folder / name).write_bytes(pickle.dumps({"w": numpy.ones(3)}))
     for file in (harness.ROOT / "samples/digits").iterdir():
         shutil.copy(file, folder)
-    ready = [("convert", "model.pt", "model.pt.gz"), ("convert", "copy.pt", "copy.pt.gz"), ("convert", "model.pt", "model.cpu.pt"),
+    ready = [("convert", "m.pt", "m.pt.gz"), ("convert", "gpu.pt", "gpu.pt.gz"), ("shard", "model.pt", "shards"),
+             ("convert", "model.pt", "model.bf16.pt", "--dtype", "bfloat16"), ("convert", "model.pt", "model.pt.gz"), ("convert", "copy.pt", "copy.pt.gz"), ("convert", "model.pt", "model.cpu.pt"),
              ("convert", "model.pt", "model.safetensors")]
     for words in ready:
         done = ckpt(*words, cwd=folder)
@@ -108,7 +119,8 @@ def runs(checks):
             continue
         seen.add(command)
         kitchen = checks.path("")
-        shutil.copytree(world, kitchen, ignore=lambda _, names: [name for name in BROKEN if name in names and name not in command])
+        absent = [name for name in BROKEN if name not in command] + ["shards"] * command.startswith("ckpt shard")
+        shutil.copytree(world, kitchen, ignore=lambda _, names, absent=absent: set(absent) & set(names))
         done = subprocess.run(["bash", "-c", command], cwd=kitchen, env={**harness.environment(), "PATH": path},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         shutil.rmtree(kitchen)

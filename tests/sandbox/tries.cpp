@@ -4,18 +4,23 @@
 // it may be.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <atomic>
 #include <cerrno>
@@ -55,6 +60,31 @@ void change_files(const std::string& what, const std::string& folder) {
   open_as(what + ".read", folder + "/old", O_RDONLY);
 }
 
+/// Modes, owners, times and labels: Landlock knows nothing of them.
+void change_what_is_said_of(const std::string& what, const std::string& file) {
+  const char* const name = file.c_str();
+  const timespec times[2] = {{1, 0}, {1, 0}};
+  const utimbuf old_times{1, 1};
+  tell_of(what + ".chmod", ::chmod(name, 0600));
+  tell_of(what + ".fchmodat", ::fchmodat(AT_FDCWD, name, 0600, 0));
+  tell_of(what + ".chown", ::chown(name, ::getuid(), static_cast<gid_t>(-1)));
+  tell_of(what + ".lchown", ::lchown(name, ::getuid(), static_cast<gid_t>(-1)));
+  tell_of(what + ".fchownat", ::fchownat(AT_FDCWD, name, ::getuid(), static_cast<gid_t>(-1), 0));
+  tell_of(what + ".times", ::utimensat(AT_FDCWD, name, times, 0));
+  tell_of(what + ".utime", ::utime(name, &old_times));
+  tell_of(what + ".label", ::setxattr(name, "user.ckpt", "x", 1, 0));
+  tell_of(what + ".unlabel", ::removexattr(name, "user.ckpt"));
+  const int open = ::open(name, O_RDONLY | O_CLOEXEC);
+  int attributes = 0;
+  if (::ioctl(open, FS_IOC_GETFLAGS, &attributes) == 0)
+    tell_of(what + ".attributes", ::ioctl(open, FS_IOC_SETFLAGS, &attributes));
+  tell_of(what + ".fchmod", ::fchmod(open, 0600));
+  tell_of(what + ".fchown", ::fchown(open, ::getuid(), static_cast<gid_t>(-1)));
+  tell_of(what + ".ftimes", ::futimens(open, times));
+  tell_of(what + ".flabel", ::fsetxattr(open, "user.ckpt", "x", 1, 0));
+  ::close(open);
+}
+
 int ended(pid_t process) {
   int status = 0;
   ::waitpid(process, &status, 0);
@@ -91,6 +121,15 @@ void reach_others() {
   for (const int end : pair)
     if (end >= 0) ::close(end);
   tell_of("signal", ::kill(::getppid(), 0));
+  tell_of("signal-thread", ::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0));
+  rlimit limit{};
+  tell_of("limit-other", ::prlimit(::getppid(), RLIMIT_NOFILE, nullptr, &limit));
+  tell_of("limit-own", ::prlimit(0, RLIMIT_NOFILE, nullptr, &limit));
+  tell_of("slow-other", ::setpriority(PRIO_PROCESS, static_cast<id_t>(::getppid()), ::getpriority(PRIO_PROCESS, 0)));
+  cpu_set_t cores;
+  if (::sched_getaffinity(0, sizeof cores, &cores) == 0)
+    tell_of("pin-other", ::sched_setaffinity(::getppid(), sizeof cores, &cores));
+  tell_of("shared-memory", ::shmget(IPC_PRIVATE, 1, 0));
   char byte = 1, copy = 0;
   const iovec from{&byte, 1}, to{&copy, 1};
   tell_of("look-into", ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0));
@@ -102,6 +141,8 @@ void try_all(const char* from) {
   where = from;
   change_files("elsewhere", ::getenv("CKPT_TRY_ELSEWHERE"));
   change_files("beside", ::getenv("CKPT_TRY_BESIDE"));
+  change_what_is_said_of("said-elsewhere", ::getenv("CKPT_TRY_ELSEWHERE") + std::string("/old"));
+  change_what_is_said_of("said-beside", ::getenv("CKPT_TRY_BESIDE") + std::string("/old"));
   reach_others();
   start_programs();
 }

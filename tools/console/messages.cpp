@@ -1,5 +1,7 @@
 #include "messages.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -8,6 +10,7 @@
 #include <new>
 
 #include "ckpt/version.h"
+#include "recoverable.h"
 #include "text.h"
 
 namespace ckpt::tools {
@@ -32,14 +35,16 @@ std::string hint_for(const Error& error) {
   if (!error.hint().empty()) return error.hint();
   if (error.is_output())
     return "the folder of OUT must be there, be yours to write to, and have room: ls -ld and df -h tell";
-  const std::string file = error.file().empty() ? "FILE" : shell_word(error.file().substr(0, error.file().find(": ")));
+  const std::string path = error.file().substr(0, error.file().find(": "));
+  const std::string file = path.empty() ? "FILE" : path == "standard input" ? "-" : shell_word(path);
   switch (error.code()) {
     case ErrorCode::truncated:
-      return "the copy or download of it stopped early: fetch it again, or save what is whole: ckpt recover " + file +
-             " OUT";
+      return "the copy or download of it stopped early: fetch it again" +
+             (may_be_recovered(path) ? ", or save what is whole: ckpt recover " + file + " OUT" : "");
     case ErrorCode::corrupt:
-      return "ckpt verify " + file + " lists all that is wrong with it, ckpt recover " + file +
-             " OUT saves what is whole";
+      return "ckpt verify " + file + " lists all that is wrong with it, " +
+             (may_be_recovered(path) ? "ckpt recover " + file + " OUT saves what is whole"
+                                     : "an earlier copy may be whole");
     case ErrorCode::unsupported:
       return "ckpt formats lists what ckpt reads and writes";
     case ErrorCode::limit_exceeded:
@@ -141,6 +146,8 @@ int for_each_file(const std::vector<std::string>& files, const std::function<int
 
 int finish_output(int status) {
   flush_output();
+  // A file system may say only now that what it was given did not get there.
+  if (::close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) note_output_error(true);
   if (output_error == 0) return status;
   // Whoever closed the pipe (`| head`) has seen what they wanted; an error line would only disturb.
   const auto tell = [] {

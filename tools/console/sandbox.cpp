@@ -36,6 +36,11 @@ struct Ruleset {
   std::uint64_t files = 0, network = 0, scoped = 0;
 };
 
+// Calls that are as young; they have one number on every machine.
+constexpr std::uint32_t fchmodat2 = 452, setxattrat = 463, removexattrat = 466, file_setattr = 469;
+// include/uapi/linux/fs.h, which cannot stand beside <sys/mount.h>
+constexpr std::uint32_t set_flags = 0x40086602, set_attributes = 0x401c5820;
+
 constexpr std::uint64_t writing = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
                                   LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                   LANDLOCK_ACCESS_FS_MAKE_REG;
@@ -143,8 +148,55 @@ constexpr auto refused = std::to_array<std::uint32_t>({
     SYS_process_vm_writev,
     SYS_process_madvise,
     SYS_pidfd_getfd,
-    SYS_pidfd_send_signal,
     SYS_kcmp,
+    SYS_kill,
+    SYS_tkill,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_pidfd_send_signal,
+    SYS_setpriority,
+    SYS_ioprio_set,
+    SYS_sched_setaffinity,
+    SYS_sched_setattr,
+    SYS_sched_setparam,
+    SYS_sched_setscheduler,
+    SYS_move_pages,
+    SYS_migrate_pages,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_semget,
+    SYS_semctl,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_msgget,
+    SYS_msgctl,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_mq_open,
+    SYS_mq_unlink,
+// whose a file is, who may do what with it, what it is labelled with, its times: what Landlock leaves to anybody
+#ifdef __x86_64__
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
+#endif
+    SYS_fchmodat,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    fchmodat2,
+    setxattrat,
+    removexattrat,
+    file_setattr,
     // the network, and sockets of this machine
     SYS_socket,
     SYS_socketpair,
@@ -215,23 +267,47 @@ constexpr sock_filter only_if(std::uint16_t test, std::uint32_t value) {
   return {static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), 0, 1, value};
 }
 
+/// Skips so many instructions unless it is that call.
+constexpr sock_filter only_of(std::uint32_t call, std::uint8_t instructions) {
+  return {BPF_JMP | BPF_JEQ | BPF_K, 0, instructions, call};
+}
+
 /// Refuses; and `clone` but for threads, `clone3` (whose flags a filter cannot see: libraries fall back on `clone`),
-/// and what types into the caller's terminal.
-constexpr auto filter() {
-  constexpr std::array special{only_if(BPF_JEQ, SYS_clone3),
-                               answer(unknown),
-                               sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_clone},  // past what looks at its flags
-                               load(first_argument),
-                               only_if(BPF_JSET, CLONE_THREAD),
-                               answer(allowed),
-                               answer(forbidden),
-                               sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 5, SYS_ioctl},
-                               load(second_argument),
-                               only_if(BPF_JEQ, TIOCSTI),
-                               answer(forbidden),
-                               only_if(BPF_JEQ, TIOCLINUX),
-                               answer(forbidden),
-                               answer(allowed)};
+/// other processes than `self` where a call names one, what types into the caller's terminal or sets attributes of
+/// files, and where nothing is written, changes of an open file's owner and mode.
+constexpr auto filter(std::uint32_t self, bool writes) {
+  const std::array special{only_if(BPF_JEQ, SYS_clone3),
+                           answer(unknown),
+                           only_of(SYS_clone, 4),
+                           load(first_argument),
+                           only_if(BPF_JSET, CLONE_THREAD),
+                           answer(allowed),
+                           answer(forbidden),
+                           only_of(SYS_tgkill, 4),
+                           load(first_argument),
+                           only_if(BPF_JEQ, self),
+                           answer(allowed),
+                           answer(forbidden),
+                           only_of(SYS_prlimit64, 4),
+                           load(first_argument),
+                           only_if(BPF_JEQ, 0),
+                           answer(allowed),
+                           answer(forbidden),
+                           only_if(BPF_JEQ, SYS_fchmod),
+                           answer(writes ? allowed : forbidden),
+                           only_if(BPF_JEQ, SYS_fchown),
+                           answer(writes ? allowed : forbidden),
+                           only_of(SYS_ioctl, 9),
+                           load(second_argument),
+                           only_if(BPF_JEQ, TIOCSTI),
+                           answer(forbidden),
+                           only_if(BPF_JEQ, TIOCLINUX),
+                           answer(forbidden),
+                           only_if(BPF_JEQ, set_flags),
+                           answer(forbidden),
+                           only_if(BPF_JEQ, set_attributes),
+                           answer(forbidden),
+                           answer(allowed)};
   constexpr std::array head{load(its_machine),
                             sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 1, 0, machine},
                             answer(forbidden),
@@ -248,8 +324,8 @@ constexpr auto filter() {
   return all;
 }
 
-void confine_calls() {
-  static constexpr auto instructions = filter();
+void confine_calls(bool writes) {
+  const auto instructions = filter(static_cast<std::uint32_t>(::getpid()), writes);
   // The kernel's pointer is not const, but it does not write there.
   const sock_fprog program{instructions.size(), const_cast<sock_filter*>(instructions.data())};
   (void)::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
@@ -257,7 +333,7 @@ void confine_calls() {
 
 #else
 
-void confine_calls() {}
+void confine_calls(bool) {}
 
 #endif
 
@@ -265,10 +341,11 @@ void confine_calls() {}
 
 void confine(std::vector<std::string> outputs, const std::vector<std::string>& words) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
+  const bool writes = std::any_of(outputs.begin(), outputs.end(), [](const std::string& out) { return out != "-"; });
   const auto streams = std::count(words.begin(), words.end(), "-") - std::count(outputs.begin(), outputs.end(), "-");
   if (streams > 0 || std::any_of(words.begin(), words.end(), is_pipe)) outputs.push_back(temporary_folder() + "/.");
   confine_files(outputs);
-  confine_calls();
+  confine_calls(writes);
 }
 
 }  // namespace ckpt::tools

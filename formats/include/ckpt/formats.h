@@ -91,8 +91,7 @@ struct SaveReport {
   bool folder = false;      ///< of several files
   std::uint64_t bytes = 0;  ///< of all that was written
   bool pickled = true;      ///< its object stands in a pickle, with the globals of the checkpoint
-  /// The checkpoint is a module (whole_module()) that the format cannot say: its state dict was written.
-  bool state_dict_only = false;
+  std::size_t tensors = 0;  ///< count_tensors() of what was written
   /// What the checkpoint has and the format cannot say, each a sentence without a full stop. Values are never among it:
   /// those that a format cannot hold are refused.
   std::vector<std::string> left_out;

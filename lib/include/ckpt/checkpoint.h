@@ -134,6 +134,9 @@ struct NamedTensor {
 CKPT_API std::vector<NamedTensor> tensor_names(const Checkpoint& checkpoint,
                                                std::vector<std::string>* warnings = nullptr);
 
+/// How many of its tensors have a name, each counted once. Throws what tensor_names() throws.
+CKPT_API std::size_t count_tensors(const Checkpoint& checkpoint);
+
 /// The tag of the tensor's storage, "meta" for meta tensors; of a tensor of parts, that of its values; empty where the
 /// file does not tell.
 CKPT_API std::string device_of(const Checkpoint& checkpoint, const Tensor& tensor);

@@ -123,6 +123,8 @@ inline constexpr std::uint64_t dcp_steps = mib;
 /// Fields of one object of its metadata: torch's have 6 at most, and many objects may be given the same state.
 inline constexpr std::uint64_t dcp_record_fields = 64;
 inline constexpr std::uint64_t dcp_steps_an_item = 64;
+/// How often over the values that several names share may be written into one.
+inline constexpr std::uint64_t dcp_copies = 16;
 constexpr std::uint64_t dcp_step_cap(std::uint64_t items) { return dcp_steps + dcp_steps_an_item * items; }
 
 /// Of one file that is scanned: members, texts and files in files that are looked at.

@@ -1,5 +1,7 @@
 #include "caps/caps_testing.h"
+#include "ckpt/folder_sink.h"
 #include "ckpt/limits.h"
+#include "dcp/dcp.h"
 #include "dcp/record.h"
 #include "dcp/steps.h"
 #include "dcp/tiling.h"
@@ -41,6 +43,21 @@ TEST(Cap, dcp_steps) {
 TEST(Cap, dcp_steps_an_item) {
   expect_within([] { Steps(3).spend(limits::dcp_steps + 3 * limits::dcp_steps_an_item); });
   expect_past([] { Steps(3).spend(limits::dcp_steps + 3 * limits::dcp_steps_an_item + 1); });
+}
+
+TEST(Cap, dcp_copies) {
+  const auto write_one_text_as = [](std::uint64_t names) {
+    Checkpoint checkpoint;
+    const ValueId text = checkpoint.values.make_str(std::string(8 * limits::mib, 'x'));
+    std::vector<ValueId> pairs;
+    for (std::uint64_t i = 0; i < names; ++i)
+      pairs.insert(pairs.end(), {checkpoint.values.make_str("n" + std::to_string(i)), text});
+    checkpoint.root = checkpoint.values.make_container(ValueKind::dict, pairs);
+    FolderSink sink(temporary_folder() + "/ckpt-caps", {.dry_run = true});
+    static_cast<void>(dcp_format.write_folder(checkpoint, sink, {}));
+  };
+  expect_within([&] { write_one_text_as(limits::dcp_copies); });
+  expect_past([&] { write_one_text_as(limits::dcp_copies + 1); });
 }
 
 TEST(Cap, dcp_record_fields) {

@@ -154,6 +154,20 @@ TEST(Recover, FindsAllWhereDescriptorsHaveNoSignature) {
   }
 }
 
+// No tensor is there to be whole: only what is found wrong can say that something is lost.
+TEST(Recover, TakesBytesBetweenMembersForNoDamage) {
+  std::vector<zip_testing::ZipPart> parts{{.name = "r/data.pkl", .data = py::pickle(py::dict({}))},
+                                          {.name = "r/version", .data = "3\n"}};
+  parts[0].descriptor = true;
+  parts[0].descriptor_bytes = zip_testing::descriptor_of({.crc = crc32(0, as_bytes(parts[0].data)),
+                                                          .compressed_size = parts[0].data.size(),
+                                                          .size = parts[0].data.size()}) +
+                              "none";
+  const Recovery found = recovered(io_testing::bytes_of(zip_testing::build_zip(parts)));
+  EXPECT_TRUE(found.is_complete());
+  EXPECT_TRUE(says(found, "4 bytes between two members belong to none"));
+}
+
 TEST(Recover, TellsWhichChecksumsVouchForATensor) {
   EXPECT_EQ(recovered(zip_file()).unchecked, 0U);
   EXPECT_EQ(recovered(legacy_file()).unchecked, 2U);

@@ -296,6 +296,18 @@ TEST(Save, GivesTheSameBytesTwice) {
   EXPECT_EQ(io_testing::text_of(folder / "a.pt.gz"), io_testing::text_of(folder / "b.pt.gz"));
 }
 
+TEST(Save, LeavesOutMetadataThatIsNoText) {
+  const TemporaryFolder folder;
+  Checkpoint checkpoint = named_weight();
+  checkpoint.metadata = {{"a", "text"}, {"b", "\xff"}, {"\xff", "text"}};
+  SaveOptions options;
+  options.format = "safetensors";
+  const SaveReport report = save(checkpoint, folder / "out.safetensors", options);
+  EXPECT_EQ(report.left_out.back(), "2 entries of metadata are left out: bytes that are no UTF-8");
+  const std::vector<std::pair<std::string, std::string>> kept{{"format", "pt"}, {"a", "text"}};
+  EXPECT_EQ(load(folder / "out.safetensors").metadata, kept);
+}
+
 TEST(Save, MayReplaceItsOwnSource) {
   const TemporaryFolder folder;
   io_testing::put_file(folder / "model.pt", bytes_of(ZipFile{.object = torch_testing::weight()}));

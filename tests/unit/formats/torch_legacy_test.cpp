@@ -145,6 +145,19 @@ TEST(TorchLegacy, AModulesClassAloneIsNotForAZip) {
   EXPECT_TRUE(io_testing::error_of([&] { torch_testing::written_as(checkpoint, "torch"); }));
 }
 
+// An id of some other kind may hold a class in the same place, and is not that class.
+TEST(TorchLegacy, WhatIsNoModuleIsNotForAZip) {
+  const py::Code pair = py::persistent(py::tuple({py::global("zoo", "Net"), py::global("zoo", "Net")}));
+  const py::Code class_as_arguments = py::global("zoo", "Net") + module_class() + "R";
+  const py::Code filled = module_class() + "(" + py::str("a") + "e";
+  for (const py::Code& code : {pair, class_as_arguments, filled}) {
+    const auto checkpoint = torch_testing::read_bytes(bytes_of(LegacyFile{.object = py::list({code}), .data = {}}));
+    const auto error = io_testing::error_of([&] { torch_testing::written_as(checkpoint, "torch"); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->hint(), "write with --format torch-legacy");
+  }
+}
+
 TEST(TorchLegacy, WhoseCountIsAnotherIsRefusedWhenItIsRead) {
   const LegacyFile file{.object = object, .data = {{"0", 5, floats({0, 1, 2, 3})}}};
   const auto checkpoint = torch_testing::read_bytes(bytes_of(file));

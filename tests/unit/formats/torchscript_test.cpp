@@ -167,6 +167,13 @@ TEST(TorchScript, DevicesChangeInEachPickleAndNothingElseDoes) {
   EXPECT_EQ(torch_testing::written(moved), bytes_of(file("cpu")));
 }
 
+TEST(TorchScript, ALocationThatIsNoTextIsRefused) {
+  Checkpoint checkpoint = read_script({});
+  checkpoint.storages[0].location = "\xd5pu";
+  const std::string said = error_text([&] { torch_testing::written(checkpoint); });
+  EXPECT_NE(said.find("expected one location of a storage, in UTF-8"), std::string::npos) << said;
+}
+
 TEST(TorchScript, BytecodeOfBeforeHasAFolderOfItsOwn) {
   const ScriptFile file{.more = {{"bytecode/0", floats({4, 5, 6, 7})}, text("bytecode.pkl", py::pickle(weight()))}};
   const auto checkpoint = read_script(file);
