@@ -16,6 +16,7 @@
 #include "ckpt/folder_sink.h"
 #include "ckpt/formats.h"
 #include "ckpt/limits.h"
+#include "ckpt/utf8.h"
 #include "io/file_pool.h"
 #include "io/inflating_share.h"
 #include "io/keyed_hash.h"
@@ -62,6 +63,11 @@ struct ReadContext {
   /// Where findings are collected: reads all of `bytes` and reports what is wrong with them.
   void check_bytes(const ByteSource& bytes, const std::string& where) const;
 };
+
+/// Whether a format whose metadata is text can hold that entry.
+inline bool is_text_entry(const std::pair<std::string, std::string>& entry) {
+  return is_utf8(entry.first) && is_utf8(entry.second);
+}
 
 /// That a read fails or memory runs out is no fault of the file.
 bool is_of_the_machine(const Error& error);

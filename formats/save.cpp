@@ -7,7 +7,6 @@
 #include "ckpt/file_sink.h"
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
-#include "ckpt/utf8.h"
 #include "format.h"
 #include "read_back.h"
 
@@ -126,8 +125,7 @@ void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
 /// Texts beside the tensors; that PyTorch wrote the file ("format": "pt") is no loss.
 void tell_of_metadata(const Checkpoint& checkpoint, const Format& format, SaveReport& report) {
   const auto is_lost = [&](const auto& entry) {
-    const bool is_text = is_utf8(entry.first) && is_utf8(entry.second);  // what holds texts holds no other bytes
-    return entry.first != "format" && !(format.keeps_metadata && is_text);
+    return entry.first != "format" && !(format.keeps_metadata && is_text_entry(entry));
   };
   const auto count = std::count_if(checkpoint.metadata.begin(), checkpoint.metadata.end(), is_lost);
   if (count == 0) return;

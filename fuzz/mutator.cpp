@@ -45,8 +45,7 @@ Bytes changed_content(Bytes bytes, unsigned seed, Mutate mutate) {
   return changed(std::move(bytes), mutate);
 }
 
-/// One stream in raw deflate (window_bits -15) or gzip (31): what it inflates to, and how many bytes it takes.
-/// `checks` false: a gzip member's trailer is not looked at.
+/// One stream in raw deflate: what it inflates to, and how many bytes it takes.
 struct Inflated {
   Bytes bytes;
   std::size_t consumed = 0;

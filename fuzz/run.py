@@ -56,6 +56,7 @@ class Outcome:
     edges: int = 0
     counters: int = 0  # of edges that there are to reach
     corpus: int = 0
+    is_grown: bool = False  # it began with what earlier runs kept
     findings: list = field(default_factory=list)
     failure: str = ""
 
@@ -68,7 +69,8 @@ class Outcome:
 class Log:
     """By target: executions, seconds of a processor, the most edges, and for how many seconds they have been flat: fewer than
     one in a thousand is new since (`flat_from`: how many there were then). What an edge is, a build decides: where another
-    goes on, or other code, the edges are counted anew."""
+    goes on, or code of which more than one edge in a thousand is other, they are counted anew; and where the corpus that
+    reached them is gone."""
 
     def __init__(self, path, build):
         self.path = path
@@ -77,9 +79,9 @@ class Log:
 
     def add(self, outcome):
         sums = self.sums.setdefault(outcome.target, {"executions": 0, "seconds": 0})
-        code = {"build": self.build, "counters": outcome.counters}
-        if any(sums.get(key) != value for key, value in code.items()):
-            sums.update(code, edges=0, flat_from=0, flat_seconds=0)
+        is_other = sums.get("build") != self.build or abs(sums.get("counters", 0) - outcome.counters) > outcome.counters / 1000
+        if is_other or not outcome.is_grown:
+            sums.update(build=self.build, counters=outcome.counters, edges=0, flat_from=0, flat_seconds=0)
         sums["executions"] += outcome.executions
         sums["seconds"] += round(outcome.seconds)
         sums["edges"] = max(sums["edges"], outcome.edges)
@@ -110,6 +112,7 @@ class Fuzzer:
         self.scratch = scratch / target
         self.scratch.mkdir()
         self.corpus.mkdir(parents=True, exist_ok=True)
+        self.outcome.is_grown = any(self.corpus.iterdir())
 
     def call(self, program, *arguments, timeout):
         """A program of the target: its exit status, what it says, and its processor's seconds. Its temporary files, and where

@@ -92,8 +92,8 @@ ROWS = [
         "each command of README and docs that names its files, as it stands, on files of these names; each recipe's result in PyTorch",
         "{documented.commands} commands", "interop"),
     Row("The target is the old file or the new one, whole",
-        "every system call, thread start and allocation of a conversion fails once, for each N, with an old target and without, "
-        "with unnamed temporaries and named ones",
+        "every system call and thread start of a conversion fails once, for each N, and every allocation up to the 2,000th, then "
+        "ever fewer, with an old target and without, with unnamed temporaries and named ones; of `eval` its reads and writes, and some allocations",
         "{~faults.calls-that-failed} calls, {~faults.calls-interrupted-or-cut-short} interrupted or cut short, "
         "{~faults.allocations-that-failed} allocations", "faults"),
     Row("… killed at any moment",

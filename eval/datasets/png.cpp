@@ -20,9 +20,9 @@ namespace {
 /// What libpng's callbacks share with us.
 struct Reading {
   std::span<const std::byte> file;
-  bool lacked_memory = false;
   std::size_t position = 0;
   bool ended = false;
+  bool lacked_memory = false;
   std::array<char, 160> message = {};
 };
 

@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <functional>
 
 #include "ckpt/error.h"
-#include "ckpt/utf8.h"
 #include "io/bytes.h"
 #include "named_tensors/losses.h"
 #include "ops/tensor_bytes.h"
@@ -16,7 +16,7 @@ namespace {
 /// Of what came from elsewhere it says that it came from PyTorch: transformers reads no file that has metadata without.
 Metadata metadata_of(const Checkpoint& checkpoint, const Plan& plan) {
   Metadata metadata = checkpoint.metadata;
-  std::erase_if(metadata, [](const auto& entry) { return !is_utf8(entry.first) || !is_utf8(entry.second); });
+  std::erase_if(metadata, std::not_fn(is_text_entry));
   const bool says = std::any_of(metadata.begin(), metadata.end(), [](const auto& e) { return e.first == "format"; });
   if (!says && !checkpoint.format.starts_with(safetensors_format.name))
     metadata.insert(metadata.begin(), {"format", "pt"});

@@ -94,4 +94,10 @@ std::optional<Rewritten> rewritten(const Checkpoint& before, const WriteOptions&
   return found;
 }
 
+std::optional<Rewritten> rewritten_tensors(const Checkpoint& before, const std::string& format) {
+  auto after = rewritten(before, {.format = format});
+  if (after) require(digest(before).total == digest(after->checkpoint).total, "a tensor is another in " + format);
+  return after;
+}
+
 }  // namespace ckpt::fuzz

@@ -19,5 +19,7 @@ struct Rewritten {
   Checkpoint checkpoint;
 };
 std::optional<Rewritten> rewritten(const Checkpoint& before, const WriteOptions& options);
+/// … in a format that holds its tensors: they must be the same.
+std::optional<Rewritten> rewritten_tensors(const Checkpoint& before, const std::string& format);
 
 }  // namespace ckpt::fuzz
