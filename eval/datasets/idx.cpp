@@ -8,7 +8,9 @@
 
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
+#include "ckpt/limits.h"
 #include "ckpt/shape.h"
+#include "datasets/damaged.h"
 #include "datasets/targets.h"
 
 namespace ckpt::eval {
@@ -36,9 +38,9 @@ class IdxDataset final : public Dataset {
           .expected("images: a dimension that counts them, and those of one");
     }
     if (labels_.shape().size() != 1 || labels_.shape()[0] != images_.shape()[0]) {
-      throw Error(ErrorCode::corrupt, "an IDX file of " + shape_text(labels_.shape()) + " labels")
-          .in(labels)
-          .expected(std::to_string(images_.shape()[0]) + ", as many as " + images + " has images");
+      throw in_data(Error(ErrorCode::corrupt, "an IDX file of " + shape_text(labels_.shape()) + " labels")
+                        .expected(std::to_string(images_.shape()[0]) + ", as many as " + images + " has images"),
+                    labels);
     }
     fit_ = Fit(input_shape(), {});
   }
@@ -128,19 +130,22 @@ IdxFile::IdxFile(ByteSourcePtr bytes) : bytes_(std::move(bytes)) {
           .expected(std::to_string(expected) + " for " + shape_text(shape_));
     }
   } catch (Error& error) {
-    error.in(name);
-    throw;
+    throw in_data(error, name);
   }
 }
 
 std::vector<std::byte> IdxFile::read(std::uint64_t first, std::uint64_t count, bool last) const {
   const std::uint64_t at = header_ + first;
   try {
-    std::vector<std::byte> elements = read_all(*slice(bytes_, at, count, bytes_->name()), count);
-    if (elements.size() < count) {
+    std::vector<std::byte> elements;
+    while (elements.size() < count) {  // room grows as bytes come: in gzip the sizes are no more than a claim
+      const std::size_t have = elements.size();
+      elements.resize(std::min(count, std::max<std::uint64_t>(limits::copy_chunk, have * 2)));
+      const std::size_t got = bytes_->read_at(at + have, std::span(elements).subspan(have));
+      if (have + got == elements.size()) continue;
       throw Error(ErrorCode::truncated, "the file ends here")
-          .expected(std::to_string(count - elements.size()) + " bytes more for " + shape_text(shape_))
-          .at(at + elements.size());
+          .expected(std::to_string(count - have - got) + " bytes more for " + shape_text(shape_))
+          .at(at + have + got);
     }
     std::array<std::byte, 1> more{};
     if (last && bytes_->read_at(at + count, more) != 0) {
@@ -150,8 +155,7 @@ std::vector<std::byte> IdxFile::read(std::uint64_t first, std::uint64_t count, b
     }
     return elements;
   } catch (Error& error) {
-    error.in(bytes_->name());
-    throw;
+    throw in_data(error, bytes_->name());
   }
 }
 

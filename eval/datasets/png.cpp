@@ -13,6 +13,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "datasets/damaged.h"
 
 namespace ckpt::eval {
 namespace {
@@ -190,7 +191,7 @@ Pixels decode_png(std::span<const std::byte> file, const std::string& name) {
     }
     return Decoder(file).decode();
   } catch (Error& error) {
-    throw error.in(name);
+    throw in_data(error, name);
   }
 }
 

@@ -23,6 +23,10 @@ class Attack:
     name: str
     data: bytes | dict  # of a folder: its files by name
     outcomes: dict = field(default_factory=dict)  # by command, or by its whole line: "diff FILE FILE"
+    alone: bool = False  # no other command runs on it
+
+    def __post_init__(self):
+        assert all(outcome.text for outcome in self.outcomes.values() if outcome.exit), f"{self.name}: refused without a word"
 
 
 def refused(text, at=None, verify=1):
@@ -72,6 +76,12 @@ def everywhere(name, code, outcomes):
     yield Attack(f"{name}-legacy.pt", legacy, in_legacy)
     yield Attack(f"{name}.pt.gz", _gzip.compress(zip_file, 1, mtime=0), outcomes)
     yield Attack(f"{name}-legacy.pt.gz", _gzip.compress(legacy, 1, mtime=0), in_legacy)
+
+
+def in_gzip(attack):
+    """The same in gzip, to `verify` alone: it says the same."""
+    said = {"verify": attack.outcomes["verify"]}
+    return Attack(f"{attack.name}.gz", _gzip.compress(attack.data, 1, mtime=0), said, alone=True)
 
 
 def one(name, code, outcomes):

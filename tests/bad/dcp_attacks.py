@@ -144,7 +144,7 @@ def work():
     yield Attack("dcp-path-of-one-text.pt", folder(paths=b"}" + text("w") + path + b"s"), refused("bytes of keys"))
     state = mapping(*((f"f{i}", NONE) for i in range(60)), ("fqn", text("w"))) + b"q\1"
     again = [(name(METADATA, "MetadataIndex") + b")\x81" + (state if i == 0 else b"h\1") + b"b", place()) for i in range(2000)]
-    yield Attack("dcp-one-state-for-2000.pt", folder(places=again), refused(""))
+    yield Attack("dcp-one-state-for-2000.pt", folder(places=again), refused("storage_data does not say where a chunk lies"))
     fields = thing("MetadataIndex", *((f"f{i}", NONE) for i in range(64)), ("fqn", text("w")))
     yield Attack("dcp-65-fields.pt", folder(places=((fields, place()),)), refused("an object of more than 64 fields"))
     # Boxes that begin in each other: each cut lies in all of those before it.

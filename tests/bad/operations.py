@@ -1,5 +1,5 @@
 """Every operation but those that each attack goes through, as a line in which FILE is the attack, OUT what would be written
-and OTHER a sound file."""
+and OTHER a sound file; of eval MODEL and SET are a sound model and its test set."""
 
 OPERATIONS = """
     inspect --json FILE
@@ -37,8 +37,27 @@ OPERATIONS = """
     convert FILE OUT --allow-unsafe --format torch-index --shard-size 1MB
 """.strip().splitlines()
 
+EVALUATIONS = """
+    eval FILE --data SET --device cpu
+    eval MODEL --data FILE --device cpu
+    eval MODEL --data SET --baseline FILE --device cpu
+""".strip().splitlines()
+EVALUATED = 17  # of so many attacks that can be read one is: libtorch takes its time to start
+
 
 def of(number, all_of_them):
-    """Those for the attack of that number: one in its turn. (Attacks come in fours; of an odd number each meets each kind.)"""
-    lines = [line.strip() for line in OPERATIONS]
+    """Those for the attack of that number: one in its turn. (Attacks come in fours; of an odd number each meets each
+    kind.)"""
+    return of_lines(OPERATIONS, number, all_of_them)
+
+
+def evaluations_of(number, all_of_them):
+    """Those of eval for the attack of that number, of those that `inspect` reads."""
+    if number % EVALUATED and not all_of_them:
+        return []
+    return of_lines(EVALUATIONS, number // EVALUATED, all_of_them)
+
+
+def of_lines(lines, number, all_of_them):
+    lines = [line.strip() for line in lines]
     return lines if all_of_them else [lines[number % len(lines)]]

@@ -4,8 +4,9 @@ files, cut at every byte and with every bit flipped; a test for each cap.
 
     tests/bad/run.py --ckpt BIN --build FOLDER [--memory BYTES] [WORD…]
 
-`recover` runs on each as well: whatever it makes of one, what it writes is sound and calls for nothing dangerous. So does one of
-all other operations (operations.py), each attack's in its turn; --all-operations: all of them, which takes an hour.
+`recover` runs on each as well: whatever it makes of one, what it writes is sound and calls for nothing dangerous. So does
+one of all other operations (operations.py), each attack's in its turn, and eval on some; --all-operations: all of them on
+each, which takes hours.
 
 Each command runs in 1 GiB of address space (--memory 0: as much as it likes, for sanitizers) and 20 s, which guards
 against a hang and measures nothing. It must end by itself with the status listed, say what is listed, leave no output
@@ -25,10 +26,12 @@ from pathlib import Path
 
 sys.path[1:1] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "data")]
 import harness  # noqa: E402
+import archive_attacks  # noqa: E402
 import container_attacks  # noqa: E402
 import dcp_attacks  # noqa: E402
 import gguf_attacks  # noqa: E402
 import gzip_attacks  # noqa: E402
+import idx_attacks  # noqa: E402
 import import_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
 import numpy_attacks  # noqa: E402
@@ -54,6 +57,7 @@ SUBJECTS = {
         pickle_attacks,
         zip_attacks,
         zip_header_attacks,
+        archive_attacks,
         legacy_attacks,
         gguf_attacks,
         gzip_attacks,
@@ -67,13 +71,22 @@ SUBJECTS = {
         container_attacks,
         scan_attacks,
         work_attacks,
+        idx_attacks,
     )
 }
 TIMEOUT = 20
 LONG_TIMEOUT = 200  # of a sanitizer's build, which has no cap on memory, and of an operation that may be any on any file
 UNSAFE = 4
 STATUSES = (0, 1, 2, 3, 4)  # docs/cli.md; the machine lacks nothing
+STATUSES_OF_EVAL = (*STATUSES, 5)  # but memory, where libtorch takes most of it
 NOTHING, MISSING = Outcome(0), Path("/nonexistent")
+DIGITS = harness.ROOT / "samples" / "digits"
+FILES = {
+    "OTHER": harness.DATA / "foonet_cpu.pt",
+    "MODEL": DIGITS / "fnn_digits_dp.pt.gz",
+    "SET": DIGITS / "digits_test.pt.gz",
+}
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # for eval: each takes address space
 SWEPT = re.compile(r": (\d+) cuts, (\d+) flips: (\d+) refused, (\d+) same, (\d+) uncovered, (\d+) failures")
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]")
 
@@ -138,13 +151,18 @@ def remove(path):
 def words_of(command, path, out):
     """`command`: a name, or a whole line in which FILE, OUT and OTHER stand for the files, FILE/ for the folder."""
     line = command if " " in command else f"{command} FILE OUT" if command == "convert" else f"{command} FILE"
-    files = {"FILE": path.name, "OUT": out.name, "OTHER": harness.DATA / "foonet_cpu.pt"}
+    files = {"FILE": path.name, "OUT": out.name, **FILES}
     return [files.get(word, word.replace("FILE/", f"{path.name}/")) for word in line.split()]
+
+
+def run_line(ckpt, line, path, out, timeout):
+    variables = ONE_THREAD if line.startswith("eval ") else {}
+    return ckpt(*words_of(line, path, out), cwd=path.parent, timeout=timeout, **variables)
 
 
 def wrong_operation(ckpt, done, line, out):
     """What of an operation is not so that may end as it likes; None where all is."""
-    if done.code not in STATUSES:
+    if done.code not in (STATUSES_OF_EVAL if line.startswith("eval ") else STATUSES):
         return f"exit {done.code}"
     problem = wrong(done, Outcome(done.code), out if done.code else MISSING)
     if problem or done.code:
@@ -165,10 +183,12 @@ def attack_one(suite, ckpt, folder, attack, lines):
     out = folder / f"out-{attack.name}"
     seconds = TIMEOUT if ckpt.memory else LONG_TIMEOUT
     for command, outcome in attack.outcomes.items():
-        done = ckpt(*words_of(command, path, out), cwd=folder, timeout=seconds)
+        done = run_line(ckpt, command, path, out, seconds)
         problem = wrong(done, outcome, out)
         suite.check(f"{attack.name}, {command}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
+    if attack.alone:
+        return remove(path)
     if not isinstance(attack.data, dict):
         done = ckpt("recover", path.name, out.name, cwd=folder, timeout=seconds)
         problem = wrong_recovery(ckpt, done, attack, out)
@@ -179,16 +199,32 @@ def attack_one(suite, ckpt, folder, attack, lines):
         good = done.code in scanned(attack) and not STEERS.search(done.text + done.err)
         suite.check(f"{attack.name}, scan", good, lambda: f"expected {scanned(attack)}\n{str(done)[:3000]}")
     for line in lines:
-        done = ckpt(*words_of(line, path, out), cwd=folder, timeout=LONG_TIMEOUT)
+        done = run_line(ckpt, line, path, out, LONG_TIMEOUT)
         problem = wrong_operation(ckpt, done, line, out)
         suite.check(f"{attack.name}, {line}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
     remove(path)
 
 
+def has_eval(ckpt):
+    return Path(ckpt.path).with_name("ckpt-eval").exists()
+
+
+def lines_for(attack, number, all_operations, read):
+    """The operations on an attack. `read` counts those that `inspect` reads; without it eval is not among them."""
+    lines = operations.of(number, all_operations)
+    if read and "inspect" in attack.outcomes and attack.outcomes["inspect"].exit == 0:
+        lines += operations.evaluations_of(next(read), all_operations)
+    return lines
+
+
 def attack_all(suite, ckpt, subjects, words, all_operations):
     total = reach_code = 0
+    read = itertools.count() if has_eval(ckpt) else None
     for name in subjects or SUBJECTS:
+        if name == "idx" and not read:
+            suite.skip("attacks, idx, and eval of others", "built without libtorch (CKPT_LIBTORCH)")
+            continue
         files = 0
         with harness.temporary_folder() as folder, suite.group(f"attacks, {name}"), ThreadPoolExecutor(
             os.cpu_count()
@@ -198,8 +234,10 @@ def attack_all(suite, ckpt, subjects, words, all_operations):
             while batch := list(itertools.islice(attacks, 32)):
                 # Sanitizers, which have no cap on memory, take ten times as long.
                 lines = [
-                    operations.of(total + files + i, all_operations) if ckpt.memory or all_operations else []
-                    for i in range(len(batch))
+                    lines_for(attack, total + files + i, all_operations, None if name == "import" else read)
+                    if ckpt.memory or all_operations
+                    else []
+                    for i, attack in enumerate(batch)
                 ]
                 files += len(batch)
                 reach_code += sum(scanned(attack) == (1,) for attack in batch)
@@ -207,7 +245,8 @@ def attack_all(suite, ckpt, subjects, words, all_operations):
             suite.check("nothing is left behind", not list(folder.iterdir()), lambda: sorted(folder.iterdir()))
             total += files
             print(f"{name}: {files} files", flush=True)
-    suite.figure("bad.attacks", total)
+    if read:  # else they are not all
+        suite.figure("bad.attacks", total)
     suite.figure("bad.reach-code", reach_code)
 
 
@@ -218,9 +257,15 @@ def operations_work(suite, ckpt):
         path, out = folder / "sound.pt", folder / "out"
         shutil.copy(harness.DATA / "foonet_module_prefix.pt", path)
         for line in operations.of(0, True):
-            done = ckpt(*words_of(line, path, out), cwd=folder)
+            done = run_line(ckpt, line, path, out, LONG_TIMEOUT)
             suite.equal(line, done.code, nothing_to_do.get(line, 0), str(done)[:2000])
             remove(out)
+        if not has_eval(ckpt):
+            return
+        for line in operations.evaluations_of(0, True):
+            shutil.copy(FILES["SET" if "--data FILE" in line else "MODEL"], path)
+            done = run_line(ckpt, line, path, out, LONG_TIMEOUT)
+            suite.equal(line, done.code, 0, str(done)[:2000])
 
 
 def sweep_one(suite, program, memory, path):

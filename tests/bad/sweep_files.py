@@ -8,6 +8,7 @@ import zipfile
 import zlib
 
 import forge
+import gguf_attacks as ggml
 from forge import (
     WEIGHT,
     Part,
@@ -72,6 +73,18 @@ def safetensors_views():
     )
 
 
+def gguf():
+    """Keys of several types, an alignment of its own, and tensors of floats, of half floats and of blocks of Q8_0."""
+    keys = [
+        ggml.entry("general.alignment", 4, struct.pack("<I", 16)),
+        ggml.entry("name", 8, ggml.text("net")),
+        ggml.entry("list", 9, ggml.array(5, 2, struct.pack("<2i", -1, 7))),
+    ]
+    tensors = [ggml.tensor("w", (2, 2)), ggml.tensor("h", (4,), 1, 16), ggml.tensor("q", (32,), 8, 32)]
+    blocks = struct.pack("<e32b", 0.5, *range(-16, 16))
+    return ggml.gguf(tensors, keys, forge.FLOATS + struct.pack("<4e", 1, 2, 3, 4) + bytes(8) + blocks, alignment=16)
+
+
 def make_all(folder):
     """Writes them and returns their paths."""
     plain = {
@@ -89,6 +102,7 @@ def make_all(folder):
         "npz": archive([Part("a.npy", npy()), Part("b.npy", npy(descr="<c8", shape="(2,)", version=3)), Part("c.txt", b"c")]),
         "safetensors": safetensors_views(),
         "npz-deflated": archive([Part("a.npy", npy(shape="(2, 2)"), deflate=True), Part("b.npy", npy(), deflate=True)]),
+        "gguf": gguf(),
         "pickle-tensors": program(mapping(("a", tensor(nested())), ("b", b"K\1")), 3),
         "pickle-arrays": program(mapping(("a", array()), ("b", array("i2", (2, 4), order=">", fortran=b"\x88"))), 3),
         "torch-tar": torch_tar(),
@@ -123,6 +137,7 @@ def make_all(folder):
         "npz",
         "npz-deflated",
         "safetensors",
+        "gguf",
         "pickle-tensors",
         "torch-tar",
         "tar-around",

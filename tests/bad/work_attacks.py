@@ -210,12 +210,12 @@ def header(name_size=0, extra=0, method=0):
 
 def headers():
     """Headers of members that no directory lists, which overlap."""
-    yield "headers-of-long-names.pt", header(65_535) * 66_000, {"scan": Outcome(3)}
+    yield "headers-of-long-names.pt", header(65_535) * 66_000, {"scan": Outcome(3, "no end of central directory")}
     bomb = repeated(b"(0" * (1 << 19), 40)
     # Each leads to an empty block further on.
     lead = b"".join(header(0, (1500 - i) * 35 - 30, 8) + b"\0\0\0\xff\xff" for i in range(1500))
     yield "headers-with-blocks-before-a-bomb.pt", (lead + bomb[:3000]) * 40 + bomb, {
-        "scan": Outcome(3),
+        "scan": Outcome(3, "no end of central directory"),
     }
 
 

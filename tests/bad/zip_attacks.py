@@ -1,16 +1,19 @@
 """Members of archives: their names, flags, methods and bytes; and lawful strange ones. What says where they stand:
-zip_header_attacks.py."""
+zip_header_attacks.py. Each in gzip too."""
 
 import struct
 import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from attack import Attack, fine, in_the_bytes, refused, unsupported
+from attack import Attack, fine, in_gzip, in_the_bytes, refused, unsupported
 from forge import (
     FLOATS,
     WEIGHT,
     Part,
     archive,
     deflated,
+    first,
     mapping,
     name,
     program,
@@ -22,30 +25,68 @@ from forge import (
 
 VERSION = Part("r/version", b"3\n")
 PICKLE = program(mapping(("weight", WEIGHT)))
+PAYLOAD = program(name("os", "system") + b")R")
 
 
-def changed(index=1, **lies):
-    """A torch zip, one member of which (0: the pickle, 1: storage 0, 2: version) lies."""
-    parts = torch_parts()
-    for field, value in lies.items():
-        setattr(parts[index], field, value)
-    return archive(parts)
+@dataclass
+class Kind:
+    """What archives are that lie. It is member 1 that does where none is named: it is stored, and behind it are others."""
+
+    name: str  # of the attacks
+    suffix: str
+    parts: Callable
+
+    def attack(self, title, data, outcomes):
+        return Attack(f"{self.name}-{title}{self.suffix}", data, outcomes)
+
+    def changed(self, index=1, **lies):
+        parts = self.parts()
+        for field, value in lies.items():
+            setattr(parts[index], field, value)
+        return archive(parts)
+
+    def with_descriptor(self, end):
+        return self.changed(flags=0x808, local_size=0, local_compressed=0, local_crc=0, after=end)
 
 
-def descriptor(crc=zlib.crc32(FLOATS), size=len(FLOATS), wide=False):
+TORCH = Kind("zip", ".pt", torch_parts)  # 0: the pickle, 1: storage 0, 2: version
+
+
+def descriptor(data=FLOATS, crc=None, size=None, wide=False):
+    crc, size = first(crc, zlib.crc32(data)), first(size, len(data))
     return struct.pack("<4sIQQ" if wide else "<4sIII", b"PK\7\x08", crc, size, size)
 
 
-def with_descriptor(end):
-    return changed(flags=0x808, local_size=0, local_compressed=0, local_crc=0, after=end)
+def beside(kind):
+    """Members that no archive may have beside its own."""
+    names = [part.name for part in kind.parts()]
+    for title, part, said in (
+        ("member-twice", Part(names[1], b"\0" * 16), f"two members named '{names[1]}'"),
+        ("first-twice", Part(names[0], PAYLOAD), f"two members named '{names[0]}'"),
+        ("parent", Part("r/../../etc/cron.d/x", b"x"), "'..' in member name"),
+        ("absolute", Part("/etc/passwd", b"x"), "an absolute path as member name"),
+        ("drive", Part("C:\\x", b"x"), "in member name"),
+        ("backslash", Part("r\\data\\1", b"x"), "a backslash in member name"),
+        ("nul", Part("r/data/1\0.txt", b"x"), "a NUL in member name"),
+        ("no-name", Part("", b"x"), "a member without a name"),
+        ("link", Part("r/link", b"/etc/passwd", attributes=0o120777 << 16), "is a symbolic link"),
+        ("device", Part("r/device", attributes=0o020666 << 16), "is a device, pipe or socket"),
+        ("pipe", Part("r/pipe", attributes=0o010666 << 16), "is a device, pipe or socket"),
+        ("folder-with-bytes", Part("r/folder/", b"x"), "is a folder of 1 bytes"),
+        ("escape-in-name", Part("r/\x1b]0;owned\x07/../x", b"x"), "\\x1b]0;owned\\x07"),
+        ("right-to-left-in-name", Part("r/\u202egpj.exe/../x", b"x"), "\\u202e"),
+    ):
+        yield kind.attack(title, archive([*kind.parts(), part]), refused(said))
+    said = f"member '{names[1]}' is a folder of {len(kind.parts()[1].data)} bytes"
+    yield kind.attack("folder-attribute", kind.changed(attributes=0x10), refused(said))
+    extra = b"\1" + struct.pack("<I", zlib.crc32(names[1].encode())) + b"r/data/999"
+    second_name = kind.changed(extra=struct.pack("<HH", 0x7075, len(extra)) + extra)
+    yield kind.attack("second-name", second_name, unsupported("a second name (Unicode path extra field)"))
 
 
 def names():
-    payload = program(name("os", "system") + b")R")
     for title, parts, said in (
-        ("member-twice", [*torch_parts(), Part("r/data/0", b"\0" * 16)], "two members named 'r/data/0'"),
-        ("pickle-twice", [*torch_parts(), Part("r/data.pkl", payload)], "two members named 'r/data.pkl'"),
-        ("case-folded", [*torch_parts(), Part("r/DATA.PKL", payload)], "equal but for case"),
+        ("case-folded", [*torch_parts(), Part("r/DATA.PKL", PAYLOAD)], "equal but for case"),
         (
             "case-folded-many",
             [*torch_parts(), *(Part("r/data/" + "".join(c.upper() if i >> n & 1 else c for n, c in enumerate("abcdefghijklmn")))
@@ -56,29 +97,12 @@ def names():
         ("two-roots", [*torch_parts(), Part("other/data/9", FLOATS)], "lies outside the folder 'r'"),
         (
             "two-pickles",
-            [*torch_parts(), Part("other/data.pkl", payload)],
+            [*torch_parts(), Part("other/data.pkl", PAYLOAD)],
             "the archive holds two pickles, 'r/data.pkl' and 'other/data.pkl'",
         ),
-        ("pickle-below", [*torch_parts(), Part("r/x/data.pkl", payload)], "the archive holds two pickles"),
+        ("pickle-below", [*torch_parts(), Part("r/x/data.pkl", PAYLOAD)], "the archive holds two pickles"),
         ("pickle-deep", [Part("r/x/data.pkl", PICKLE), VERSION], "the archive's pickle is 'r/x/data.pkl'"),
         ("no-version", torch_parts()[:2], "the archive has no member 'r/version'"),
-        ("parent", [*torch_parts(), Part("r/../../etc/cron.d/x", b"x")], "'..' in member name"),
-        ("absolute", [*torch_parts(), Part("/etc/passwd", b"x")], "an absolute path as member name"),
-        ("drive", [*torch_parts(), Part("C:\\x", b"x")], "in member name"),
-        ("backslash", [*torch_parts(), Part("r\\data\\1", b"x")], "a backslash in member name"),
-        ("nul", [*torch_parts(), Part("r/data/1\0.txt", b"x")], "a NUL in member name"),
-        ("no-name", [*torch_parts(), Part("", b"x")], "a member without a name"),
-        ("link", [*torch_parts(), Part("r/link", b"/etc/passwd", attributes=0o120777 << 16)], "is a symbolic link"),
-        ("device", [*torch_parts(), Part("r/device", attributes=0o020666 << 16)], "is a device, pipe or socket"),
-        ("pipe", [*torch_parts(), Part("r/pipe", attributes=0o010666 << 16)], "is a device, pipe or socket"),
-        ("folder-with-bytes", [*torch_parts(), Part("r/folder/", b"x")], "is a folder of 1 bytes"),
-        (
-            "folder-attribute",
-            [torch_parts()[0], Part("r/data/0", FLOATS, attributes=0x10), torch_parts()[2]],
-            "member 'r/data/0' is a folder of 16 bytes",
-        ),
-        ("escape-in-name", [*torch_parts(), Part("r/\x1b]0;owned\x07/../x", b"x")], "\\x1b]0;owned\\x07"),
-        ("right-to-left-in-name", [*torch_parts(), Part("r/\u202egpj.exe/../x", b"x")], "\\u202e"),
     ):
         yield Attack(f"zip-{title}.pt", archive(parts), refused(said))
     yield Attack(
@@ -102,16 +126,12 @@ def names():
     ):
         yield Attack(f"zip-version-of-{title}.pt", archive([*torch_parts()[:2], Part("r/version", text)]), outcomes)
     yield Attack("zip-empty.pt", archive([]), unsupported("an empty zip archive"))
-    second_name = struct.pack("<HH", 0x7075, 15) + b"\1" + struct.pack("<I", zlib.crc32(b"r/data/0")) + b"r/data/999"
-    yield Attack(
-        "zip-second-name.pt", changed(extra=second_name), unsupported("a second name (Unicode path extra field)")
-    )
 
 
 def contents():
-    yield Attack("zip-bad-crc.pt", changed(crc=1, local_crc=1), in_the_bytes("member 'r/data/0'"))
-    yield Attack("zip-bad-crc-of-the-pickle.pt", changed(0, crc=1, local_crc=1), refused("the bytes have CRC-32"))
-    yield Attack("zip-bad-crc-of-version.pt", changed(2, crc=1, local_crc=1), refused("member 'r/version'"))
+    yield Attack("zip-bad-crc.pt", TORCH.changed(crc=1, local_crc=1), in_the_bytes("member 'r/data/0'"))
+    yield Attack("zip-bad-crc-of-the-pickle.pt", TORCH.changed(0, crc=1, local_crc=1), refused("the bytes have CRC-32"))
+    yield Attack("zip-bad-crc-of-version.pt", TORCH.changed(2, crc=1, local_crc=1), refused("member 'r/version'"))
     damaged = bytearray(deflated(bytes(range(256)) * 64))
     damaged[len(damaged) // 2] ^= 0x40
     parts = torch_parts(program(mapping(("w", tensor(storage(elements=4096), (4096,))))), {"0": b""})
@@ -201,14 +221,14 @@ def controls():
         ("-unsigned", descriptor()[4:]),
         ("-unsigned-wide", descriptor(wide=True)[4:]),
     ):
-        yield Attack(f"zip-descriptor{title}.pt", with_descriptor(end), fine("weight"))
+        yield Attack(f"zip-descriptor{title}.pt", TORCH.with_descriptor(end), fine("weight"))
     yield Attack(
         "zip-no-crc.pt",
         archive([Part(p.name, p.data, crc=0) for p in plain]),
         fine("weight", "the archive has no checksums"),
     )
     yield Attack("zip-unused-storage.pt", archive([*plain, Part("r/data/77", FLOATS)]), fine("weight"))
-    yield Attack("zip-padding.pt", changed(local_extra=struct.pack("<HH", 0x4246, 40) + b"Z" * 40), fine("weight"))
+    yield Attack("zip-padding.pt", TORCH.changed(local_extra=struct.pack("<HH", 0x4246, 40) + b"Z" * 40), fine("weight"))
     yield Attack("zip-root-escape.pt", archive(torch_parts(root="\x1b[31mr\x07")), fine("weight"))
     yield Attack("zip-old-version-place.pt", archive([*plain[:2], Part("r/.data/version", b"2\n")]), fine("weight"))
     yield Attack("zip-version-10.pt", archive([*plain[:2], Part("r/version", b" +10 and more")]), fine("weight"))
@@ -222,5 +242,7 @@ def controls():
 
 
 def attacks():
-    for group in (names, contents, controls):
-        yield from group()
+    for group in (beside(TORCH), names(), contents(), controls()):
+        for attack in group:
+            yield attack
+            yield in_gzip(attack)
