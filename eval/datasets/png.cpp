@@ -7,7 +7,6 @@
 #include <csetjmp>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -29,12 +28,12 @@ struct Reading {
 
 /// libpng says of memory that runs out no more than that the picture is wrong.
 png_voidp take_memory(png_structp png, png_alloc_size_t size) {
-  void* const memory = std::malloc(size);
+  void* const memory = ::operator new(size, std::nothrow);
   if (memory == nullptr) static_cast<Reading*>(png_get_mem_ptr(png))->lacked_memory = true;
   return memory;
 }
 
-void give_memory(png_structp, png_voidp memory) { std::free(memory); }
+void give_memory(png_structp, png_voidp memory) { ::operator delete(memory); }
 
 void read_bytes(png_structp png, png_bytep out, std::size_t size) {
   auto& reading = *static_cast<Reading*>(png_get_io_ptr(png));
