@@ -10,7 +10,7 @@ comparisons (most are of an index and a size), and does four to fifteen times as
 to one with sanitizers. What breaks a target is put into BUILD/findings, as it was found and as small as it gets in a
 short while, with the command that repeats it.
 The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
-sums that docs/trust.md shows; --until-flat repeats until each target has had enough: see `Log.has_had_enough`.
+sums that docs/trust.md shows; --until-flat stays with a target until it has had enough: see `Log.has_had_enough`.
 """
 
 import argparse
@@ -110,6 +110,7 @@ class Fuzzer:
         self.corpus = options.corpus / target
         self.findings = options.build / "findings"
         self.scratch = scratch / target
+        shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir()
         self.corpus.mkdir(parents=True, exist_ok=True)
         self.outcome.is_grown = any(self.corpus.iterdir())
@@ -209,36 +210,43 @@ def main():
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated")
     parser.add_argument("--log", type=Path, metavar="FILE", help="add what was done to the sums in FILE")
-    parser.add_argument("--until-flat", action="store_true", help="again and again, until each target has had enough")
+    parser.add_argument("--until-flat", action="store_true", help="each target again and again, until it has had enough")
     options = parser.parse_args()
     options.build, options.corpus = options.build.resolve(), options.corpus.resolve()
     options.replay = options.replay and options.replay.resolve()
-    log, failed, targets = Log(options.log, options.build.name), set(), [target for target in TARGETS if target in (options.target or TARGETS)]
-    left = targets
-    while left:
-        if options.until_flat:
-            left = [target for target in left if not log.has_had_enough(target)]
-        for outcome in fuzz(left, options):
+    targets = [target for target in TARGETS if target in (options.target or TARGETS)]
+    failed = fuzz(targets, options, Log(options.log, options.build.name))
+    print(f"{len(targets) - len(failed)} passed, {len(failed)} failed", flush=True)
+    return 1 if failed else 0
+
+
+def fuzz(targets, options, log):
+    """Each target once or, until it is flat, again and again before the next one. Gives those that something is wrong with."""
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    failed, reporting = set(), threading.Lock()
+    with tempfile.TemporaryDirectory(prefix="ckpt-fuzz-", dir=memory) as scratch:
+        seeds = Path(scratch) / "seeds"
+        subprocess.run([sys.executable, str(HERE / "seeds/make.py"), str(seeds)], check=True)
+
+        def report(outcome):
             log.add(outcome)
             print(outcome.line(), flush=True)
             for finding in outcome.findings:
                 print(f"  {finding}", flush=True)
             if outcome.findings or outcome.failure:
                 failed.add(outcome.target)
-        if not options.until_flat:
-            break
-    print(f"{len(targets) - len(failed)} passed, {len(failed)} failed", flush=True)
-    return 1 if failed else 0
 
+        def work(target):
+            while not (options.until_flat and log.has_had_enough(target)):
+                outcome = Fuzzer(target, options, seeds, Path(scratch)).run()
+                with reporting:
+                    report(outcome)
+                if not options.until_flat:
+                    break
 
-def fuzz(targets, options):
-    """Each target once. Gives what came of it as it ends."""
-    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with tempfile.TemporaryDirectory(prefix="ckpt-fuzz-", dir=memory) as scratch:
-        seeds = Path(scratch) / "seeds"
-        subprocess.run([sys.executable, str(HERE / "seeds/make.py"), str(seeds)], check=True)
         with ThreadPoolExecutor(max_workers=2) as pool:
-            yield from pool.map(Fuzzer.run, [Fuzzer(target, options, seeds, Path(scratch)) for target in targets])
+            list(pool.map(work, targets))
+    return failed
 
 
 if __name__ == "__main__":
