@@ -250,8 +250,10 @@ std::optional<Tar> take_tar_apart(const Bytes& bytes) {
   while (bytes.size() - at >= tar_block && std::equal(&bytes[at + tar_magic], &bytes[at + tar_magic + 5], "ustar")) {
     const std::string digits(&bytes[at + tar_size], &bytes[at + tar_size + 11]);
     const std::size_t size = std::strtoul(digits.c_str(), nullptr, 8);
+    const std::size_t left = bytes.size() - at - tar_block;
+    if (size > left) break;
     const std::size_t padded = (size + tar_block - 1) / tar_block * tar_block;
-    if (padded > bytes.size() - at - tar_block) break;
+    if (padded > left) break;
     Bytes header = cut(tar_block), data = cut(padded);
     data.resize(size);
     tar.members.push_back({std::move(header), std::move(data)});
