@@ -4,8 +4,9 @@
     fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
     fuzz/run.py --build build/fuzz --replay build/asan --corpus FOLDER …
 
-FOLDER keeps what was found to reach new code, a folder a target. A run of a minute or more, or one that is logged, begins with all of
-it, and minimises it; another begins with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of no
+FOLDER keeps what was found to reach new code, a folder a target; where it has none of a target, fuzz/corpus has an archive of what
+the logged runs kept. A run of a minute or more, or one that is logged, begins with all of it, and minimises it; another begins
+with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of no
 comparisons (most are of an index and a size), and does four to fifteen times as much; --replay gives all that it keeps
 to one with sanitizers. What breaks a target is put into BUILD/findings, as it was found and as small as it gets in a
 short while, with the command that repeats it.
@@ -21,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -112,7 +114,11 @@ class Fuzzer:
         self.scratch = scratch / target
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir()
+        self.archive = HERE / "corpus" / f"{target}.tar.xz"
         self.corpus.mkdir(parents=True, exist_ok=True)
+        if self.archive.exists() and not any(self.corpus.iterdir()):
+            with tarfile.open(self.archive) as archive:
+                archive.extractall(self.corpus)
         self.outcome.is_grown = any(self.corpus.iterdir())
 
     def call(self, program, *arguments, timeout):
@@ -142,8 +148,20 @@ class Fuzzer:
             self.minimise()
         if self.sanitized:
             self.look_for_faults(self.sanitized, REPLAYING, "-runs=0", self.corpus)
+        if self.is_logged:
+            self.pack()
         self.outcome.corpus = len(list(self.corpus.iterdir()))
         return self.outcome
+
+    def pack(self):
+        """The corpus as an archive, to go on from on another machine. The same files make the same archive."""
+        self.archive.parent.mkdir(exist_ok=True)
+        with tarfile.open(self.archive, "w:xz") as archive:
+            for file in sorted(self.corpus.iterdir()):
+                entry = tarfile.TarInfo(file.name)
+                entry.size = file.stat().st_size
+                with file.open("rb") as content:
+                    archive.addfile(entry, content)
 
     def sample(self):
         """A folder with some of the corpus."""
