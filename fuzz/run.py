@@ -6,10 +6,9 @@
 
 FOLDER keeps what was found to reach new code, a folder a target; where it has none of a target, fuzz/corpus has an archive of what
 the logged runs kept. A run of a minute or more, or one that is logged, begins with all of it, and minimises it; another begins
-with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of no
-comparisons (most are of an index and a size), and does four to fifteen times as much; --replay gives all that it keeps
-to one with sanitizers. What breaks a target is put into BUILD/findings, as it was found and as small as it gets in a
-short while, with the command that repeats it.
+with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of no comparisons (most are of an index and a size), and
+does four to fifteen times as much; --replay gives all that it keeps to one with sanitizers. What breaks a target is put into
+BUILD/findings, as it was found and as small as it gets in a short while, with the command that repeats it.
 The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
 sums that docs/trust.md shows; --until-flat stays with a target until it has had enough: see `Log.has_had_enough`.
 """

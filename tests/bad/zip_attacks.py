@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attack import Attack, fine, in_gzip, in_the_bytes, refused, unsupported
+from attack import Attack, also_in_gzip, fine, in_the_bytes, refused, unsupported
 from forge import (
     FLOATS,
     WEIGHT,
@@ -243,6 +243,4 @@ def controls():
 
 def attacks():
     for group in (beside(TORCH), names(), contents(), controls()):
-        for attack in group:
-            yield attack
-            yield in_gzip(attack)
+        yield from also_in_gzip(group)

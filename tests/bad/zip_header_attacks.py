@@ -3,7 +3,7 @@ and ends."""
 
 import struct
 
-from attack import in_gzip, refused, unsupported
+from attack import also_in_gzip, refused, unsupported
 from forge import Part, archive, encoded, program, torch_zip
 from zip_attacks import TORCH, descriptor
 
@@ -202,6 +202,4 @@ def of(kind):
 
 
 def attacks():
-    for attack in of(TORCH):
-        yield attack
-        yield in_gzip(attack)
+    yield from also_in_gzip(of(TORCH))
