@@ -48,6 +48,10 @@ Detection detect(const ByteSourcePtr& source) {
   return {opened.format == nullptr ? std::string() : std::string(opened.format->name), opened.gzip_layers};
 }
 
+std::string archive_remark(const Opened& opened) {
+  return "the checkpoint is member '" + opened.member + "' of a tar archive, whose other files are left out";
+}
+
 Checkpoint read_opened(const Opened& opened, const ReadContext& context) {
   if (opened.refusal) throw *opened.refusal;
   if (opened.format == nullptr) throw foreign_file(*opened.bytes);
@@ -57,9 +61,7 @@ Checkpoint read_opened(const Opened& opened, const ReadContext& context) {
   checkpoint.gzip = opened.gzip_layers > 0;
   checkpoint.source = opened.bytes;
   checkpoint.archive = opened.archive;
-  if (opened.archive)
-    checkpoint.warnings.push_back("the checkpoint is member '" + opened.member +
-                                  "' of a tar archive, whose other files are left out");
+  if (opened.archive) checkpoint.warnings.push_back(archive_remark(opened));
   return checkpoint;
 }
 

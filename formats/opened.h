@@ -19,6 +19,8 @@ struct Opened {
   ByteSourcePtr archive;         ///< the tar that `bytes` are a member of; null where they are the file itself
   std::string member;            ///< its name there
   std::optional<Error> refusal;  ///< why no member was chosen
+
+  [[nodiscard]] const ByteSource& outermost() const { return archive ? *archive : *bytes; }
 };
 
 /// Takes one layer of gzip off, from which at most so many bytes may come: gunzip_by_index(), or gunzip(), which
@@ -35,6 +37,9 @@ void open_gzip(Opened& opened, std::uint64_t file_bytes, const GzipReader& reade
 /// Where `opened` is a tar that no format reads: goes on to the one member that a format does, or says why not.
 /// Throws Error: io, limit_exceeded.
 void open_archive(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader);
+
+/// That the checkpoint is a member of opened.archive.
+std::string archive_remark(const Opened& opened);
 
 /// Reads what open_layers() found: a checkpoint that knows its name, its compression and its bytes. Throws Error:
 /// unsupported, by name, where no format knows it; what the format's reader throws.

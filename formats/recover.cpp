@@ -87,6 +87,7 @@ class Recoverer {
     checkpoint.file = source_->name();
     checkpoint.gzip = opened_.gzip_layers > 0;
     checkpoint.source = opened_.bytes;
+    checkpoint.archive = opened_.archive;
     context_.remark_dangers(checkpoint.globals);
     std::vector<Remains> remains;
     for (Storage& storage : checkpoint.storages) {
@@ -107,15 +108,17 @@ class Recoverer {
 
  private:
   void open() {
-    opened_.bytes = source_;
-    open_gzip(opened_, source_->size(), [&](ByteSourcePtr compressed, std::uint64_t most) {
+    opened_ = open_layers(source_, [&](ByteSourcePtr compressed, std::uint64_t most) {
       return gunzip_damaged(std::move(compressed), faults_, most);
     });
     static_cast<void>(opened_.bytes->size());  // what is wrong with gzip is known once all of it has been inflated
+    static_cast<void>(opened_.outermost().size());
     for (const Error& fault : faults_->faults()) context_.report(fault, "");
+    if (opened_.archive) context_.remark(archive_remark(opened_));
   }
 
   Salvage salvage_file() {
+    if (opened_.refusal) refuse_archive(*opened_.refusal);  // members of one checkpoint could be taken for another's
     if (opened_.format != nullptr && opened_.format->salvage != nullptr)
       return opened_.format->salvage(opened_.bytes, context_);
     if (opened_.format != nullptr && reads()) refuse();
@@ -153,6 +156,12 @@ class Recoverer {
     throw Error(ErrorCode::unsupported, "nothing is recovered of " + std::string(opened_.format->name) + " files")
         .expected("a file of " + recovered_formats())
         .hint("ckpt verify " + shell_word(source_->name()) + " lists what is wrong with it");
+  }
+
+  [[noreturn]] void refuse_archive(Error why) const {
+    if (why.hint().empty())
+      why.hint("tar xf " + shell_word(source_->name()) + " unpacks what it can; then ckpt recover what came out of it");
+    throw why;
   }
 
   static std::string recovered_formats() {

@@ -7,7 +7,7 @@ namespace ckpt {
 
 std::vector<Finding> verify(const ByteSourcePtr& source) {
   const Opened opened = open_layers(source, gunzip);
-  const ByteSource& whole = opened.archive ? *opened.archive : *opened.bytes;
+  const ByteSource& whole = opened.outermost();
   std::vector<Finding> findings;
   ReadContext context = ReadContext::of(*source);
   context.findings = &findings;

@@ -6,6 +6,7 @@
 
 #include "ckpt/error.h"
 #include "container/zip_builder.h"
+#include "formats/tar_files.h"
 #include "formats/torch_files.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
@@ -298,6 +299,34 @@ TEST(Recover, SavesATensorUnderTheNameThatALostOneHad) {
   EXPECT_EQ(found.tensors[0].survival, Survival::lost);
   EXPECT_EQ(found.tensors[1].survival, Survival::whole);
   EXPECT_EQ(names_saved(found), (Names{"a.b"}));
+}
+
+TEST(Recover, OpensATarAroundACheckpoint) {
+  const auto packed = [](const Bytes& member) {
+    return io_testing::bytes_of(tar_testing::tar_of({{"notes.txt", "text"}, {"w.pt", std::string(as_text(member))}}));
+  };
+  for (const Bytes& member : {zip_file(), gzipped(legacy_file())})
+    for (const Bytes& bytes : {packed(member), gzipped(packed(member))}) {
+      const Recovery found = recovered(bytes);
+      EXPECT_TRUE(found.is_complete());
+      EXPECT_EQ(names_saved(found), (Names{"a", "b"}));
+      EXPECT_TRUE(says(found, "member 'w.pt' of a tar archive")) << found.findings.size();
+    }
+  const Bytes zip = zip_file();
+  const Recovery found = recovered(packed(damaged(zip, place(zip, floats(first)))));
+  EXPECT_EQ(survival_of(found, "a"), Survival::damaged);
+  EXPECT_EQ(names_saved(found), (Names{"b"}));
+}
+
+TEST(Recover, SaysWhyATarIsNotOpened) {
+  const std::string zip(as_text(zip_file()));
+  const Bytes tar = io_testing::bytes_of(tar_testing::tar_of({{"a.pt", zip}, {"b.pt", zip}}));
+  const auto error = error_of([&] { recovered(tar); });
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("at least 2 checkpoints: 'a.pt', 'b.pt'"), std::string::npos);
+  const auto broken = error_of([&] { recovered(cut(tar, zip.size())); });
+  ASSERT_TRUE(broken);
+  EXPECT_NE(broken->hint().find("tar xf test.pt unpacks what it can"), std::string::npos) << broken->hint();
 }
 
 TEST(Recover, RefusesOtherFormatsByName) {
