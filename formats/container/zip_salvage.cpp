@@ -63,6 +63,7 @@ bool is_name(const std::string& name) {
 SalvageWalk::SalvageWalk(ByteSourcePtr source, const ReadContext& context)
     : source_(std::move(source)), context_(context), size_(source_->size()) {
   listed_ = directory_of(*source_, context_, directory_offset_);
+  for (const DirectoryEntry& entry : listed_) offsets_.try_emplace(entry.member.name, entry.member.header_offset);
 }
 
 void SalvageWalk::fault(std::string found, std::uint64_t at, std::string expected) {
@@ -78,16 +79,27 @@ const DirectoryEntry* SalvageWalk::listed_at(std::uint64_t offset) const {
 }
 
 /// Four bytes alone stand in a gigabyte of weights by chance.
-bool SalvageWalk::is_plausible(const LocalHeader& header) const {
-  return (header.flags & ~flags_known) == 0 && (header.method == method_stored || header.method == method_deflated) &&
-         is_name(header.name) && header.name.starts_with(root_);
+bool SalvageWalk::is_plausible(const LocalHeader& header, std::uint64_t offset) const {
+  if ((header.flags & ~flags_known) != 0) return false;
+  if (header.method != method_stored && header.method != method_deflated) return false;
+  const DirectoryEntry* const entry = listed_at(offset);
+  if (entry != nullptr && entry->member.name == header.name) return true;
+  return is_name(header.name) && header.name.starts_with(root_) && !stands_where_listed(header.name);
+}
+
+/// What the directory lists is the member; another of its name, that it does not list, belongs to nothing.
+bool SalvageWalk::stands_where_listed(const std::string& name) const {
+  const auto listed = offsets_.find(name);
+  if (listed == offsets_.end()) return false;
+  const auto there = read_local_header(*source_, listed->second);
+  return there && there->name == name;
 }
 
 /// A header by its name, whatever its signature.
 std::optional<LocalHeader> SalvageWalk::named_header(std::uint64_t offset) const {
   if (root_.empty() || offset >= size_) return std::nullopt;
   auto header = read_local_header(*source_, offset, false);
-  if (header && !is_plausible(*header)) header.reset();
+  if (header && !is_plausible(*header, offset)) header.reset();
   return header;
 }
 
@@ -136,7 +148,7 @@ void SalvageWalk::reconcile(LocalHeader& header, const DirectoryEntry& entry, co
 /// The header of the member that is due at `offset`. One of its signature and its name may be damaged.
 std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Expected& expected) {
   auto header = read_local_header(*source_, offset);
-  if (header && !is_plausible(*header)) header.reset();
+  if (header && !is_plausible(*header, offset)) header.reset();
   const DirectoryEntry* const entry = listed_at(offset);
   if (header) {
     if (entry != nullptr) reconcile(*header, *entry, expected);
@@ -182,7 +194,7 @@ std::optional<SalvageWalk::End> SalvageWalk::match(std::uint64_t at, const Local
   };
   if (value == local_signature && may_be_one()) {
     const auto header = read_local_header(*source_, at);
-    if (header && is_plausible(*header)) return End{at, at, std::nullopt};
+    if (header && is_plausible(*header, at)) return End{at, at, std::nullopt};
   }
   if (value == entry_signature) {
     std::vector<std::byte> record(entry_size + longest_name);
@@ -196,12 +208,13 @@ std::optional<SalvageWalk::End> SalvageWalk::match(std::uint64_t at, const Local
 }
 
 /// The next record from `from` on: the descriptor of `member`, a local header, a directory's record, or where the
-/// directory lists a header.
+/// directory lists a header, or begins.
 std::optional<SalvageWalk::End> SalvageWalk::search(std::uint64_t from, const LocalHeader* member) const {
   const auto after = std::lower_bound(
       listed_.begin(), listed_.end(), from,
       [](const DirectoryEntry& entry, std::uint64_t offset) { return entry.member.header_offset < offset; });
-  const std::uint64_t listed = after == listed_.end() ? size_ : std::min(size_, after->member.header_offset);
+  const std::uint64_t most = from <= directory_offset_ ? directory_offset_ : size_;
+  const std::uint64_t listed = after == listed_.end() ? most : std::min(size_, after->member.header_offset);
   std::vector<std::byte> window;
   for (std::uint64_t at = from; at < size_; at += window.size()) {
     // Mostly it is close by.
@@ -365,8 +378,9 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
     const auto found = search(at_ + 1, nullptr);
     if (at_ == 0 && found)
       fault(std::to_string(found->next) + " bytes before the first member", 0, "none");
-    else if (found && listed_at(found->next) != nullptr)  // and nothing here: the directory says so
-      context_.remark(std::to_string(found->next - at_) + " bytes between two members belong to none, at byte " +
+    else if (found && (listed_at(found->next) != nullptr || found->next == directory_offset_))
+      // The directory says that nothing is here.
+      context_.remark(std::to_string(found->next - at_) + " bytes behind a member belong to none, at byte " +
                       std::to_string(at_));
     else
       fault("no member begins here", at_, found ? "one; the next is at byte " + std::to_string(found->next) : "one");

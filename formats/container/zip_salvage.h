@@ -11,6 +11,7 @@
 #include "container/zip_forward.h"
 #include "format.h"
 #include "io/faults.h"
+#include "io/keyed_hash.h"
 
 /// A ZIP archive that may be cut or damaged anywhere, walked from local header to local header. What a header cannot
 /// tell is taken from the directory, where there is one, and from what the archive's user knows; where a member's end
@@ -55,7 +56,8 @@ class SalvageWalk {
 
   void fault(std::string found, std::uint64_t at, std::string expected);
   [[nodiscard]] const DirectoryEntry* listed_at(std::uint64_t offset) const;
-  [[nodiscard]] bool is_plausible(const LocalHeader& header) const;
+  [[nodiscard]] bool is_plausible(const LocalHeader& header, std::uint64_t offset) const;
+  [[nodiscard]] bool stands_where_listed(const std::string& name) const;
   [[nodiscard]] std::optional<LocalHeader> named_header(std::uint64_t offset) const;
   [[nodiscard]] bool ends_members(std::uint64_t offset) const;
   void reconcile(LocalHeader& header, const DirectoryEntry& entry, const Expected& expected);
@@ -77,8 +79,9 @@ class SalvageWalk {
   ReadContext context_;
   std::uint64_t size_;  ///< of the file
   std::vector<DirectoryEntry> listed_;
-  std::uint64_t directory_offset_;  ///< the file's size, where there is no directory
-  std::string root_;                ///< the folder of the first member, with its slash
+  NameViewMap<std::uint64_t> offsets_;  ///< of headers, as listed
+  std::uint64_t directory_offset_;      ///< the file's size, where there is no directory
+  std::string root_;                    ///< the folder of the first member, with its slash
   std::uint64_t at_ = 0;
   std::uint64_t members_ = 0;
   std::uint64_t inflated_ = 0;  ///< what deflated members may come to

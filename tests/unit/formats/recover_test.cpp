@@ -166,7 +166,44 @@ TEST(Recover, TakesBytesBetweenMembersForNoDamage) {
                               "none";
   const Recovery found = recovered(io_testing::bytes_of(zip_testing::build_zip(parts)));
   EXPECT_TRUE(found.is_complete());
-  EXPECT_TRUE(says(found, "4 bytes between two members belong to none"));
+  EXPECT_TRUE(says(found, "4 bytes behind a member belong to none"));
+}
+
+/// {"a": `numbers`}
+std::vector<zip_testing::ZipPart> parts_of(const std::vector<float>& numbers) {
+  const py::Code object = py::dict({{py::str("a"), tensor(storage({}), {4}, {1})}});
+  return {{.name = "r/data.pkl", .data = py::pickle(object)},
+          {.name = "r/data/0", .data = std::string(as_text(floats(numbers)))},
+          {.name = "r/version", .data = "3\n"}};
+}
+
+TEST(Recover, TakesTheMemberThatTheDirectoryLists) {
+  std::string unlisted = zip_testing::build_zip(parts_of(second));
+  unlisted.resize(unlisted.find("PK\1\2"));
+  std::vector<zip_testing::ZipPart> between = parts_of(first);
+  between[1].gap = unlisted;
+  std::vector<zip_testing::ZipPart> last = parts_of(first);
+  last[2].descriptor = true;
+  last[2].descriptor_bytes =
+      zip_testing::descriptor_of({.crc = crc32(0, as_bytes(last[2].data)), .compressed_size = 2, .size = 2}) + unlisted;
+  for (const auto& parts : {between, last}) {
+    const Recovery found = recovered(io_testing::bytes_of(zip_testing::build_zip(parts)));
+    EXPECT_TRUE(found.is_complete());
+    EXPECT_TRUE(says(found, std::to_string(unlisted.size()) + " bytes behind a member belong to none"));
+    const auto after = torch_testing::read_bytes(torch_testing::written(found.checkpoint));
+    EXPECT_EQ(torch_testing::values(after, 0), first);
+  }
+  // Where the listed one is gone, the other is what there is.
+  between[1].offset = 7;
+  EXPECT_EQ(names_saved(recovered(io_testing::bytes_of(zip_testing::build_zip(between)))), (Names{"a"}));
+}
+
+TEST(Recover, TakesAnyNameThatTheDirectoryLists) {
+  std::vector<zip_testing::ZipPart> parts = parts_of(first);
+  for (zip_testing::ZipPart& part : parts) part.name.replace(0, 1, "\x1b[31mr\a");
+  const Recovery found = recovered(io_testing::bytes_of(zip_testing::build_zip(parts)));
+  EXPECT_TRUE(found.is_complete());
+  EXPECT_EQ(names_saved(found), (Names{"a"}));
 }
 
 TEST(Recover, TellsWhichChecksumsVouchForATensor) {
