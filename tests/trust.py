@@ -173,8 +173,8 @@ that mutations get deep. Each target asserts more than that nothing crashes: wha
 statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target for a while, and replays what
 was ever found (`tests/bad/found`). `./dev fuzz --fast --log docs/fuzz.json --until-flat` goes on until each target has had
 three million executions and is flat: in half an hour of a processor fewer than one edge in a thousand was new. It runs
-without sanitizers, and gives every input that reached something new to the build with them; what it has grown is kept in
-`fuzz/corpus`, from which it goes on on any machine. So far (docs/fuzz.json):
+without sanitizers, and gives every input that reached something new to the build with them; what it has grown, out of the
+attacks too, is kept in `fuzz/corpus`, from which it goes on on any machine. So far (docs/fuzz.json):
 
 FUZZED
 

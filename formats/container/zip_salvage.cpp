@@ -91,7 +91,7 @@ bool SalvageWalk::is_plausible(const LocalHeader& header, std::uint64_t offset) 
 bool SalvageWalk::stands_where_listed(const std::string& name) const {
   const auto listed = offsets_.find(name);
   if (listed == offsets_.end()) return false;
-  const auto there = read_local_header(*source_, listed->second);
+  const auto there = read_local_header(*source_, listed->second, false);
   return there && there->name == name;
 }
 

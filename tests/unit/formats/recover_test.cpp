@@ -193,6 +193,10 @@ TEST(Recover, TakesTheMemberThatTheDirectoryLists) {
     const auto after = torch_testing::read_bytes(torch_testing::written(found.checkpoint));
     EXPECT_EQ(torch_testing::values(after, 0), first);
   }
+  const Bytes file = io_testing::bytes_of(zip_testing::build_zip(between));
+  const Recovery found = recovered(damaged(file, place(file, floats(first)) - 30 - std::string("r/data/0").size()));
+  EXPECT_TRUE(says(found, "the local header of member 'r/data/0' is damaged"));
+  EXPECT_EQ(torch_testing::values(found.checkpoint, 0), first);
   // Where the listed one is gone, the other is what there is.
   between[1].offset = 7;
   EXPECT_EQ(names_saved(recovered(io_testing::bytes_of(zip_testing::build_zip(between)))), (Names{"a"}));
