@@ -27,9 +27,7 @@ bool is_at_top(std::string_view name, std::string_view file) {
 std::optional<ZipKind> kind_by_pickle(const ByteSource& source) {
   const auto pickle = zip::read_forward_header(source, 0);
   if (!pickle) return std::nullopt;
-  std::array<std::byte, script_pickle.size()> begin{};
-  const std::size_t got = source.read_at(pickle->data_offset, begin);
-  return as_text(std::span(begin).first(got)) == script_pickle ? ZipKind::script : ZipKind::checkpoint;
+  return begins_as_script(source, pickle->data_offset) ? ZipKind::script : ZipKind::checkpoint;
 }
 
 ZipKind kind_by_names(const std::vector<std::string>& names) {
@@ -43,6 +41,14 @@ ZipKind kind_by_names(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+bool begins_as_script(const ByteSource& source, std::uint64_t offset) {
+  constexpr std::string_view script =
+      "\x80\x02"
+      "c__torch__";
+  std::array<std::byte, script.size()> begin{};
+  return as_text(std::span(begin).first(source.read_at(offset, begin))) == script;
+}
 
 std::optional<std::vector<std::string>> zip_names(const ByteSource& source) {
   try {

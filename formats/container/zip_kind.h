@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ckpt/byte_source.h"
@@ -19,10 +18,9 @@ enum class ZipKind : std::uint8_t {
   other,
 };
 
-/// How the object's pickle of a script begins: it is of a class of the archive's own code.
-inline constexpr std::string_view script_pickle =
-    "\x80\x02"
-    "c__torch__";
+/// Whether a pickle begins, at `offset`, as the object's of a script: it is of a class of the archive's own code. Any
+/// other may, too. Throws Error: io.
+bool begins_as_script(const ByteSource& source, std::uint64_t offset = 0);
 
 /// Throws Error: io.
 ZipKind zip_kind(const ByteSource& source);

@@ -9,7 +9,6 @@
 #include "container/zip_format.h"
 #include "container/zip_kind.h"
 #include "container/zip_salvage.h"
-#include "io/bytes.h"
 #include "io/checksum.h"
 #include "io/keyed_hash.h"
 #include "io/stream.h"
@@ -76,8 +75,7 @@ class Salvager {
       context_.report(error, "");
       result_.is_certain = false;
     }
-    std::array<std::byte, script_pickle.size()> begin{};
-    if (as_text(std::span(begin).first(bytes->read_at(0, begin))) == script_pickle)
+    if (begins_as_script(*bytes) && !is_listed_as_checkpoint())
       throw Error(ErrorCode::unsupported, "this was a TorchScript file")
           .expected("what torch.save writes")
           .in(source_->name());
@@ -90,6 +88,10 @@ class Salvager {
     if (member.is_stored)
       for (GlobalUse& global : checkpoint_.globals) global.offset += member.data_offset;
     for (const Storage& storage : checkpoint_.storages) sizes_.emplace(storage_name(storage), storage.nbytes);
+  }
+
+  [[nodiscard]] bool is_listed_as_checkpoint() const {
+    return zip_names(*source_) && zip_kind(*source_) == ZipKind::checkpoint;
   }
 
   [[nodiscard]] std::string storage_name(const Storage& storage) const {

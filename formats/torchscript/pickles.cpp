@@ -1,7 +1,5 @@
 #include "torchscript/pickles.h"
 
-#include <array>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +7,6 @@
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
 #include "container/zip_kind.h"
-#include "io/bytes.h"
 #include "model/walk.h"
 #include "pickle/global_uses.h"
 #include "torch_common/archive.h"
@@ -24,11 +21,6 @@ constexpr std::string_view suffix = ".pkl";
 /// Pickles that name storages. What others hold (the traced inputs, of which only the shapes were kept) is judged.
 bool names_storages(std::string_view name) {
   return name == torch::pickle_name || name == constants_name || name == bytecode_name;
-}
-
-bool is_of_a_module(const ByteSource& pickle) {
-  std::array<std::byte, script_pickle.size()> begin{};
-  return as_text(std::span(begin).first(pickle.read_at(0, begin))) == script_pickle;
 }
 
 /// Those of the root folder, data.pkl first: extra files lie deeper, and may be called anything.
@@ -78,7 +70,7 @@ void read_pickles(Checkpoint& checkpoint, ScriptDetails& details, const ReadCont
     const std::string name = member->name.substr(details.root.size() + 1);
     const std::size_t known = checkpoint.globals.size();
     const ByteSourcePtr bytes = in_memory(*details.zip, *member, context.pickle_cap);
-    if (name == torch::pickle_name && !is_of_a_module(*bytes))
+    if (name == torch::pickle_name && !begins_as_script(*bytes))
       throw Error(ErrorCode::corrupt, "the pickle is of no module that the archive has code for")
           .expected("an object of a class of __torch__")
           .in(bytes->name());

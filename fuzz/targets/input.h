@@ -39,7 +39,7 @@ std::optional<Error> error_of(Work work) {
   return std::nullopt;
 }
 
-/// Keeps what is written.
+/// Keeps what is written. Throws Error (limit_exceeded) where it is more than a few inputs inflate to.
 class MemorySink final : public ByteSink {
  public:
   MemorySink() : ByteSink("output") {}
@@ -47,7 +47,12 @@ class MemorySink final : public ByteSink {
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
-  void append(std::span<const std::byte> bytes) override { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  static constexpr std::size_t most = 64 << 20;
+
+  void append(std::span<const std::byte> bytes) override {
+    if (bytes.size() > most - bytes_.size()) throw Error(ErrorCode::limit_exceeded, "more than is kept in memory");
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
   std::vector<std::byte> bytes_;
 };
 

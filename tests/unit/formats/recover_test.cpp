@@ -210,6 +210,20 @@ TEST(Recover, TakesAnyNameThatTheDirectoryLists) {
   EXPECT_EQ(names_saved(found), (Names{"a"}));
 }
 
+TEST(Recover, KnowsAScriptByItsDirectoryRatherThanItsPickle) {
+  std::vector<zip_testing::ZipPart> parts{{.name = "r/data.pkl", .data = std::string("\x80\2c__torch__\nM\n.", 16)},
+                                          {.name = "r/version", .data = "3\n"}};
+  const Bytes file = io_testing::bytes_of(zip_testing::build_zip(parts));
+  EXPECT_TRUE(recovered(file).is_complete());
+  parts.push_back({.name = "r/constants.pkl", .data = "\x80\2)."});
+  const Bytes script = io_testing::bytes_of(zip_testing::build_zip(parts));
+  for (const Bytes& bytes : {script, cut(file, file.size() - 10)}) {
+    const auto error = error_of([&] { recovered(bytes); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), ErrorCode::unsupported);
+  }
+}
+
 TEST(Recover, TellsWhichChecksumsVouchForATensor) {
   EXPECT_EQ(recovered(zip_file()).unchecked, 0U);
   EXPECT_EQ(recovered(legacy_file()).unchecked, 2U);
