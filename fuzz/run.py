@@ -14,6 +14,7 @@ sums that docs/trust.md shows; --until-flat stays with a target until it has had
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -24,6 +25,7 @@ import sys
 import tarfile
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +37,10 @@ TARGETS = """
 """.split()  # the slowest first
 LARGEST = 20_000  # bytes of an input: everything that has a place in a checkpoint, many times
 # By entropy libFuzzer would choose what to change, and takes two to five times as long a run for it.
-OPTIONS = ["-entropic=0", "-timeout=10", "-rss_limit_mb=1536", "-malloc_limit_mb=512", f"-max_len={LARGEST}"]
+OPTIONS = ["-entropic=0", "-rss_limit_mb=1536", "-malloc_limit_mb=512", f"-max_len={LARGEST}"]
+TIMEOUT = 10  # seconds of an input
+SANITIZED_TIMEOUT = 100  # they take up to twenty times as long
+WORTH_KEEPING = 0.1  # seconds of an input without sanitizers: one in fifty takes longer, and of all their time the most
 ENVIRONMENT = {
     # Freed memory is soon used again: each input touches few pages, and stays within the limits. Where memory was
     # allocated, the replay of a finding says.
@@ -55,6 +60,7 @@ class Outcome:
     executions: int = 0
     seconds: float = 0  # of the processor
     edges: int = 0
+    edges_at_first: int = 0  # those that the corpus and the seeds reach
     counters: int = 0  # of edges that there are to reach
     corpus: int = 0
     is_grown: bool = False  # it began with what earlier runs kept
@@ -68,8 +74,8 @@ class Outcome:
 
 
 class Log:
-    """By target: executions, seconds of a processor, the most edges, and for how many seconds they have been flat: fewer than
-    one in a thousand is new since (`flat_from`: how many there were then). What an edge is, a build decides: where another
+    """By target: executions, seconds of a processor, the most edges, and for how many seconds they have been flat: no more than
+    one in a thousand was found anew since (`flat_from`: all others). What an edge is, a build decides: where another
     goes on, or code of which more than one edge in a thousand is other, they are counted anew; and where the corpus that
     reached them is gone."""
 
@@ -85,11 +91,12 @@ class Log:
             sums.update(build=self.build, counters=outcome.counters, edges=0, flat_from=0, flat_seconds=0)
         sums["executions"] += outcome.executions
         sums["seconds"] += round(outcome.seconds)
+        new = sums["edges"] - sums["flat_from"] + outcome.edges - outcome.edges_at_first
         sums["edges"] = max(sums["edges"], outcome.edges)
-        if sums["edges"] - sums["flat_from"] > sums["flat_from"] / 1000:
+        if new > sums["edges"] / 1000:
             sums.update(flat_from=sums["edges"], flat_seconds=0)
         else:
-            sums["flat_seconds"] += round(outcome.seconds)
+            sums.update(flat_from=sums["edges"] - new, flat_seconds=sums["flat_seconds"] + round(outcome.seconds))
         if self.path:
             self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
 
@@ -124,7 +131,8 @@ class Fuzzer:
         """A program of the target: its exit status, what it says, and its processor's seconds. Its temporary files, and where
         it stops, are in the scratch folder."""
         environment = {**os.environ, **ENVIRONMENT, "TMPDIR": str(self.scratch)}
-        command = [str(part) for part in (program, *OPTIONS, *arguments)]
+        limit = TIMEOUT if self.sanitized and program == self.program else SANITIZED_TIMEOUT
+        command = [str(part) for part in (program, *OPTIONS, f"-timeout={limit}", *arguments)]
         process = subprocess.Popen(command, cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT)
         timer = threading.Timer(timeout, process.kill)
@@ -177,7 +185,7 @@ class Fuzzer:
         found.mkdir()
         status, text, worked = self.call(program, f"-max_total_time={seconds}", "-print_final_stats=1", f"-artifact_prefix={found}/",
                                  *arguments, timeout=seconds + 120)
-        # Slow is above 10 seconds, which is a timeout.
+        # What is slow, but no timeout, is none.
         breaking = [file for file in sorted(found.iterdir()) if not file.name.startswith("slow-unit-")]
         for file in breaking:
             self.outcome.findings.append(self.keep(program, file, text))
@@ -189,6 +197,8 @@ class Fuzzer:
     def read_figures(self, text):
         edges = re.findall(r"^#\d+\s.* cov: (\d+)", text, re.MULTILINE)
         self.outcome.edges = int(edges[-1]) if edges else 0
+        at_first = re.search(r"^#\d+\s+INITED cov: (\d+)", text, re.MULTILINE)
+        self.outcome.edges_at_first = int(at_first[1]) if at_first else 0
         counters = re.search(r"\((\d+) inline 8-bit counters\)", text)
         self.outcome.counters = int(counters[1]) if counters else 0
         executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
@@ -217,6 +227,20 @@ class Fuzzer:
         if status == 0:
             shutil.rmtree(self.corpus)
             shutil.copytree(merged, self.corpus)
+        if self.sanitized:
+            self.drop_the_slow()
+
+    def drop_the_slow(self):
+        """Takes out of the corpus what is not worth beginning from. The program says each name before it goes on to it."""
+        replay = [self.program.with_name("ckpt_fuzz_replay"), self.outcome.target, *sorted(self.corpus.iterdir())]
+        environment = {**os.environ, "TMPDIR": str(self.scratch)}
+        with subprocess.Popen(replay, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
+            name, began = None, 0.0
+            for line in itertools.chain(process.stdout, [None]):
+                now = time.monotonic()
+                if name and now - began > WORTH_KEEPING:
+                    Path(name).unlink()
+                name, began = line and line.rstrip("\n"), now
 
 
 def main():
