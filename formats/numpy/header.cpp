@@ -87,18 +87,12 @@ Fields parse_fields(LiteralReader& reader, std::uint64_t at) {
 }
 
 std::uint64_t bytes_of(const Header& header, std::uint64_t at) {
-  const auto size = static_cast<std::int64_t>(dtype_size(header.type.dtype));
-  std::int64_t product = size;
-  bool overflows = false;
-  // Dimensions beside one of 0 must be such as a tensor can have, too.
-  for (const std::int64_t dimension : header.shape)
-    overflows |= __builtin_mul_overflow(product, std::max<std::int64_t>(dimension, 1), &product);
-  if (overflows)
+  const auto bytes = array_bytes(header.type.dtype, header.shape);
+  if (!bytes)
     throw Error(ErrorCode::corrupt, "the array's shape multiplies past 2^63 bytes")
         .expected("one that any machine could hold")
         .at(at);
-  const bool empty = std::find(header.shape.begin(), header.shape.end(), 0) != header.shape.end();
-  return empty ? 0 : static_cast<std::uint64_t>(product);
+  return *bytes;
 }
 
 std::string tuple_text(const std::vector<std::int64_t>& shape) {
@@ -108,6 +102,16 @@ std::string tuple_text(const std::vector<std::int64_t>& shape) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> array_bytes(DType dtype, const std::vector<std::int64_t>& shape) {
+  auto product = static_cast<std::int64_t>(dtype_size(dtype));
+  bool overflows = false;
+  for (const std::int64_t dimension : shape)
+    overflows |= __builtin_mul_overflow(product, std::max<std::int64_t>(dimension, 1), &product);
+  if (overflows) return std::nullopt;
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  return empty ? 0 : static_cast<std::uint64_t>(product);
+}
 
 Header read_header(const ByteSource& source) {
   const Line line = find_line(source);

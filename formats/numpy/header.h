@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ struct Header {
 /// Reads the header that `source` begins with. The line is parsed, never evaluated.
 /// Throws Error: corrupt, truncated, unsupported (a dtype that no tensor has, a later version), limit_exceeded.
 Header read_header(const ByteSource& source);
+
+/// Of an array of that shape; none where they are 2^63 or more, or would be if its dimensions of 0 were 1: numpy has no
+/// such array.
+std::optional<std::uint64_t> array_bytes(DType dtype, const std::vector<std::int64_t>& shape);
 
 /// The header that numpy.save writes, byte for byte; its size is a multiple of 64. `dtype` is one that descr_of()
 /// knows.

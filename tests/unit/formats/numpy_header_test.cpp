@@ -179,6 +179,12 @@ TEST(NumpyHeader, IsReadAsItWasWritten) {
   }
 }
 
+TEST(NumpyHeader, HasNoShapeThatNumpyHasNot) {
+  EXPECT_EQ(array_bytes(DType::float32, {2, 3}), 24U);
+  EXPECT_EQ(array_bytes(DType::float32, {0, 1L << 40}), 0U);
+  EXPECT_EQ(array_bytes(DType::float32, {0, 1L << 40, 1L << 40}), std::nullopt);
+}
+
 TEST(NumpyHeader, GivesStridesOfBothOrders) {
   Header header;
   header.shape = {2, 3, 4};
