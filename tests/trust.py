@@ -170,11 +170,11 @@ DIFFERENCES
 `./dev fuzz --seconds N` runs a target for each reader, one for the round trip and one for the whole program, with address
 and undefined-behaviour sanitizers, 1.5 GiB and 100 s an input (10 s without sanitizers). A mutator keeps archives and pickles
 whole and their checksums right, so that mutations get deep. Each target asserts more than that nothing crashes: what was
-written reads back equal, exit statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target for a while, and replays what
-was ever found (`tests/bad/found`). `./dev fuzz --fast --log docs/fuzz.json --until-flat` goes on until each target has had
-three million executions and is flat: in half an hour of a processor fewer than one edge in a thousand was new. It runs
-without sanitizers, and gives every input that reached something new to the build with them; what it has grown, out of the
-attacks too, is kept in `fuzz/corpus`, from which it goes on on any machine. So far (docs/fuzz.json):
+written reads back equal, exit statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target
+for a while, and replays what was ever found (`tests/bad/found`). `./dev fuzz --fast --log docs/fuzz.json --until-flat` goes
+on until each target has had three million executions and is flat: in half an hour of a processor no more than one edge in a
+thousand was new. It runs without sanitizers, and gives every input that reached something new to the build with them; what
+it has grown, out of the attacks too, is kept in `fuzz/corpus`, from which it goes on on any machine. So far (docs/fuzz.json):
 
 FUZZED
 

@@ -35,12 +35,12 @@ OutArray array_of(const Checkpoint& checkpoint, const NamedTensor& named) {
   if (info.layout != Layout::strided)
     refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)), drop);
   if (descr_of(info.dtype).empty()) refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)), drop);
-  if (!array_bytes(info.dtype, info.shape)) refuse(checkpoint, named.name, "has a shape past 2^63 bytes", drop);
+  const auto data_bytes = array_bytes(info.dtype, info.shape);
+  if (!data_bytes) refuse(checkpoint, named.name, "has a shape past 2^63 bytes", drop);
   auto dense = dense_tensor(checkpoint, named.name, *named.tensor);
   if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements", drop);
   const bool fortran = !is_contiguous(*dense->placed) && is_contiguous(reversed(*dense->placed));
-  OutArray array{*std::move(dense), make_header(info.dtype, fortran, info.shape), 0, {}};
-  array.data_bytes = logical_bytes(*array.tensor.placed);
+  OutArray array{*std::move(dense), make_header(info.dtype, fortran, info.shape), *data_bytes, {}};
   array.placed = fortran ? reversed(*array.tensor.placed) : *array.tensor.placed;
   return array;
 }

@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ckpt/byte_sink.h"
@@ -37,6 +38,19 @@ std::optional<Error> error_of(Work work) {
     return Error(ErrorCode::out_of_memory, "memory ran out");
   }
   return std::nullopt;
+}
+
+/// Whether a file, written again and again, is soon the same: calls whose results are dropped may move, each behind
+/// what it needs, and a pickle that does not say its protocol may seem of another.
+template <class File, class Rewrite>
+bool settles(File file, Rewrite rewrite) {
+  constexpr int most_moves = 6;
+  for (int i = 0; i < most_moves; ++i) {
+    File next = rewrite(file);
+    if (next == file) return true;
+    file = std::move(next);
+  }
+  return false;
 }
 
 /// Keeps what is written. Throws Error (limit_exceeded) where it is more than a few inputs inflate to.

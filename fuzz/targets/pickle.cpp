@@ -65,16 +65,9 @@ void check_protocol(const Loaded& source, int protocol) {
 int fuzz_pickle(const std::uint8_t* data, std::size_t size) {
   std::optional<Loaded> source;
   if (error_of([&] { source.emplace(source_of(data, size)); })) return 0;
-  // A call whose result is dropped may move behind what it needs, and another behind that.
-  constexpr int most_moves = 6;
-  std::string last = check_kept(*source);
-  bool settled = last.empty();
-  for (int i = 0; i < most_moves && !settled; ++i) {
-    std::string next = load_again(last, "as it was").emit(std::nullopt);
-    settled = next == last;
-    last = std::move(next);
-  }
-  require(settled, "emitted again and again, it is always another");
+  const auto emit_again = [](const std::string& code) { return load_again(code, "as it was").emit(std::nullopt); };
+  if (const std::string code = check_kept(*source); !code.empty())
+    require(settles(code, emit_again), "emitted again and again, it is always another");
   check_protocol(*source, static_cast<int>(size % 6));
   return 0;
 }

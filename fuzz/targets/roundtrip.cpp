@@ -129,17 +129,13 @@ void check_format(const Checkpoint& before, const std::string& format) {
     if (!has_views(before)) compare_tensors(before, after);
     if (!has_views(before) && !has_modules(before)) compare_values(before, after);
   });
-  // Calls whose results are dropped may move, each behind what it needs, and a pickle that does not say its protocol
-  // may seem of another: after some writes nothing changes any more.
-  constexpr int most_moves = 6;
-  auto last = written(after, format);
-  bool settled = false;
-  for (int i = 0; i < most_moves && !settled; ++i) {
-    require(last.has_value(), "what was written as " + format + " is not written again");
-    auto next = written(read(memory_source(*last, "again")), format);
-    settled = next == last;
-    last = std::move(next);
-  }
+  const auto written_again = [&](const Checkpoint& checkpoint) {
+    auto file = written(checkpoint, format);
+    require(file.has_value(), "what was written as " + format + " is not written again");
+    return *std::move(file);
+  };
+  const bool settled = settles(written_again(after),
+                               [&](const auto& file) { return written_again(read(memory_source(file, "again"))); });
   require(settled, "written again and again as " + format + ", it is always another file");
 }
 
