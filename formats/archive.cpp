@@ -66,6 +66,9 @@ void open_archive(Opened& opened, std::uint64_t file_bytes, const GzipReader& re
   } catch (Error& error) {
     if (is_of_the_machine(error)) throw;
     opened.refusal = error.within("tar archive");
+    if (error.hint().empty())
+      opened.refusal->hint("tar xf " + shell_word(file) +
+                           " unpacks what it can; then ckpt recover what came out of it");
   }
 }
 

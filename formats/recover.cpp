@@ -118,7 +118,7 @@ class Recoverer {
   }
 
   Salvage salvage_file() {
-    if (opened_.refusal) refuse_archive(*opened_.refusal);  // members of one checkpoint could be taken for another's
+    if (opened_.refusal) throw *opened_.refusal;  // members of one checkpoint could be taken for another's
     if (opened_.format != nullptr && opened_.format->salvage != nullptr)
       return opened_.format->salvage(opened_.bytes, context_);
     if (opened_.format != nullptr && reads()) refuse();
@@ -156,12 +156,6 @@ class Recoverer {
     throw Error(ErrorCode::unsupported, "nothing is recovered of " + std::string(opened_.format->name) + " files")
         .expected("a file of " + recovered_formats())
         .hint("ckpt verify " + shell_word(source_->name()) + " lists what is wrong with it");
-  }
-
-  [[noreturn]] void refuse_archive(Error why) const {
-    if (why.hint().empty())
-      why.hint("tar xf " + shell_word(source_->name()) + " unpacks what it can; then ckpt recover what came out of it");
-    throw why;
   }
 
   static std::string recovered_formats() {

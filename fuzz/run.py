@@ -40,7 +40,7 @@ LARGEST = 20_000  # bytes of an input: everything that has a place in a checkpoi
 OPTIONS = ["-entropic=0", "-rss_limit_mb=1536", "-malloc_limit_mb=512", f"-max_len={LARGEST}"]
 TIMEOUT = 10  # seconds of an input
 SANITIZED_TIMEOUT = 100  # they take up to twenty times as long
-WORTH_KEEPING = 0.1  # seconds of an input without sanitizers: one in fifty takes longer, and of all their time the most
+WORTH_KEEPING = 0.03  # seconds of an input without sanitizers: one in fifty takes longer, and of all their time the most
 ENVIRONMENT = {
     # Freed memory is soon used again: each input touches few pages, and stays within the limits. Where memory was
     # allocated, the replay of a finding says.

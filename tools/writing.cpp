@@ -128,7 +128,7 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
     return save(std::move(checkpoint), job.out, options);
   } catch (Error& error) {
     if (error.code() == ErrorCode::unsafe) {
-      error.in(job.in).hint("ckpt inspect " + shell_word(job.in) + " shows them; --allow-unsafe writes them through");
+      error.in(job.in).hint("ckpt scan " + shell_word(job.in) + " shows them; --allow-unsafe writes them through");
     }
     throw;
   }

@@ -19,12 +19,9 @@
 namespace ckpt::zip {
 namespace {
 
+constexpr std::size_t most_directory_window = 64 * limits::kib;
 /// What a member costs in memory, with what is found wrong with it.
 constexpr std::uint64_t cost_of_member = 512;
-/// Names that are longer are no checkpoint's.
-constexpr std::size_t longest_name = 2 * limits::kib;
-/// Of what is looked through for a record at a time.
-constexpr std::size_t least_window = 256, most_window = 64 * limits::kib;
 
 /// Entries by their offset; none, and why, where there is no directory to be read.
 std::vector<DirectoryEntry> directory_of(const ByteSource& source, const ReadContext& context, std::uint64_t& begin) {
@@ -46,7 +43,19 @@ std::vector<DirectoryEntry> directory_of(const ByteSource& source, const ReadCon
 /// The first part of a path, with its slash; empty where there is only one.
 std::string_view first_part(std::string_view name) { return name.substr(0, name.find('/') + 1); }
 
-bool is_name(const std::string& name) {
+}  // namespace
+
+SalvageWalk::SalvageWalk(ByteSourcePtr source, const ReadContext& context)
+    : source_(std::move(source)), context_(context), size_(source_->size()) {
+  listed_ = directory_of(*source_, context_, directory_offset_);
+  for (const DirectoryEntry& entry : listed_) {
+    const auto [place, fresh] = offsets_.try_emplace(entry.member.name, Place{entry.member.header_offset});
+    if (!fresh) place->second.is_only_one = false;
+  }
+}
+
+/// Whether a member of a checkpoint may be called so.
+bool SalvageWalk::is_name(const std::string& name) {
   if (name.size() > longest_name || !is_utf8(name)) return false;
   if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; })) return false;
   try {
@@ -55,14 +64,6 @@ bool is_name(const std::string& name) {
   } catch (const Error&) {
     return false;
   }
-}
-
-}  // namespace
-
-SalvageWalk::SalvageWalk(ByteSourcePtr source, const ReadContext& context)
-    : source_(std::move(source)), context_(context), size_(source_->size()) {
-  listed_ = directory_of(*source_, context_, directory_offset_);
-  for (const DirectoryEntry& entry : listed_) offsets_.try_emplace(entry.member.name, entry.member.header_offset);
 }
 
 void SalvageWalk::fault(std::string found, std::uint64_t at, std::string expected) {
@@ -83,20 +84,33 @@ bool SalvageWalk::is_plausible(const LocalHeader& header, std::uint64_t offset) 
   if (header.method != method_stored && header.method != method_deflated) return false;
   const DirectoryEntry* const entry = listed_at(offset);
   if (entry != nullptr && entry->member.name == header.name) return true;
+  if (entry == nullptr && is_within_listed(offset)) return false;
   return is_name(header.name) && header.name.starts_with(root_) && !stands_where_listed(header.name);
+}
+
+/// Whether a member that the directory lists has its data there, which may be an archive.
+bool SalvageWalk::is_within_listed(std::uint64_t offset) const {
+  const auto next = std::lower_bound(
+      listed_.begin(), listed_.end(), offset,
+      [](const DirectoryEntry& entry, std::uint64_t wanted) { return entry.member.header_offset < wanted; });
+  if (next == listed_.begin()) return false;
+  const ZipMember& member = (next - 1)->member;
+  const std::uint64_t most = next == listed_.end() ? directory_offset_ : next->member.header_offset;
+  const auto end = checked_add(member.header_offset + local_size + member.name.size(), member.compressed_size);
+  return end && offset < *end && *end <= most;
 }
 
 /// What the directory lists is the member; another of its name, that it does not list, belongs to nothing.
 bool SalvageWalk::stands_where_listed(const std::string& name) const {
   const auto listed = offsets_.find(name);
   if (listed == offsets_.end()) return false;
-  const auto there = read_local_header(*source_, listed->second, false);
+  const auto there = read_local_header(*source_, listed->second.offset, false);
   return there && there->name == name;
 }
 
 /// A header by its name, whatever its signature.
 std::optional<LocalHeader> SalvageWalk::named_header(std::uint64_t offset) const {
-  if (root_.empty() || offset >= size_) return std::nullopt;
+  if (offset >= size_) return std::nullopt;
   auto header = read_local_header(*source_, offset, false);
   if (header && !is_plausible(*header, offset)) header.reset();
   return header;
@@ -135,7 +149,8 @@ void SalvageWalk::reconcile(LocalHeader& header, const DirectoryEntry& entry, co
     const auto rank = [&](const std::string& name) {
       return expected.is_known(name) + 2 * (first_part(name) == first_part(other.member.name));
     };
-    if (rank(listed.name) > rank(header.name)) header.name = listed.name;
+    const bool is_rather_listed = offsets_.at(listed.name).is_only_one;
+    if (rank(listed.name) + is_rather_listed > rank(header.name)) header.name = listed.name;
   }
   if (listed.method != header.method) {
     fault("the directory and the local header of member " + quoted(header.name) + " differ", listed.header_offset,
@@ -155,150 +170,11 @@ std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Ex
   }
   if (ends_members(offset) && entry == nullptr) return std::nullopt;
   header = named_header(offset);
+  if (header && root_.empty() && !expected.is_known(header->name)) header.reset();
   if (!header && entry != nullptr && is_name(entry->member.name) && offset + local_size <= size_)
     header = header_of(*entry);
   if (header) fault("the local header of member " + quoted(header->name) + " is damaged", offset, "a sound one");
   return header;
-}
-
-std::optional<Descriptor> SalvageWalk::descriptor_at(const LocalHeader& header, std::uint64_t offset,
-                                                     std::uint64_t compressed_size) const {
-  const auto size = header.method == method_stored ? std::optional(compressed_size) : std::nullopt;
-  return read_descriptor(*source_, offset, compressed_size, size, /*followed=*/false);
-}
-
-std::optional<SalvageWalk::End> SalvageWalk::end_at(const LocalHeader& header, std::uint64_t compressed_size) const {
-  const auto end = checked_add(header.data_offset, compressed_size);
-  if (!end || *end > size_) return std::nullopt;
-  if ((header.flags & flag_descriptor) != 0) {
-    const auto descriptor = descriptor_at(header, *end, compressed_size);
-    if (!descriptor) return std::nullopt;
-    return End{*end, *end + descriptor->length, descriptor};
-  }
-  if (!ends_members(*end) && listed_at(*end) == nullptr && !read_local_header(*source_, *end) && !named_header(*end))
-    return std::nullopt;
-  return End{*end, *end, std::nullopt};
-}
-
-/// What begins at byte `at` of the file, with a P and a K.
-std::optional<SalvageWalk::End> SalvageWalk::match(std::uint64_t at, const LocalHeader* member) const {
-  std::array<std::byte, local_size> bytes{};
-  const std::size_t got = source_->read_at(at, bytes);
-  const auto value = got < 4 ? 0 : load_le<std::uint32_t>(bytes.data());
-  if (value == descriptor_signature && member != nullptr && (member->flags & flag_descriptor) != 0)
-    return end_at(*member, at - member->data_offset);
-  const auto may_be_one = [&] {  // before its name and extra field are read
-    return got == bytes.size() && (load_le<std::uint16_t>(bytes.data() + 6) & ~flags_known) == 0 &&
-           load_le<std::uint16_t>(bytes.data() + 26) <= longest_name;
-  };
-  if (value == local_signature && may_be_one()) {
-    const auto header = read_local_header(*source_, at);
-    if (header && is_plausible(*header, at)) return End{at, at, std::nullopt};
-  }
-  if (value == entry_signature) {
-    std::vector<std::byte> record(entry_size + longest_name);
-    record.resize(source_->read_at(at, record));
-    if (record.size() < entry_size) return std::nullopt;
-    const std::size_t name_size = load_le<std::uint16_t>(record.data() + 28);
-    const std::string name(as_text(std::span(record).subspan(entry_size)).substr(0, name_size));
-    if (name.size() == name_size && is_name(name) && name.starts_with(root_)) return End{at, at, std::nullopt};
-  }
-  return std::nullopt;
-}
-
-/// The next record from `from` on: the descriptor of `member`, a local header, a directory's record, or where the
-/// directory lists a header, or begins.
-std::optional<SalvageWalk::End> SalvageWalk::search(std::uint64_t from, const LocalHeader* member) const {
-  const auto after = std::lower_bound(
-      listed_.begin(), listed_.end(), from,
-      [](const DirectoryEntry& entry, std::uint64_t offset) { return entry.member.header_offset < offset; });
-  const std::uint64_t most = from <= directory_offset_ ? directory_offset_ : size_;
-  const std::uint64_t listed = after == listed_.end() ? most : std::min(size_, after->member.header_offset);
-  std::vector<std::byte> window;
-  for (std::uint64_t at = from; at < size_; at += window.size()) {
-    // Mostly it is close by.
-    window.resize(std::clamp(2 * window.size(), least_window, most_window));
-    const std::size_t count = source_->read_at(at, window);
-    for (std::size_t i = 0; i < count && at + i < listed; ++i) {
-      const void* const found = std::memchr(window.data() + i, 'P', count - i);
-      if (found == nullptr) break;
-      i = static_cast<std::size_t>(static_cast<const std::byte*>(found) - window.data());
-      if (at + i >= listed) break;
-      if (i + 1 < count && window[i + 1] != std::byte{'K'}) continue;
-      if (const auto end = match(at + i, member)) return end;
-    }
-    if (listed < size_ && at + window.size() > listed) return End{listed, listed, std::nullopt};
-  }
-  return std::nullopt;
-}
-
-/// A member whose end is not where any told it to be.
-void SalvageWalk::tell_of_end(const SalvagedMember& member, std::optional<std::uint64_t> told, bool goes_on) {
-  const std::uint64_t end = member.data_offset + member.compressed_size;
-  const std::string name = "member " + quoted(member.name);
-  if (told && member.compressed_size == *told)
-    return fault("what stands behind " + name + " is damaged or cut off", end, "its checksum, or another member");
-  fault(name + (goes_on ? " breaks off after " : " is cut off after ") + std::to_string(member.compressed_size) +
-            " bytes",
-        end, told ? std::to_string(*told) : "its end");
-}
-
-/// Whether bytes at `begin` have a checksum that header or directory record.
-bool SalvageWalk::has_checksum(const LocalHeader& header, std::uint64_t begin, std::uint64_t size) const {
-  const DirectoryEntry* const entry = listed_at(at_);
-  SalvagedMember member;
-  member.data_offset = begin;
-  member.compressed_size = size;
-  member.size = header.size.value_or(entry == nullptr ? UINT64_MAX : entry->member.size);
-  member.is_stored = header.method == method_stored;
-  const auto bytes = read(member, source_, std::make_shared<FaultList>(), context_);
-  const std::uint32_t crc = check_all(*bytes);
-  return crc != 0 && ((header.size && crc == header.crc32) || (entry != nullptr && crc == entry->member.crc32));
-}
-
-/// A member of `size` bytes that is not followed by what should follow it, but by something at `next`: where its data
-/// begins and ends by its checksum, its descriptor, or what header and directory both say.
-std::optional<SalvageWalk::End> SalvageWalk::place(LocalHeader& header, std::uint64_t size, std::uint64_t next) const {
-  const std::uint64_t least = at_ + local_size + header.name.size();
-  const auto fits = [&](std::uint64_t begin) { return begin >= least && in_bounds(begin, size, next); };
-  const std::uint64_t told = header.data_offset;
-  if (fits(told) && has_checksum(header, told, size)) return End{told + size, next, std::nullopt};
-  constexpr std::uint64_t lengths[] = {wide_descriptor, wide_descriptor - signature_size, narrow_descriptor,
-                                       descriptor_minimum, 0};
-  for (const std::uint64_t length : lengths) {
-    if (next < length || next - length < size || !fits(next - length - size)) continue;
-    const bool is_there = length == 0
-                              ? has_checksum(header, next - size, size)
-                              : (header.flags & flag_descriptor) != 0 && descriptor_at(header, next - length, size);
-    if (!is_there) continue;
-    header.data_offset = next - length - size;
-    return length == 0 ? End{next, next, std::nullopt} : end_at(header, size);
-  }
-  const DirectoryEntry* const entry = listed_at(at_);
-  if (entry != nullptr && entry->member.compressed_size == size && fits(told) && header.compressed_size == size)
-    return End{told + size, next, std::nullopt};
-  return std::nullopt;
-}
-
-/// Where the member ends: where one of the sizes that are told says, if something ends or begins there; else where the
-/// next record is found.
-std::optional<SalvageWalk::End> SalvageWalk::find_end(LocalHeader& header, const std::vector<std::uint64_t>& told) {
-  for (const std::uint64_t size : told)
-    if (const auto end = end_at(header, size)) return end;
-  // The length of its extra field may be what is wrong: its data may begin, and end, before that.
-  const std::optional<End> found = search(at_ + local_size + header.name.size(), &header);
-  if (!found) return std::nullopt;
-  if (found->descriptor) return found;
-  const std::uint64_t begin = header.data_offset;
-  for (const std::uint64_t size : told) {
-    const auto end = place(header, size, found->next);
-    if (!end) continue;
-    if (header.data_offset != begin && !header.bytes.empty())  // else it has been told
-      fault("the local header of member " + quoted(header.name) + " is damaged", at_, "a sound one");
-    return end;
-  }
-  header.data_offset = std::min(header.data_offset, found->data_end);
-  return found;
 }
 
 SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
@@ -322,10 +198,15 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   const bool is_as_told = told.empty() || is_told;
   const bool has_descriptor = (header.flags & flag_descriptor) != 0;
   const bool is_closed = end && (has_descriptor ? end->descriptor.has_value() : is_as_told);
-  member.is_displaced = !is_closed && next - begin - member.compressed_size > wide_descriptor;
+  const bool has_gap = next - begin - member.compressed_size > wide_descriptor;
+  has_gaps_ = has_gaps_ || has_gap;
+  member.is_displaced = !is_closed && has_gap;
   member.ends_as_told = is_closed || (!told.empty() && member.compressed_size == told.front());
   if (!is_closed || !is_as_told)
     tell_of_end(member, told.empty() ? std::nullopt : std::optional(told.front()), end.has_value());
+  else if (has_gap)
+    fault("what stands behind member " + quoted(member.name) + " is no member", begin + member.compressed_size,
+          "the next at byte " + std::to_string(next));
   at_ = next;
 
   const auto add = [&](std::uint32_t crc) {
@@ -343,6 +224,10 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
     add(end->descriptor->crc32);
   }
   if (header.compressed_size) add(header.crc32);
+  if (member.checksums.size() > 1)
+    fault("the CRC-32 of member " + quoted(member.name) + " is recorded as " + std::to_string(member.checksums[0]) +
+              " and as " + std::to_string(member.checksums[1]),
+          member.header_offset, "one and the same");
   member.size = size.value_or(UINT64_MAX);
   if (member.is_stored)
     member.size = member.compressed_size;
@@ -362,6 +247,21 @@ void SalvageWalk::count_inflated(const SalvagedMember& member) {
         .in(source_->name());
 }
 
+std::optional<std::uint64_t> SalvageWalk::another_behind() const {
+  if (!listed_.empty()) return std::nullopt;
+  std::vector<std::byte> window(most_directory_window);
+  for (std::uint64_t at = at_; at < size_; at += window.size() - end_size) {
+    window.resize(source_->read_at(at, window));
+    const std::size_t found = as_text(window).find("PK\5\6");
+    if (found != std::string_view::npos && found + end_size <= window.size()) {
+      const std::uint64_t end = at + found + end_size + load_le<std::uint16_t>(&window[found + 20]);
+      return read_local_header(*source_, end) ? std::optional(end) : std::nullopt;
+    }
+    if (window.size() <= end_size) break;
+  }
+  return std::nullopt;
+}
+
 std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
   while (at_ < size_) {
     const auto header = header_at(at_, expected);
@@ -373,7 +273,8 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
       if (members_ == 1) root_ = first_part(header->name);
       return take(*header, expected);
     }
-    if (ends_members(at_) && members_ > 0) return std::nullopt;
+    const bool is_all_behind = listed_.empty() || at_ >= directory_offset_;
+    if (ends_members(at_) && members_ > 0 && is_all_behind) return std::nullopt;
     const auto found = search(at_ + 1, nullptr);
     if (at_ == 0 && found)
       fault(std::to_string(found->next) + " bytes before the first member", 0, "none");
@@ -381,8 +282,10 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
       // The directory says that nothing is here.
       context_.remark(std::to_string(found->next - at_) + " bytes behind a member belong to none, at byte " +
                       std::to_string(at_));
-    else
+    else {
+      has_gaps_ = true;
       fault("no member begins here", at_, found ? "one; the next is at byte " + std::to_string(found->next) : "one");
+    }
     if (!found) break;
     at_ = found->next;
   }

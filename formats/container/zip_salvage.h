@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ckpt/limits.h"
 #include "container/zip_descriptor.h"
 #include "container/zip_directory.h"
 #include "container/zip_forward.h"
@@ -27,8 +28,9 @@ struct SalvagedMember {
   bool is_stored = true;
   /// More stands between it and the next record than belongs there: its bytes may be others, moved to where they are.
   bool is_displaced = false;
-  bool ends_as_told = true;              ///< where a header, the directory or what stands behind it says that it ends
-  std::vector<std::uint32_t> checksums;  ///< each CRC-32 that the archive records for it; none where that is 0
+  bool ends_as_told = true;  ///< where a header, the directory or what stands behind it says that it ends
+  /// Each CRC-32 that the archive records for it, none where that is 0: more than one where its records differ.
+  std::vector<std::uint32_t> checksums;
 };
 
 /// What the archive's user knows of its members.
@@ -45,8 +47,22 @@ class SalvageWalk {
 
   /// The next member, in the order of the file; none at the end. Throws Error: io, limit_exceeded.
   std::optional<SalvagedMember> next(const Expected& expected);
+  /// Whether there is a directory that can be read.
+  [[nodiscard]] bool has_directory() const { return !listed_.empty(); }
+  /// Whether so much has stood between two members that there may have been another.
+  [[nodiscard]] bool has_gaps() const { return has_gaps_; }
+  /// Where another archive begins right behind this one, whose directory could not be read: asked at the end of the
+  /// walk. Throws Error: io.
+  [[nodiscard]] std::optional<std::uint64_t> another_behind() const;
 
  private:
+  /// Where the directory says that a name stands.
+  struct Place {
+    std::uint64_t offset;
+    bool is_only_one = true;
+  };
+  /// Names that are longer are no checkpoint's.
+  static constexpr std::size_t longest_name = 2 * limits::kib;
   /// Where a member ends, or what stands where one ought to.
   struct End {
     std::uint64_t data_end = 0;
@@ -54,9 +70,11 @@ class SalvageWalk {
     std::optional<Descriptor> descriptor;
   };
 
+  static bool is_name(const std::string& name);
   void fault(std::string found, std::uint64_t at, std::string expected);
   [[nodiscard]] const DirectoryEntry* listed_at(std::uint64_t offset) const;
   [[nodiscard]] bool is_plausible(const LocalHeader& header, std::uint64_t offset) const;
+  [[nodiscard]] bool is_within_listed(std::uint64_t offset) const;
   [[nodiscard]] bool stands_where_listed(const std::string& name) const;
   [[nodiscard]] std::optional<LocalHeader> named_header(std::uint64_t offset) const;
   [[nodiscard]] bool ends_members(std::uint64_t offset) const;
@@ -66,6 +84,7 @@ class SalvageWalk {
   [[nodiscard]] std::optional<Descriptor> descriptor_at(const LocalHeader& header, std::uint64_t offset,
                                                         std::uint64_t compressed_size) const;
   [[nodiscard]] std::optional<End> end_at(const LocalHeader& header, std::uint64_t compressed_size) const;
+  [[nodiscard]] std::optional<End> end_before(const LocalHeader& header, std::uint64_t size) const;
   [[nodiscard]] std::optional<End> search(std::uint64_t from, const LocalHeader* member) const;
   [[nodiscard]] std::optional<End> match(std::uint64_t at, const LocalHeader* member) const;
   void tell_of_end(const SalvagedMember& member, std::optional<std::uint64_t> told, bool goes_on);
@@ -79,11 +98,12 @@ class SalvageWalk {
   ReadContext context_;
   std::uint64_t size_;  ///< of the file
   std::vector<DirectoryEntry> listed_;
-  NameViewMap<std::uint64_t> offsets_;  ///< of headers, as listed
-  std::uint64_t directory_offset_;      ///< the file's size, where there is no directory
-  std::string root_;                    ///< the folder of the first member, with its slash
+  NameViewMap<Place> offsets_;      ///< of headers, as listed
+  std::uint64_t directory_offset_;  ///< the file's size, where there is no directory
+  std::string root_;                ///< the folder of the first member, with its slash
   std::uint64_t at_ = 0;
   std::uint64_t members_ = 0;
+  bool has_gaps_ = false;
   std::uint64_t inflated_ = 0;  ///< what deflated members may come to
 };
 

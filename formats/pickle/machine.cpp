@@ -268,10 +268,10 @@ Program Machine::run_to_stop() {
 }
 
 void Machine::check_work() const {
-  if (pairs_in_lists(graph_, static_cast<ValueId>(first_value_)) > limits::walk_steps)
-    fail(
-        "the pickle gives mappings more than " + std::to_string(limits::walk_steps) + " pairs in lists that they share",
-        {}, ErrorCode::limit_exceeded);
+  const std::uint64_t most_pairs = limits::walk_step_cap(graph_.size());
+  if (pairs_in_lists(graph_, static_cast<ValueId>(first_value_)) > most_pairs)
+    fail("the pickle gives mappings more than " + std::to_string(most_pairs) + " pairs in lists that they share", {},
+         ErrorCode::limit_exceeded);
   const Sharing shared = count_sharing(graph_, first_value_);
   const std::uint64_t more = checked_mul(caps_.shared_ratio, shared.made).value_or(UINT64_MAX / 2);
   const auto check = [&](const std::string& whom, std::uint64_t bytes, std::uint64_t most) {

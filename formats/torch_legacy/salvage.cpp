@@ -142,11 +142,11 @@ class Salvager {
   }
 
   /// The list of keys as it must have been: every storage of the object, and no other.
-  [[nodiscard]] std::vector<std::string> mended(std::vector<std::string> listed) const {
+  std::vector<std::string> mended(std::vector<std::string> listed) {
     if (object_.broken) return listed;
     std::set<std::string_view> missing;
     for (const Storage& storage : checkpoint_.storages) missing.insert(storage.key);
-    std::vector<std::size_t> unknown;
+    std::vector<std::size_t> unknown;  // what no storage is called, or another before it
     for (std::size_t i = 0; i < listed.size(); ++i)
       if (missing.erase(listed[i]) == 0) unknown.push_back(i);
     if (missing.empty()) return listed;
@@ -157,14 +157,20 @@ class Salvager {
               .at(object_.offset)
               .in(source_->name()),
           "");
-    if (missing.size() == 1 && unknown.size() == 1) {
+    // Which of two that are equal is the wrong one, their order tells.
+    const auto is_twice = [&](std::size_t i) { return std::count(listed.begin(), listed.end(), listed[i]) > 1; };
+    if (missing.size() == 1 && unknown.size() == 1 && !is_twice(unknown.front())) {
       listed[unknown.front()] = *missing.begin();
       return listed;
     }
-    listed.clear();  // torch sorts them (torch/serialization.py, _legacy_save)
-    for (const Storage& storage : checkpoint_.storages) listed.push_back(storage.key);
-    std::sort(listed.begin(), listed.end());
-    return listed;
+    std::vector<std::string> sorted;  // as torch writes them (torch/serialization.py, _legacy_save)
+    for (const Storage& storage : checkpoint_.storages) sorted.push_back(storage.key);
+    std::sort(sorted.begin(), sorted.end());
+    std::size_t others = 0;
+    for (std::size_t i = 0; i < std::min(listed.size(), sorted.size()); ++i)
+      if (listed[i] != sorted[i]) ++others;
+    if (others > unknown.size()) result_.is_certain = false;  // who wrote the file did not sort them
+    return sorted;
   }
 
   void place_storages() {

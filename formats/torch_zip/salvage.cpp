@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -43,20 +45,92 @@ class Salvager {
   }
 
  private:
+  using Members = std::unordered_map<std::string, SalvagedMember, KeyedHash>;
+
   void walk() {
-    const zip::Expected expected{[&](const std::string& name) { return is_pickle(name) || sizes_.contains(name); },
+    const zip::Expected expected{[&](const std::string& name) {
+                                   return is_pickle(name) || sizes_.contains(name) ||
+                                          name == root_ + std::string(byte_order_name);
+                                 },
                                  [&](const std::string& name) {
                                    const auto found = sizes_.find(name);
                                    return found == sizes_.end() ? std::nullopt : std::optional(found->second);
                                  }};
     zip::SalvageWalk walk(source_, context_);
+    Members later;
     while (auto member = walk.next(expected)) {
+      if (member->checksums.size() > 1) ++disagreements_;
       if (root_.empty() && is_pickle(member->name)) read_pickle(*member);
-      const auto [place, fresh] = members_.try_emplace(member->name, *member);
-      if (!fresh)
-        report(zip::corrupt("a second member named " + zip::quoted(member->name), member->header_offset)
-                   .expected("each name once"));
+      const bool is_again = !later.empty() || (members_.contains(member->name) && is_pickle(member->name));
+      add(*member, is_again ? later : members_);
     }
+    has_gaps_ = walk.has_gaps();
+    is_listed_ = walk.has_directory();
+    // One record that is damaged is nothing. More are those of another archive, of which this one was written over.
+    if (disagreements_ > 1) result_.is_certain = false;
+    if (!later.empty()) join(later);
+    if (const auto begin = walk.another_behind()) tell_of_another(*begin);
+  }
+
+  void add(const SalvagedMember& member, Members& members) {
+    const auto [place, fresh] = members.try_emplace(member.name, member);
+    if (fresh) return;
+    tell_of_second(member);
+    SalvagedMember& first = place->second;
+    if (is_same(first, member) || (fits(first) && !fits(member))) return;
+    if (fits(first)) contested_.insert(member.name);
+    first = member;
+  }
+
+  void tell_of_second(const SalvagedMember& member) const {
+    report(zip::corrupt("a second member named " + zip::quoted(member.name), member.header_offset)
+               .expected("each name once"));
+  }
+
+  void tell_of_another(std::uint64_t begin) {
+    report(zip::corrupt("another archive begins", begin).expected("one, of one checkpoint"));
+    result_.is_certain = false;
+  }
+
+  /// Whether it may be what the pickle calls for, by its size.
+  [[nodiscard]] bool fits(const SalvagedMember& member) const {
+    const auto found = sizes_.find(member.name);
+    return found == sizes_.end() || !member.is_stored || member.compressed_size == found->second;
+  }
+
+  [[nodiscard]] std::uint32_t checksum_of(const SalvagedMember& member, std::uint64_t size) const {
+    return check_all(*slice(source_, member.data_offset, size, member.name));
+  }
+
+  [[nodiscard]] bool is_same(const SalvagedMember& a, const SalvagedMember& b) const {
+    return a.compressed_size == b.compressed_size && a.is_stored == b.is_stored &&
+           checksum_of(a, a.compressed_size) == checksum_of(b, b.compressed_size);
+  }
+
+  /// Whether a member that broke off is what another begins with.
+  [[nodiscard]] bool is_begun(const SalvagedMember& broken, const SalvagedMember& whole) const {
+    return !broken.ends_as_told && broken.compressed_size < whole.compressed_size &&
+           broken.is_stored == whole.is_stored &&
+           checksum_of(broken, broken.compressed_size) == checksum_of(whole, broken.compressed_size);
+  }
+
+  /// Another archive begins behind this one: the same again, if all that both have is the same; else one whose
+  /// storages are not this pickle's.
+  void join(Members& later) {
+    std::uint64_t begin = UINT64_MAX;
+    bool is_one = true;
+    for (const auto& [name, member] : later) {
+      begin = std::min(begin, member.header_offset);
+      const auto found = members_.find(name);
+      is_one = is_one && !contested_.contains(name) &&
+               (found == members_.end() || is_same(found->second, member) || is_begun(found->second, member));
+    }
+    if (!is_one) {
+      tell_of_another(begin);
+      return;
+    }
+    tell_of_second(later.at(root_ + std::string(pickle_name)));
+    for (auto& [name, member] : later) members_.insert_or_assign(name, member);
   }
 
   void report(Error error) const { context_.report(error.in(source_->name()), ""); }
@@ -71,6 +145,7 @@ class Salvager {
       result_.is_checked = bytes->recorded_crc32().has_value();
       // Bytes may be missing from within it.
       if (!result_.is_checked && !member.ends_as_told) result_.is_certain = false;
+      if (member.checksums.size() > 1) result_.is_certain = false;  // of two pickles, one is the storages'
     } catch (const Error& error) {
       context_.report(error, "");
       result_.is_certain = false;
@@ -123,7 +198,7 @@ class Salvager {
   }
 
   [[nodiscard]] ByteSourcePtr bytes_of(const SalvagedMember& member, const Storage& storage) const {
-    if (member.is_displaced && member.checksums.empty()) return nullptr;
+    if (contested_.contains(member.name) || (member.is_displaced && member.checksums.empty())) return nullptr;
     ByteSourcePtr bytes = zip::read(member, source_, std::make_shared<FaultList>(), context_);
     if (bytes->size() <= storage.nbytes) return bytes;
     report(zip::corrupt("member " + zip::quoted(member.name) + " holds " + std::to_string(bytes->size()) + " bytes",
@@ -134,7 +209,12 @@ class Salvager {
 
   ByteOrder byte_order() {
     const auto found = members_.find(root_ + std::string(byte_order_name));
-    if (found == members_.end()) return ByteOrder::little;  // as before torch 2.0
+    if (found == members_.end() && !has_lost_order()) return ByteOrder::little;  // as before torch 2.1
+    if (found == members_.end() || contested_.contains(found->first)) {
+      report(Error(ErrorCode::corrupt, "no byte order of the numbers is left").expected("little, as it mostly is"));
+      result_.is_certain = false;
+      return ByteOrder::little;
+    }
     try {
       return parse_byte_order(read_text(*zip::read(found->second, source_, std::make_shared<FaultList>(), context_)),
                               found->second.data_offset, *source_);
@@ -145,6 +225,18 @@ class Salvager {
       if (!is_big && found->second.size != std::string_view("little").size()) result_.is_certain = false;
       return is_big ? ByteOrder::big : ByteOrder::little;
     }
+  }
+
+  /// Whether what says the byte order was there, which no directory tells: what else is written since it is; room for
+  /// it; what it may have been.
+  [[nodiscard]] bool has_lost_order() const {
+    const auto is_strange = [&](const auto& entry) {
+      const std::string_view name = std::string_view(entry.first).substr(std::min(root_.size(), entry.first.size()));
+      return name.size() == byte_order_name.size() && name.find('/') == std::string_view::npos;
+    };
+    if (is_listed_) return false;
+    return has_gaps_ || members_.contains(root_ + ".format_version") ||
+           members_.contains(root_ + ".storage_alignment") || std::any_of(members_.begin(), members_.end(), is_strange);
   }
 
   /// Storages of tensors whose names are lost.
@@ -168,7 +260,11 @@ class Salvager {
   Checkpoint& checkpoint_;
   std::string root_;  ///< with its slash; empty until the pickle has been met
   std::unordered_map<std::string, std::uint64_t, KeyedHash> sizes_;  ///< of storages, by their member's name
-  std::unordered_map<std::string, SalvagedMember, KeyedHash> members_;
+  Members members_;
+  std::unordered_set<std::string, KeyedHash> contested_;  ///< names of members that are two, of which either may be it
+  std::uint64_t disagreements_ = 0;                       ///< members that have two checksums
+  bool is_listed_ = false;                                ///< by a directory
+  bool has_gaps_ = false;                                 ///< a member may be missing between others
 };
 
 }  // namespace

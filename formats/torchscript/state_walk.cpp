@@ -71,9 +71,9 @@ class StateWalk {
 
   void count_steps(std::uint64_t steps) {
     steps_ += steps;
-    if (steps_ > limits::walk_steps)
+    if (const std::uint64_t most = limits::walk_step_cap(values_.size()); steps_ > most)
       throw Error(ErrorCode::limit_exceeded,
-                  "the modules hold each other more than " + std::to_string(limits::walk_steps) + " times over");
+                  "the modules hold each other more than " + std::to_string(most) + " times over");
   }
 
   void enter(ValueId module, const std::string& name) {

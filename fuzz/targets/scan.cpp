@@ -27,12 +27,13 @@ void check_itself(const ScanResult& result) {
 /// Only names that something may be called: of the others, scan leaves out those that may stand there by chance.
 bool is_spelt_right(std::string_view text) {
   bool begins = true;
-  char before = 0;
+  char before = 0;  // a comma and a space part two names; without the other, each is odd
   for (const char c : text) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     const bool digit = c >= '0' && c <= '9';
     const bool between = c == '.' || c == ',' || (c == ' ' && before == ',');
     if (!letter && !between && (!digit || begins)) return false;
+    if (before == ',' && c != ' ') return false;
     begins = between;
     before = c;
   }

@@ -59,6 +59,7 @@ void Error::compose() {
 
 std::string shell_word(std::string_view text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=,";
+  if (text == "standard input") return "-";
   if (text.starts_with('-') && text.size() > 1) return shell_word("./" + std::string(text));  // no option
   if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
   std::string out = "'";

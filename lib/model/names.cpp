@@ -112,9 +112,10 @@ void NameWalk::add_name(const Tensor& tensor) {
 }
 
 void NameWalk::visit(ValueId id) {
-  if (++steps_ > caps_.steps)
+  const std::uint64_t most = caps_.steps + caps_.steps_a_value * checkpoint_.values.size();
+  if (++steps_ > most)
     throw Error(ErrorCode::limit_exceeded,
-                "containers of the file hold each other more than " + std::to_string(caps_.steps) + " times over")
+                "containers of the file hold each other more than " + std::to_string(most) + " times over")
         .in(checkpoint_.file);
   if (tensor_of_[id] != no_tensor) return add_name(checkpoint_.tensors[tensor_of_[id]]);
   if (!holds_[id] || on_path_[id]) return;

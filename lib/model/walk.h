@@ -78,6 +78,7 @@ struct NameCaps {
   std::uint64_t name_bytes = limits::tensor_name_bytes;
   std::uint64_t part_bytes = limits::walked_name_bytes;
   std::uint64_t steps = limits::walk_steps;
+  std::uint64_t steps_a_value = limits::walk_steps_a_value;
 };
 std::vector<NamedTensor> tensor_names_within(const Checkpoint& checkpoint, std::vector<std::string>* warnings,
                                              const NameCaps& caps);

@@ -52,9 +52,9 @@ void EntryWalk::open(ValueId value, std::size_t entry, bool inside) {
 
 void EntryWalk::count_step() {
   path_bytes_ += path_.size();
-  if (++steps_ > limits::walk_steps)
-    throw Error(ErrorCode::limit_exceeded, "containers of the file hold each other more than " +
-                                               std::to_string(limits::walk_steps) + " times over")
+  if (const std::uint64_t most = limits::walk_step_cap(checkpoint_.values.size()); ++steps_ > most)
+    throw Error(ErrorCode::limit_exceeded,
+                "containers of the file hold each other more than " + std::to_string(most) + " times over")
         .in(checkpoint_.file);
   if (path_bytes_ > limits::walked_name_bytes)
     throw Error(ErrorCode::limit_exceeded,

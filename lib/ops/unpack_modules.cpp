@@ -31,7 +31,8 @@ class Unpacker {
         reader_(checkpoint.values),
         tensors_(checkpoint),
         bytes_(checkpoint.file),
-        most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()) {}
+        most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()),
+        most_steps_(limits::walk_step_cap(checkpoint.values.size())) {}
 
   ValueId state_dict(const Module& module) {
     entries_.clear();
@@ -196,9 +197,9 @@ class Unpacker {
 
   void count_step(std::uint64_t steps = 1) {
     steps_ += steps;
-    if (steps_ > limits::walk_steps)
+    if (steps_ > most_steps_)
       throw Error(ErrorCode::limit_exceeded,
-                  "the modules hold each other more than " + std::to_string(limits::walk_steps) + " times over")
+                  "the modules hold each other more than " + std::to_string(most_steps_) + " times over")
           .in(checkpoint_.file);
   }
 
@@ -214,7 +215,7 @@ class Unpacker {
   ModuleReader reader_;
   PlainTensors tensors_;
   NameBudget bytes_;
-  std::uint64_t most_names_, names_ = 0, steps_ = 0;
+  std::uint64_t most_names_, most_steps_, names_ = 0, steps_ = 0;
   std::string where_;
   std::vector<Open> open_;
   std::unordered_set<ValueId> on_path_;

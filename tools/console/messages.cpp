@@ -36,7 +36,7 @@ std::string hint_for(const Error& error) {
   if (error.is_output())
     return "the folder of OUT must be there, be yours to write to, and have room: ls -ld and df -h tell";
   const std::string path = error.file().substr(0, error.file().find(": "));
-  const std::string file = path.empty() ? "FILE" : path == "standard input" ? "-" : shell_word(path);
+  const std::string file = path.empty() ? "FILE" : shell_word(path);
   switch (error.code()) {
     case ErrorCode::truncated:
       return "the copy or download of it stopped early: fetch it again" +

@@ -77,7 +77,7 @@ class CKPT_API Error final : public std::exception {
   std::string message_;
 };
 
-/// A file's name as it would be typed into a shell: for hints.
+/// A source's name as it would be typed into a shell, standard input's as a dash: for hints.
 CKPT_API std::string shell_word(std::string_view text);
 
 /// Throws ErrorCode::io with the operating system's words for `errno_value`.

@@ -168,8 +168,10 @@ inline constexpr std::uint64_t names_a_tensor = 16;
 inline constexpr std::uint64_t tensor_name_bytes = 64 * mib;
 /// Bytes of all names that a walk or a selection looks at: those of other values, too.
 inline constexpr std::uint64_t walked_name_bytes = 256 * mib;
-/// Steps of the walk that finds names, a value of the pickle; guards against containers shared exponentially.
-inline constexpr std::uint64_t walk_steps = 64 * mib;
+/// Steps of a walk through containers, and some more for each value of the pickle: they may be shared exponentially.
+inline constexpr std::uint64_t walk_steps = 4 * mib;
+inline constexpr std::uint64_t walk_steps_a_value = 4;
+constexpr std::uint64_t walk_step_cap(std::uint64_t values) { return walk_steps + walk_steps_a_value * values; }
 /// Steps of a comparison of two files' values, and some more for each value that they have.
 inline constexpr std::uint64_t diff_steps = 4 * mib;
 inline constexpr std::uint64_t diff_steps_a_value = 4;

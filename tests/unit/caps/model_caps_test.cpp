@@ -115,11 +115,12 @@ TEST(Cap, diff_steps_a_value) {
   EXPECT_EQ(limits::diff_step_cap(1000), limits::diff_steps + 1000 * limits::diff_steps_a_value);
 }
 
-// 64 Mi steps take seconds (tests/bad has a file that asks for them): the walk is given another cap.
+// 4 Mi steps take most of a second (tests/bad has a file that asks for them): the walk is given another cap.
 TEST(Cap, walk_steps) {
   EXPECT_EQ(NameCaps().steps, limits::walk_steps);
   NameCaps caps;
   caps.steps = 3;  // the list, and two of its items
+  caps.steps_a_value = 0;
   const auto walk = [&](const std::vector<py::Code>& more) {
     std::vector<py::Code> items{torch_testing::weight(), py::none()};
     items.insert(items.end(), more.begin(), more.end());
@@ -127,6 +128,18 @@ TEST(Cap, walk_steps) {
   };
   expect_within([&] { walk({}); });
   expect_past([&] { walk({py::none()}); });
+}
+
+// No value is walked twice.
+TEST(Cap, walk_steps_a_value) {
+  EXPECT_EQ(limits::walk_step_cap(1000), limits::walk_steps + 1000 * NameCaps().steps_a_value);
+  const Checkpoint checkpoint = torch_testing::checkpoint_of(py::list({torch_testing::weight()}));
+  NameCaps caps;
+  caps.steps = 0;
+  caps.steps_a_value = 1;
+  expect_within([&] { static_cast<void>(tensor_names_within(checkpoint, nullptr, caps)); });
+  caps.steps_a_value = 0;
+  expect_past([&] { static_cast<void>(tensor_names_within(checkpoint, nullptr, caps)); });
 }
 
 void expand(std::uint64_t elements, std::uint64_t storage_bytes) {

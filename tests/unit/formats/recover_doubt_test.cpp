@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "ckpt/recover.h"
+#include "formats/python.h"
+#include "formats/torch_files.h"
+#include "io/bytes.h"
+
+/// Files in which two checkpoints met, or in which damage makes one thing look like another: what is written is right,
+/// or said to be in doubt.
+namespace ckpt {
+namespace {
+
+using io_testing::Bytes;
+using torch_testing::floats;
+using torch_testing::legacy_storage;
+using torch_testing::LegacyFile;
+using torch_testing::storage;
+using torch_testing::tensor;
+using torch_testing::ZipFile;
+
+Bytes zip_of(const Bytes& a, const Bytes& b, const std::string& more = "") {
+  const auto of = [](const std::string& key) { return tensor(storage({.key = key}), {4}, {1}); };
+  return bytes_of(
+      ZipFile{.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("1")}, {py::str("c"), py::str(more)}}),
+              .data = {{"data/0", a}, {"data/1", b}}});
+}
+
+Bytes joined(Bytes first, const Bytes& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::size_t place(const Bytes& bytes, const std::string& text, std::size_t from = 0) {
+  const std::size_t found = as_text(bytes).find(text, from);
+  EXPECT_NE(found, std::string::npos) << text;
+  return found;
+}
+
+/// Of the local header of a member of that name.
+std::size_t header_of(const Bytes& bytes, const std::string& name) { return place(bytes, "archive/" + name) - 30; }
+
+Bytes begin_of(const Bytes& bytes, std::size_t size) {
+  return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+Bytes rest_of(const Bytes& bytes, std::size_t from) {
+  return {bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.end()};
+}
+Bytes without_directory(const Bytes& bytes) { return begin_of(bytes, place(bytes, "PK\1\2")); }
+
+Recovery recovered(const Bytes& bytes) { return recover(torch_testing::source_of(bytes)); }
+
+std::string survivals(const Recovery& found) {
+  std::string all;
+  for (const RecoveredTensor& tensor : found.tensors)
+    all += tensor.name + " " + std::string(survival_name(tensor.survival)) + "; ";
+  return all;
+}
+
+bool says(const Recovery& found, const std::string& what) {
+  return std::any_of(found.findings.begin(), found.findings.end(),
+                     [&](const Finding& finding) { return finding.what.find(what) != std::string::npos; });
+}
+
+/// What the storage that the tensor lies in begins with.
+float first_of(const Recovery& found, std::size_t tensor) {
+  float value = 0;
+  const Tensor& it = found.checkpoint.tensors[tensor];
+  found.checkpoint.storages[*it.storage].bytes->read_at(0, std::as_writable_bytes(std::span(&value, 1)));
+  return value;
+}
+
+const Bytes a1 = floats({1, 1, 1, 1}), b1 = floats({2, 2, 2, 2}), a2 = floats({3, 3, 3, 3}), b2 = floats({4, 4, 4, 4});
+
+TEST(RecoverDoubt, TakesNothingFromAnArchiveThatBeginsBehindACutOne) {
+  const Bytes one = zip_of(a1, b1);
+  const Recovery found = recovered(joined(begin_of(one, header_of(one, "data/1")), zip_of(a2, b2)));
+  EXPECT_EQ(survivals(found), "a whole; b lost; ");
+  EXPECT_TRUE(says(found, "another archive begins"));
+  EXPECT_FALSE(found.is_certain);
+  EXPECT_EQ(first_of(found, 0), 1.0F);
+}
+
+TEST(RecoverDoubt, TakesTheRestFromTheSameArchiveBegunAgain) {
+  const Bytes one = zip_of(a1, b1);
+  for (const std::size_t more : {0U, 6U, 70U}) {
+    const Recovery found = recovered(joined(begin_of(one, header_of(one, "data/1") + more), one));
+    EXPECT_EQ(survivals(found), "a whole; b whole; ") << more;
+    EXPECT_TRUE(found.is_complete()) << more;
+  }
+}
+
+TEST(RecoverDoubt, TellsOfAnArchiveBehindAWholeOne) {
+  const Bytes one = zip_of(a1, b1), two = joined(one, zip_of(a2, b2));
+  const Recovery found = recovered(two);
+  EXPECT_EQ(survivals(found), "a whole; b whole; ");
+  EXPECT_FALSE(found.is_complete());
+}
+
+TEST(RecoverDoubt, SaysThatAFileWasWrittenOverAnother) {
+  const Bytes newer = zip_of(a2, b2, "new"), older = zip_of(a1, b1, "old");
+  ASSERT_EQ(newer.size(), older.size());
+  const std::size_t at = header_of(older, "data/1");
+  const Recovery found = recovered(joined(begin_of(newer, at), rest_of(older, at)));
+  EXPECT_TRUE(says(found, "is recorded as"));
+  EXPECT_FALSE(found.is_complete());
+}
+
+TEST(RecoverDoubt, TakesNeitherOfTwoMembersOfAName) {
+  Bytes file = without_directory(zip_of(a1, b1));
+  file[place(file, "archive/data/0") + 13] = std::byte{'1'};
+  const Recovery found = recovered(file);
+  EXPECT_EQ(survivals(found), "a lost; b lost; ");
+}
+
+TEST(RecoverDoubt, BelievesTheDirectoryWhereItsNamesAreAllUnlike) {
+  Bytes file = zip_of(a1, b1);
+  file[place(file, "archive/data/0") + 13] = std::byte{'1'};
+  file[place(file, "archive/data/1", place(file, "archive/data/1") + 1) + 13] = std::byte{'0'};
+  const Recovery found = recovered(file);
+  EXPECT_EQ(survivals(found), "a whole; b whole; ");
+  EXPECT_EQ(first_of(found, 0), 1.0F);
+}
+
+TEST(RecoverDoubt, LooksForNoMembersInATensorThatIsAnArchive) {
+  const Bytes inner = zip_of(a2, b2);
+  const auto numbers = static_cast<std::int64_t>(inner.size());
+  const py::Code blob = tensor(storage({.key = "0", .type = "ByteStorage", .elements = numbers}), {numbers}, {1});
+  const Bytes file = bytes_of(
+      ZipFile{.object = py::dict({{py::str("blob"), blob}, {py::str("b"), tensor(storage({.key = "1"}), {4}, {1})}}),
+              .data = {{"data/0", inner}, {"data/1", b1}}});
+  const std::size_t next = as_text(file).rfind("archive/data/1", as_text(file).rfind("archive/data/0") - 1) - 30;
+  for (const bool is_listed : {true, false}) {
+    Bytes broken = is_listed ? file : begin_of(file, as_text(file).rfind("PK\1\2", file.size()));
+    const std::size_t descriptor = as_text(broken).rfind("PK\7\x8", next);
+    if (descriptor != std::string::npos && next - descriptor <= 24) broken[descriptor] = std::byte{0};
+    const Recovery found = recovered(broken);
+    EXPECT_EQ(survivals(found), "blob whole; b whole; ") << is_listed;
+    EXPECT_EQ(first_of(found, 1), 2.0F) << is_listed;
+  }
+}
+
+TEST(RecoverDoubt, SaysThatTheByteOrderIsLost) {
+  Bytes file = without_directory(zip_of(a1, b1));
+  file[place(file, "archive/byteorder") + 10] = std::byte{'x'};
+  const Recovery found = recovered(file);
+  EXPECT_TRUE(says(found, "no byte order"));
+  EXPECT_FALSE(found.is_complete());
+  const Bytes old = bytes_of(ZipFile{.object = tensor(storage({}), {4}, {1}), .byteorder = std::nullopt});
+  EXPECT_TRUE(recovered(without_directory(old)).is_certain);
+}
+
+TEST(RecoverDoubt, FindsThePickleByItsNameWhereTheFirstBytesAreDamaged) {
+  Bytes file = without_directory(zip_of(a1, b1));
+  file[0] ^= std::byte{1};
+  EXPECT_TRUE(recovered(file).is_complete());
+}
+
+TEST(RecoverDoubt, PutsALegacyKeyWhereTheOrderHasIt) {
+  const auto of = [](const std::string& key) { return tensor(legacy_storage({.key = key}), {4}, {1}); };
+  LegacyFile file{.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("1")}}),
+                  .data = {{"0", 4, a1}, {"1", 4, b1}},
+                  .keys = py::list({py::str("1"), py::str("1")})};
+  const Recovery found = recovered(bytes_of(file));
+  EXPECT_TRUE(found.is_complete());
+  EXPECT_EQ(first_of(found, 0), 1.0F);
+  EXPECT_EQ(first_of(found, 1), 2.0F);
+  const auto c = [&](const std::string& key) { return std::pair(py::str("t" + key), of(key)); };
+  file.object = py::dict({c("0"), c("1"), c("2")});
+  file.data = {{"2", 4, a1}, {"0", 4, b1}, {"1", 4, a2}};
+  file.keys = py::list({py::str("0"), py::str("0"), py::str("1")});
+  EXPECT_FALSE(recovered(bytes_of(file)).is_certain);
+}
+
+}  // namespace
+}  // namespace ckpt
