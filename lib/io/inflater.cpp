@@ -21,6 +21,10 @@ std::string words(int code) {
   }
 }
 
+std::size_t passed(const std::uint8_t* at, const std::byte* begin) {
+  return static_cast<std::size_t>(at - reinterpret_cast<const std::uint8_t*>(begin));
+}
+
 }  // namespace
 
 void Inflater::begin() {
@@ -34,13 +38,14 @@ std::size_t Inflater::inflate(CompressedInput& input, std::span<std::byte> out) 
   engine_.avail_out = static_cast<std::uint32_t>(out.size());
   while (fault_ == 0) {
     const std::span<const std::byte> bytes = input.available();
-    const std::uint32_t out_before = engine_.avail_out;
+    const std::uint8_t* const out_before = engine_.next_out;
     // ISA-L's pointer is not const, but it does not write there.
     engine_.next_in = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()));
     engine_.avail_in = static_cast<std::uint32_t>(bytes.size());
     fault_ = std::min(isal_inflate(&engine_), 0);
-    // Where a fault is found in bits past the last byte, it counts one byte less than none as left.
-    const std::size_t taken = bytes.size() - (engine_.avail_in > bytes.size() ? 0 : engine_.avail_in);
+    // By its pointers: where it finds a fault, it says less room and fewer bytes to be left than are, even less than
+    // none.
+    const std::size_t taken = std::min(passed(engine_.next_in, bytes.data()), bytes.size());
     input.consume(taken);
     if (fault_ == 0 && finished()) {
       // Whole bytes that the bit buffer took and the stream did not need belong to what follows it.
@@ -50,12 +55,12 @@ std::size_t Inflater::inflate(CompressedInput& input, std::span<std::byte> out) 
       break;
     }
     if (engine_.avail_out == 0) break;
-    if (engine_.avail_out != out_before || taken != 0) continue;
-    if (engine_.avail_out < out.size()) break;
+    if (engine_.next_out != out_before || taken != 0) continue;
+    if (passed(engine_.next_out, out.data()) != 0) break;
     if (bytes.empty()) throw Error(ErrorCode::truncated, "the deflate stream is cut off").at(input.position());
     fault_ = ISAL_INVALID_BLOCK;
   }
-  const std::size_t count = out.size() - engine_.avail_out;
+  const std::size_t count = passed(engine_.next_out, out.data());
   if (fault_ != 0 && count == 0) throw Error(ErrorCode::corrupt, words(fault_)).at(input.position());
   return count;
 }

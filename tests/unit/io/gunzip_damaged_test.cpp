@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "io/inflate.h"
 #include "io/io_testing.h"
 
@@ -65,6 +68,32 @@ TEST(GunzipDamaged, IsReadAgainFromItsBeginning) {
   compressed.resize(compressed.size() - 20);
   const Inflated inflated(compressed);
   EXPECT_EQ(read_in_steps(*inflated.source, 777), inflated.bytes);
+}
+
+/// `count` times the letter a in one block of fixed codes, then a code that stands for nothing, and more behind it.
+Bytes with_invalid_symbol(std::size_t count) {
+  Bytes bytes(10);
+  const unsigned char header[]{0x1f, 0x8b, 8};
+  std::transform(std::begin(header), std::end(header), bytes.begin(), [](unsigned char c) { return std::byte{c}; });
+  unsigned bits = 0b011, held = 3;  // the last block, of fixed codes
+  const auto put = [&](unsigned code) {
+    for (unsigned bit = 8; bit-- > 0;) bits |= ((code >> bit) & 1U) << held++;
+    bytes.push_back(static_cast<std::byte>(bits));
+    bits >>= 8;
+    held -= 8;
+  };
+  for (std::size_t i = 0; i < count; ++i) put(0x91);
+  for (int i = 0; i < 300; ++i) put(0xc6);
+  return bytes;
+}
+
+/// ISA-L then says that there is less room left than there is, which was taken for bytes that it had given.
+TEST(GunzipDamaged, EndsWhereASymbolIsInvalidHoweverLittleRoomIsLeft) {
+  for (const std::size_t count : {1U, 1000U, 130'560U, 130'700U, 130'800U, 130'900U, 131'000U, 131'071U, 131'072U}) {
+    const Inflated inflated(with_invalid_symbol(count));
+    EXPECT_EQ(inflated.bytes, Bytes(count, std::byte{'a'})) << count;
+    EXPECT_NE(inflated.fault().find("a deflate block holds an invalid symbol"), std::string::npos) << inflated.fault();
+  }
 }
 
 TEST(GunzipDamaged, SoDoesAMemberOfAnArchive) {
