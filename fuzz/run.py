@@ -118,15 +118,17 @@ class Fuzzer:
         self.is_logged = options.log is not None
         self.seeds = seeds / target
         self.corpus = options.corpus / target
+        self.slow = options.corpus / "slow" / target  # not begun from, but what it reaches is known
         self.findings = options.build / "findings"
         self.scratch = scratch / target
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir()
         self.archive = HERE / "corpus" / f"{target}.tar.xz"
-        self.corpus.mkdir(parents=True, exist_ok=True)
+        for folder in (self.corpus, self.slow):
+            folder.mkdir(parents=True, exist_ok=True)
         if self.archive.exists() and not any(self.corpus.iterdir()):
             with tarfile.open(self.archive) as archive:
-                archive.extractall(self.corpus)
+                archive.extractall(options.corpus)
         self.outcome.is_grown = any(self.corpus.iterdir())
 
     def call(self, program, *arguments, timeout):
@@ -148,6 +150,9 @@ class Fuzzer:
     def run(self):
         is_short = self.seconds < WORTH_MINIMISING and not self.is_logged
         corpus = self.sample() if is_short else self.corpus
+        if self.is_logged:
+            _, text, _ = self.call(self.program, "-runs=0", self.corpus, self.slow, self.seeds, timeout=600)
+            self.outcome.edges_at_first = self.edges_said(r"INITED cov: (\d+)", text)
         text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
                                                           corpus, self.seeds)
         self.read_figures(text)
@@ -163,11 +168,11 @@ class Fuzzer:
         return self.outcome
 
     def pack(self):
-        """The corpus as an archive, to go on from on another machine. The same files make the same archive."""
+        """What is kept as an archive, to go on from on another machine. The same files make the same archive."""
         self.archive.parent.mkdir(exist_ok=True)
         with tarfile.open(self.archive, "w:xz") as archive:
-            for file in sorted(self.corpus.iterdir()):
-                entry = tarfile.TarInfo(file.name)
+            for file in sorted([*self.corpus.iterdir(), *self.slow.iterdir()]):
+                entry = tarfile.TarInfo(str(file.relative_to(self.corpus.parent)))
                 entry.size = file.stat().st_size
                 with file.open("rb") as content:
                     archive.addfile(entry, content)
@@ -196,11 +201,14 @@ class Fuzzer:
         shutil.rmtree(found)
         return text, min(worked, seconds)
 
+    @staticmethod
+    def edges_said(pattern, text):
+        """The last of them."""
+        edges = re.findall(pattern, text, re.MULTILINE)
+        return int(edges[-1]) if edges else 0
+
     def read_figures(self, text):
-        edges = re.findall(r"^#\d+\s.* cov: (\d+)", text, re.MULTILINE)
-        self.outcome.edges = int(edges[-1]) if edges else 0
-        at_first = re.search(r"^#\d+\s+INITED cov: (\d+)", text, re.MULTILINE)
-        self.outcome.edges_at_first = int(at_first[1]) if at_first else 0
+        self.outcome.edges = self.edges_said(r"^#\d+\s.* cov: (\d+)", text)
         counters = re.search(r"\((\d+) inline 8-bit counters\)", text)
         self.outcome.counters = int(counters[1]) if counters else 0
         executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
@@ -222,23 +230,27 @@ class Fuzzer:
         return f"{kept}\n    {said[0][:500] if said else kind}\n    repeat: {repeat}"
 
     def minimise(self):
-        """Keeps, of corpus and seeds, what is needed to reach all that they reach."""
+        """Keeps, of all that there is, what is needed to reach all that it reaches."""
         merged = self.scratch / "merged"
         merged.mkdir()
-        status, *_ = self.call(self.program, "-merge=1", merged, self.corpus, self.seeds, timeout=600)
-        if status == 0:
-            shutil.rmtree(self.corpus)
-            shutil.copytree(merged, self.corpus)
+        status, text, _ = self.call(self.program, "-merge=1", merged, self.corpus, self.slow, self.seeds, timeout=600)
+        if status != 0:
+            return
+        self.outcome.edges = self.edges_said(r"(\d+) new coverage edges", text)
+        for folder in (self.corpus, self.slow):
+            shutil.rmtree(folder)
+        shutil.copytree(merged, self.corpus)
+        self.slow.mkdir()
         if self.sanitized:
-            self.drop_the_slow()
+            self.set_aside_the_slow()
 
-    def drop_the_slow(self):
+    def set_aside_the_slow(self):
         """Takes out of the corpus what is not worth beginning from: scan does six times as much without."""
         took = self.seconds_of_each()
         most = max(NEVER_SLOW, SLOW * statistics.median(took.values())) if took else 0
         for name, seconds in took.items():
             if seconds > most:
-                Path(name).unlink()
+                shutil.move(name, self.slow)
 
     def seconds_of_each(self):
         """By its name, how long each file of the corpus takes. The program says each name before it goes on to it."""

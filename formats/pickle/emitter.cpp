@@ -128,7 +128,7 @@ void Emitter::schedule_effect(std::uint32_t handle, Time limit) {
   const Effect& effect = graph_.effect(handle);
   schedule(Kind::apply, no_value, forever, handle);
   schedule(Kind::flush, no_value, effect.time);
-  schedule_pushes(graph_.items(effect), is_observer(effect.target) && effect.time != 0 ? effect.time : limit);
+  schedule_pushes(graph_.items(effect), effect.time != 0 ? effect.time : limit);
   if (is_batch(effect)) schedule_write(MARK);
 }
 

@@ -149,6 +149,14 @@ TEST(PickleEmitter, ACallSeesItsArgumentsAsTheyWere) {
                 "cm\nO\n]q\0\x85Rq\1h\0h\1a0cm\nO\nh\0\x85R0."));
 }
 
+TEST(PickleEmitter, ACallSeesWhatHoldsItAsItWas) {
+  // What holds an object is its state: the object is changed after it is put there.
+  expect_same(b("]Q\x94]h\0aq\0bh\0."), b("]q\0]Qq\1ah\1h\0b0."));
+  expect_same(b("]Q\x94](h\0K\1eq\0bh\0."), b("]q\0(]Qq\1K\1eh\1h\0b0."));
+  expect_same(b("]Q\x94}K\1h\0sq\0bh\0."), b("}q\0K\1]Qq\1sh\1h\0b0."));
+  expect_same(b("]Q\x94(h\0lq\0bh\0."), b("(]Qq\0(h\0lq\1b1h\1."));
+}
+
 TEST(PickleEmitter, CallsComeInTheOrderOfTheSource) {
   expect_same(b("\x80\2"
                 "cm\nA\n)Rq\0"
