@@ -4,11 +4,12 @@
     fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
     fuzz/run.py --build build/fuzz --replay build/asan --corpus FOLDER …
 
-FOLDER keeps what was found to reach new code, a folder a target; where it has none of a target, fuzz/corpus has an archive of what
-the logged runs kept. A run of a minute or more, or one that is logged, begins with all of it, and minimises it; another begins
-with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of no comparisons (most are of an index and a size), and
-does four to fifteen times as much; --replay gives all that it keeps to one with sanitizers. What breaks a target is put into
-BUILD/findings, as it was found and as small as it gets in a short while, with the command that repeats it.
+FOLDER keeps what was found to reach new code, a folder a target, and in `slow` what is too slow to begin from; where it has none
+of a target, fuzz/corpus has an archive of what the logged runs kept. A run of a minute or more, or one that is logged, begins
+with all of it, and minimises it; another begins with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of
+no comparisons (most are of an index and a size), and does four to fifteen times as much; --replay gives all that it keeps to one
+with sanitizers. What breaks a target is put into BUILD/findings, as it was found and as small as it gets in a short while, with
+the command that repeats it.
 The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
 sums that docs/trust.md shows; --until-flat stays with a target until it has had enough: see `Log.has_had_enough`.
 """
@@ -62,7 +63,7 @@ class Outcome:
     executions: int = 0
     seconds: float = 0  # of the processor
     edges: int = 0
-    edges_at_first: int = 0  # those that the corpus and the seeds reach
+    edges_at_first: int = 0  # those that the corpus, what is slow and the seeds reach
     counters: int = 0  # of edges that there are to reach
     corpus: int = 0
     is_grown: bool = False  # it began with what earlier runs kept
@@ -150,7 +151,7 @@ class Fuzzer:
     def run(self):
         is_short = self.seconds < WORTH_MINIMISING and not self.is_logged
         corpus = self.sample() if is_short else self.corpus
-        if self.is_logged:
+        if not is_short:
             _, text, _ = self.call(self.program, "-runs=0", self.corpus, self.slow, self.seeds, timeout=600)
             self.outcome.edges_at_first = self.edges_said(r"INITED cov: (\d+)", text)
         text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
@@ -234,15 +235,16 @@ class Fuzzer:
         merged = self.scratch / "merged"
         merged.mkdir()
         status, text, _ = self.call(self.program, "-merge=1", merged, self.corpus, self.slow, self.seeds, timeout=600)
-        if status != 0:
+        if status != 0:  # what the slow reach is not in what the run told
+            self.outcome.edges = max(self.outcome.edges, self.outcome.edges_at_first)
+            self.outcome.failure = self.outcome.failure or f"merge: exit {status}: {text[-2000:]}"
             return
         self.outcome.edges = self.edges_said(r"(\d+) new coverage edges", text)
         for folder in (self.corpus, self.slow):
             shutil.rmtree(folder)
         shutil.copytree(merged, self.corpus)
         self.slow.mkdir()
-        if self.sanitized:
-            self.set_aside_the_slow()
+        self.set_aside_the_slow()
 
     def set_aside_the_slow(self):
         """Takes out of the corpus what is not worth beginning from: a minute of scan did five times as much without."""

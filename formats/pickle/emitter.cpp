@@ -123,7 +123,7 @@ void Emitter::own_effects(ValueId id, std::uint32_t handle, Time limit) {
   schedule_effect(handle, limit);
 }
 
-/// The target is on top of the stack: the effect's operands, and the effect.
+/// The target is on top of the stack: the effect's operands, as they were when it came, and the effect.
 void Emitter::schedule_effect(std::uint32_t handle, Time limit) {
   const Effect& effect = graph_.effect(handle);
   schedule(Kind::apply, no_value, forever, handle);
