@@ -11,10 +11,12 @@ no comparisons (most are of an index and a size), and does four to fifteen times
 with sanitizers. What breaks a target is put into BUILD/findings, as it was found and as small as it gets in a short while, with
 the command that repeats it.
 The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
-sums that docs/trust.md shows; --until-flat stays with a target until it has had enough: see `Log.has_had_enough`.
+sums that docs/trust.md shows; --until-flat begins with what the other targets keep, too, and stays with a target until it has had
+enough: see `Log.has_had_enough`.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -53,7 +55,9 @@ ENVIRONMENT = {
 }
 WORTH_MINIMISING = 60  # seconds of a run: to minimise takes as long as a short one
 SAMPLE = 250  # files of the corpus that a shorter run begins with: a grown one takes minutes to read
+ADOPTING = 600  # seconds that all that the other targets keep may take
 REPLAYING = 600  # seconds that a corpus may take under sanitizers
+FINDINGS = 5  # of a run: what follows is often the same
 MINIMISING = 20  # seconds that a finding may be made smaller for
 
 
@@ -112,7 +116,7 @@ class Fuzzer:
     """One target, its program and its folders."""
 
     def __init__(self, target, options, seeds, scratch):
-        self.outcome = Outcome(target)
+        self.target = target
         self.program = options.build / "bin" / f"ckpt_fuzz_{target}"
         self.sanitized = options.replay and options.replay / "bin" / f"ckpt_fuzz_{target}"
         self.seconds = options.seconds
@@ -122,15 +126,14 @@ class Fuzzer:
         self.slow = options.corpus / "slow" / target  # not begun from, but what it reaches is known
         self.findings = options.build / "findings"
         self.scratch = scratch / target
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        self.scratch.mkdir()
+        self.edges_kept = None  # that the corpus, what is slow and the seeds reach, once it is known
+        self.replayed = set()  # names of what the sanitizers had before
         self.archive = HERE / "corpus" / f"{target}.tar.xz"
         for folder in (self.corpus, self.slow):
             folder.mkdir(parents=True, exist_ok=True)
         if self.archive.exists() and not any(self.corpus.iterdir()):
             with tarfile.open(self.archive) as archive:
                 archive.extractall(options.corpus)
-        self.outcome.is_grown = any(self.corpus.iterdir())
 
     def call(self, program, *arguments, timeout):
         """A program of the target: its exit status, what it says, and its processor's seconds. Its temporary files, and where
@@ -148,12 +151,30 @@ class Fuzzer:
         process.returncode = os.waitstatus_to_exitcode(status)
         return process.returncode, text, usage.ru_utime + usage.ru_stime
 
+    def begin(self):
+        self.outcome = Outcome(self.target, is_grown=any(self.corpus.iterdir()))
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir()
+
+    def adopt(self):
+        """Adds to the corpus what the other targets keep and reaches new code here too: most of them read files of any form."""
+        self.begin()
+        others = self.scratch / "others"
+        others.mkdir()
+        for file in self.corpus.parent.glob("*/*"):
+            if file.parent.name in TARGETS and file.parent != self.corpus and file.parent.name != "program":
+                with contextlib.suppress(FileNotFoundError):  # another run is minimising
+                    content = file.read_bytes()
+                    (others / file.name).write_bytes(random.randbytes(1) + content if self.target == "program" else content)
+        self.look_for_faults(self.program, ADOPTING, "-merge=1", self.corpus, others)
+        return self.outcome
+
     def run(self):
+        self.begin()
         is_short = self.seconds < WORTH_MINIMISING and not self.is_logged
         corpus = self.sample() if is_short else self.corpus
         if not is_short:
-            _, text, _ = self.call(self.program, "-runs=0", self.corpus, self.slow, self.seeds, timeout=600)
-            self.outcome.edges_at_first = self.edges_said(r"INITED cov: (\d+)", text)
+            self.outcome.edges_at_first = self.edges_kept or self.count_edges()
         text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
                                                           corpus, self.seeds)
         self.read_figures(text)
@@ -162,11 +183,25 @@ class Fuzzer:
         else:
             self.minimise()
         if self.sanitized:
-            self.look_for_faults(self.sanitized, REPLAYING, "-runs=0", self.corpus)
+            self.replay()
         if self.is_logged:
             self.pack()
         self.outcome.corpus = len(list(self.corpus.iterdir()))
         return self.outcome
+
+    def count_edges(self):
+        _, text, _ = self.call(self.program, "-runs=0", self.corpus, self.slow, self.seeds, timeout=600)
+        return self.edges_said(r"INITED cov: (\d+)", text)
+
+    def replay(self):
+        """Gives the sanitizers what is in the corpus, and they had not before."""
+        folder = self.scratch / "new"
+        folder.mkdir()
+        for file in self.corpus.iterdir():
+            if file.name not in self.replayed:
+                shutil.copy(file, folder)
+                self.replayed.add(file.name)
+        self.look_for_faults(self.sanitized, REPLAYING, "-runs=0", folder)
 
     def pack(self):
         """What is kept as an archive, to go on from on another machine. The same files make the same archive."""
@@ -195,8 +230,8 @@ class Fuzzer:
                                  *arguments, timeout=seconds + 120)
         # What is slow, but no timeout, is none.
         breaking = [file for file in sorted(found.iterdir()) if not file.name.startswith("slow-unit-")]
-        for file in breaking:
-            self.outcome.findings.append(self.keep(program, file, text))
+        for file in breaking[:FINDINGS]:
+            self.outcome.findings.append(self.keep(program, file))
         if status != 0 and not breaking:
             self.outcome.failure = f"exit {status}: {text[-2000:]}"
         shutil.rmtree(found)
@@ -215,19 +250,20 @@ class Fuzzer:
         executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
         self.outcome.executions = int(executions[1]) if executions else 0
 
-    def keep(self, program, file, text):
+    def keep(self, program, file):
         """Puts a finding where it stays, and beside it a smaller one, which may break another promise. Returns what to say."""
         kind = file.name.split("-")[0]
         folder = program.parent.parent / "findings"
         folder.mkdir(exist_ok=True)
-        kept = folder / f"{self.outcome.target}-{file.name}"
+        kept = folder / f"{self.target}-{file.name}"
         shutil.copy(file, kept)
         small = Path(f"{kept}-small")
         if kind == "crash":
             self.call(program, "-minimize_crash=1", f"-max_total_time={MINIMISING}", f"-exact_artifact_path={small}", file,
                       timeout=MINIMISING + 60)
+        _, text, _ = self.call(program, kept, timeout=SANITIZED_TIMEOUT)
         said = re.search(r"broken promise: .*|runtime error: .*|ERROR: \w+: .*", text)
-        repeat = f"{program.parent / 'ckpt_fuzz_replay'} {self.outcome.target} {small if small.exists() else kept}"
+        repeat = f"{program.parent / 'ckpt_fuzz_replay'} {self.target} {small if small.exists() else kept}"
         return f"{kept}\n    {said[0][:500] if said else kind}\n    repeat: {repeat}"
 
     def minimise(self):
@@ -239,7 +275,7 @@ class Fuzzer:
             self.outcome.edges = max(self.outcome.edges, self.outcome.edges_at_first)
             self.outcome.failure = self.outcome.failure or f"merge: exit {status}: {text[-2000:]}"
             return
-        self.outcome.edges = self.edges_said(r"(\d+) new coverage edges", text)
+        self.outcome.edges = self.edges_kept = self.edges_said(r"(\d+) new coverage edges", text)
         for folder in (self.corpus, self.slow):
             shutil.rmtree(folder)
         shutil.copytree(merged, self.corpus)
@@ -256,7 +292,7 @@ class Fuzzer:
 
     def seconds_of_each(self):
         """By its name, how long each file of the corpus takes. The program says each name before it goes on to it."""
-        replay = [self.program.with_name("ckpt_fuzz_replay"), self.outcome.target, *sorted(self.corpus.iterdir())]
+        replay = [self.program.with_name("ckpt_fuzz_replay"), self.target, *sorted(self.corpus.iterdir())]
         environment = {**os.environ, "TMPDIR": str(self.scratch)}
         took = {}
         with subprocess.Popen(replay, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
@@ -290,13 +326,12 @@ def main():
 def fuzz(targets, options, log):
     """Each target once or, until it is flat, again and again before the next one. Gives those that something is wrong with."""
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    failed, reporting = set(), threading.Lock()
+    failed, logging = set(), threading.Lock()
     with tempfile.TemporaryDirectory(prefix="ckpt-fuzz-", dir=memory) as scratch:
         seeds = Path(scratch) / "seeds"
         subprocess.run([sys.executable, str(HERE / "seeds/make.py"), str(seeds)], check=True)
 
         def report(outcome):
-            log.add(outcome)
             print(outcome.line(), flush=True)
             for finding in outcome.findings:
                 print(f"  {finding}", flush=True)
@@ -304,10 +339,14 @@ def fuzz(targets, options, log):
                 failed.add(outcome.target)
 
         def work(target):
+            fuzzer = Fuzzer(target, options, seeds, Path(scratch))
+            if options.until_flat and not log.has_had_enough(target):
+                report(fuzzer.adopt())
             while not (options.until_flat and log.has_had_enough(target)):
-                outcome = Fuzzer(target, options, seeds, Path(scratch)).run()
-                with reporting:
-                    report(outcome)
+                outcome = fuzzer.run()
+                with logging:
+                    log.add(outcome)
+                report(outcome)
                 if not options.until_flat:
                     break
 

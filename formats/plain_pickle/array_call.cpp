@@ -4,9 +4,9 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "model/byte_texts.h"
 #include "model/calls.h"
 #include "model/numpy_codes.h"
-#include "pickle/byte_texts.h"
 #include "plain_pickle/arrays.h"
 
 namespace ckpt::plain_pickle {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "ckpt/error.h"
-#include "pickle/byte_texts.h"
+#include "model/byte_texts.h"
 
 namespace ckpt::plain_pickle {
 namespace {
@@ -34,7 +34,7 @@ class Arrays {
 
  private:
   void add(const ArrayCall& array) {
-    const ByteSourcePtr bytes = pickle::bytes_of(values_, array.data, checkpoint_.file + ": an array's bytes");
+    const ByteSourcePtr bytes = bytes_of(values_, array.data, checkpoint_.file + ": an array's bytes");
     if (bytes == nullptr) {
       ++others_["of data that are no bytes"];
       return;

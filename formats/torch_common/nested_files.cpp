@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "model/byte_texts.h"
 #include "model/calls.h"
-#include "pickle/byte_texts.h"
 #include "pickle/global_uses.h"
 
 namespace ckpt::torch {
@@ -64,8 +64,7 @@ class Opener {
 
   void find_functions() {
     functions_.resize(values_.size());
-    for (ValueId id = 0; id < values_.size(); ++id)
-      functions_[id] = pickle::is_global(values_, id, module_name, function_name);
+    for (ValueId id = 0; id < values_.size(); ++id) functions_[id] = is_global(values_, id, module_name, function_name);
   }
 
   /// A use that is no call by name could pass the function on to something that calls it.
@@ -86,7 +85,7 @@ class Opener {
       return doubt("it is called with something else than bytes");
     // However often a text is made into bytes: files within files, each of which opens the next many times, are few
     // bytes.
-    const ValueId text = pickle::text_of_bytes(values_, arguments[0]);
+    const ValueId text = text_of_bytes(values_, arguments[0]);
     const auto [found, fresh] = files_.try_emplace(text == no_value ? arguments[0] : text);
     if (fresh) found->second = open(arguments[0]);
     if (found->second.is_open) opened_.push_back({id, found->second.storage});
@@ -95,7 +94,7 @@ class Opener {
   Nested open(ValueId argument) {
     const std::string name = checkpoint_.file + ": bytes for torch.storage._load_from_bytes";
     try {
-      const ByteSourcePtr bytes = pickle::bytes_of(values_, argument, name);
+      const ByteSourcePtr bytes = bytes_of(values_, argument, name);
       if (bytes == nullptr) {
         doubt("it is called with something else than bytes");
         return {};
@@ -117,7 +116,7 @@ class Opener {
   }
 
   void add_globals(const Checkpoint& file, ValueId argument) {
-    const ValueId text = pickle::text_of_bytes(values_, argument);
+    const ValueId text = text_of_bytes(values_, argument);
     const auto place = std::lower_bound(texts_.begin(), texts_.end(), text,
                                         [](const pickle::LongText& a, ValueId b) { return a.value < b; });
     const bool is_placed = place != texts_.end() && place->value == text;

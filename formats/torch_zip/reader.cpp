@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -16,7 +17,8 @@
 namespace ckpt::torch {
 namespace {
 
-/// The archive's own members, which its list tells.
+/// The archive's own members, which its list tells; `byteorder` before the storages, wherever it stands: in gzip, what
+/// is written is read from its first byte on.
 class ArchiveDetails final : public ZipDetails {
  public:
   ArchiveDetails(ZipReader zip, const std::string& folder, std::vector<bool> holds_storage)
@@ -24,10 +26,17 @@ class ArchiveDetails final : public ZipDetails {
     root = folder;
     if (const ZipMember* const told = zip_.find(root + "/" + std::string(alignment_name)))
       alignment = parse_alignment(read_text(*zip_.read(*told))).value_or(alignment);
+    if (const ZipMember* const order = zip_.find(root + "/byteorder"))
+      byte_order_ = static_cast<std::size_t>(order - zip_.members().data());
+    first_storage_ = static_cast<std::size_t>(std::ranges::find(holds_storage_, true) - holds_storage_.begin());
   }
 
   [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
     if (index >= zip_.members().size()) return std::nullopt;
+    if (index == first_storage_ && index < byte_order_)
+      index = byte_order_;
+    else if (index > first_storage_ && index <= byte_order_)
+      --index;
     const ZipMember& listed = zip_.members()[index];
     return describe_member(std::string_view(listed.name).substr(root.size() + 1), holds_storage_[index],
                            [&] { return zip_.read(listed); });
@@ -36,6 +45,7 @@ class ArchiveDetails final : public ZipDetails {
  private:
   ZipReader zip_;
   std::vector<bool> holds_storage_;
+  std::size_t byte_order_ = 0, first_storage_ = 0;
 };
 
 /// The pickle, its checksum compared. What is stored as it is need not be in memory as a whole.

@@ -1,5 +1,6 @@
 #include "targets/input.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -19,7 +20,9 @@ ByteSourcePtr source_of(const std::uint8_t* data, std::size_t size) {
 
 std::uint64_t logical_bytes(const Checkpoint& checkpoint) {
   double sum = 0;
-  const auto add = [&](const Tensor& tensor) { sum += static_cast<double>(ckpt::logical_bytes(tensor.info)); };
+  const auto add = [&](const Tensor& tensor) {
+    if (error_of([&] { sum += static_cast<double>(ckpt::logical_bytes(tensor.info)); })) sum = HUGE_VAL;
+  };
   for (const Tensor& tensor : checkpoint.tensors) {
     add(tensor);
     for (const Tensor::Part& part : tensor.parts) add(part.tensor);

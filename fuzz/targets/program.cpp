@@ -97,11 +97,12 @@ void check_json(const std::string& out) {
     require(nlohmann::json::accept(line), "what --json prints is no JSON: " + line.substr(0, 500));
 }
 
-/// What ckpt wrote, ckpt reads.
-void check_written(const std::string& out, const std::string& command) {
+/// What ckpt wrote, ckpt reads. Files within a pickle go as they are: of what is damaged in them, `in` has it too.
+void check_written(const std::string& out, const std::string& command, const std::string& in) {
   for (const char* const reader : {"verify", "inspect"}) {
     const Captured ended = run({reader, out});
-    require(ended.status == 0,
+    const bool is_within = (ended.out + ended.err).find("torch.storage._load_from_bytes") != std::string::npos;
+    require(ended.status == 0 || (is_within && run({"verify", in}).status != 0),
             std::string(reader) + " does not like what " + command + " wrote: " + ended.out + ended.err);
   }
 }
@@ -140,7 +141,7 @@ int fuzz_program(const std::uint8_t* data, std::size_t size) {
   // What recover() saves, it may say that it is not all.
   const bool succeeds = ended.status == 0 || (command == "recover" && ended.status == 1);
   require(is_there == (writes && succeeds), "the status does not say whether the output is there");
-  if (is_there && !plots) check_written(out, command);
+  if (is_there && !plots) check_written(out, command, in.path());
   require(folder.clear() == (is_there ? 1 : 0), "a temporary file is left behind");
   return 0;
 }

@@ -45,7 +45,7 @@ bool is_spelt_right(std::string_view text) {
 std::string dangers_of(const Error& refusal) {
   constexpr std::string_view begin = "a pickle that calls for ", end = " (dangerous)";
   const std::string text = refusal.what();
-  const std::size_t at = text.find(begin), to = text.find(end);
+  const std::size_t at = text.find(begin), to = text.rfind(end);  // a name may hold it too
   if (at == std::string::npos || to == std::string::npos) return {};
   const std::string names = text.substr(at + begin.size(), to - at - begin.size());
   return names.find("_load_from_bytes") == std::string::npos && is_spelt_right(names) ? names : std::string();

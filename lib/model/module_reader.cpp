@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckpt/state_dict.h"
+#include "model/byte_texts.h"
 #include "model/calls.h"
 #include "model/walk.h"
 
@@ -23,11 +24,6 @@ constexpr std::array<std::pair<std::string_view, ValueId ModuleParts::*>, 6> att
 void merge(ModuleParts& into, const ModuleParts& later) {
   for (const auto& [name, part] : attribute_names)
     if (later.*part != no_value) into.*part = later.*part;
-}
-
-bool is_global(const ValueGraph& values, ValueId id, std::string_view module, std::string_view name) {
-  return id != no_value && values.kind(id) == ValueKind::global && values.module(id) == module &&
-         values.name(id) == name;
 }
 
 /// What is called to make the object, or whose object it is; no_value where that is no name.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "model/byte_texts.h"
+
 namespace ckpt {
 
 namespace {
@@ -21,6 +23,17 @@ std::string shortest(Float value) {
   std::string text(digits, end);
   if (plain && text.find('.') == std::string::npos) text += ".0";
   return text;
+}
+
+/// Of bytes that a call makes, as protocols before 3 have them.
+std::string object_repr(const ValueGraph& values, ValueId id, std::size_t longest) {
+  if (is_no_bytes(values, id)) return "b''";
+  const ValueId of_bytes = text_of_bytes(values, id);
+  if (of_bytes == no_value || values.far_text(of_bytes) != nullptr) return "<object>";
+  std::string_view text = values.text(of_bytes).substr(0, longest);
+  if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0) text.remove_suffix(1);  // of a character cut
+  const auto bytes = to_latin1(text);
+  return bytes ? "b" + quote_string(*bytes) : "<object>";
 }
 
 }  // namespace
@@ -67,6 +80,8 @@ std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest)
       return "b" + quote_string(values.text(id).substr(0, longest));
     case ValueKind::global:
       return std::string(values.module(id).substr(0, longest)) + "." + std::string(values.name(id).substr(0, longest));
+    case ValueKind::object:
+      return object_repr(values, id, longest);
     default:
       return "<object>";
   }

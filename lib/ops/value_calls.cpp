@@ -2,26 +2,12 @@
 #include <initializer_list>
 
 #include "ckpt/state_dict.h"
+#include "model/byte_texts.h"
 #include "model/calls.h"
 #include "ops/view_builder.h"
 
 namespace ckpt {
 namespace {
-
-/// The bytes that the characters of `utf8` stand for in Latin-1; none where one is past 255.
-std::optional<std::string> to_latin1(std::string_view utf8) {
-  std::string bytes;
-  for (std::size_t i = 0; i < utf8.size(); ++i) {
-    const auto lead = static_cast<unsigned char>(utf8[i]);
-    if (lead < 0x80) {
-      bytes.push_back(utf8[i]);
-    } else {
-      if (lead > 0xC3 || i + 1 == utf8.size()) return std::nullopt;
-      bytes.push_back(static_cast<char>((lead & 3U) << 6 | (static_cast<unsigned char>(utf8[++i]) & 0x3FU)));
-    }
-  }
-  return bytes;
-}
 
 bool is_literal(ValueKind kind) {
   return kind == ValueKind::str || kind == ValueKind::py2_str || kind == ValueKind::bytes ||

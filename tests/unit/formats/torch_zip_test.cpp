@@ -122,6 +122,16 @@ TEST(TorchZip, MayBeBigEndian) {
   EXPECT_EQ(torch_testing::values(legacy, 0), (Floats{1, 2, 0, 0}));
 }
 
+TEST(TorchZip, ByteorderIsWrittenBeforeTheStorages) {
+  auto late = parts();
+  late.insert(late.begin() + 1, {.name = "r/notes", .data = "a"});
+  late.push_back({.name = "r/byteorder", .data = "big"});
+  const auto checkpoint = torch_testing::read_bytes(built(late));
+  EXPECT_EQ(members(torch_testing::written(checkpoint)),
+            (Names{"r/data.pkl", "r/notes", "r/byteorder", "r/data/0", "r/version"}))
+      << "in gzip it is read from its first byte on";
+}
+
 TEST(TorchZip, MayBeWithoutByteorder) {
   const ZipFile file{.object = object, .byteorder = std::nullopt};
   EXPECT_EQ(torch_testing::values(torch_testing::read_bytes(bytes_of(file)), 0), (Floats{0, 1, 2, 3}));

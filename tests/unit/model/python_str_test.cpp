@@ -57,6 +57,18 @@ TEST(PythonStr, QuotesAsPythonDoes) {
   EXPECT_EQ(in_tuple(py::str("é")), "('é',)");
 }
 
+TEST(PythonStr, OfBytesThatACallMakesIsThatOfBytes) {
+  const auto encoded = [](const std::string& utf8) {
+    return py::call(py::global("_codecs", "encode"), {py::str(utf8), py::str("latin1")});
+  };
+  EXPECT_EQ(shown(encoded("a\xc3\xbf'")), "b\"a\\xff'\"");
+  EXPECT_EQ(shown(encoded("\xc4\x80")), "<object>") << "no byte is U+0100";
+  EXPECT_EQ(shown(py::call(py::global("__builtin__", "bytes"), {})), "b''");
+  std::string text = "a";
+  for (int i = 0; i < 4096; ++i) text += "\xc3\xbf";
+  EXPECT_EQ(in_tuple(encoded(text)).substr(0, 9), "(b'a\\xff\\") << "cut within a character";
+}
+
 TEST(PythonStr, OfBytesIsAsciiOnly) { EXPECT_EQ(shown(py::bytes("a\xff'")), "b\"a\\xff'\""); }
 
 TEST(PythonStr, OfANameIsTheName) { EXPECT_EQ(shown(py::global("torch", "float32")), "torch.float32"); }

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/value.h"
 
-namespace ckpt::pickle {
+namespace ckpt {
+
+/// The bytes that the characters of `utf8` stand for in Latin-1; none where one is past 255.
+std::optional<std::string> to_latin1(std::string_view utf8);
 
 /// Whether the value is the name `module`.`name`, spelt so.
 bool is_global(const ValueGraph& values, ValueId id, std::string_view module, std::string_view name);
@@ -16,8 +20,11 @@ bool is_global(const ValueGraph& values, ValueId id, std::string_view module, st
 /// no_value for anything else.
 ValueId text_of_bytes(const ValueGraph& values, ValueId id);
 
-/// Those bytes; none of bytes(), as protocol 2 has it; null for anything else. Far texts stay where they are. `name`:
+/// Whether the value is the call bytes(), as protocol 2 has bytes that are none.
+bool is_no_bytes(const ValueGraph& values, ValueId id);
+
+/// Those bytes, however spelt; null for anything else. Far texts stay where they are. `name`:
 /// what messages call them. Throws Error: what reading throws.
 ByteSourcePtr bytes_of(const ValueGraph& values, ValueId id, const std::string& name);
 
-}  // namespace ckpt::pickle
+}  // namespace ckpt
