@@ -173,8 +173,9 @@ whole and their checksums right, so that mutations get deep. Each target asserts
 written reads back equal, exit statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target
 for a while, and replays what was ever found (`tests/bad/found`). `./dev fuzz --fast --log docs/fuzz.json --until-flat` goes
 on until each target has had three million executions and is flat: in half an hour of a processor no more than one edge in a
-thousand was new. It runs without sanitizers, and gives every input that reached something new to the build with them; what
-it has grown, out of the attacks too, is kept in `fuzz/corpus`, from which it goes on on any machine. So far (docs/fuzz.json):
+thousand was new. It runs without sanitizers, begins with what the other targets keep, too, and gives every input that reached
+something new to the build with them; what it has grown, out of the attacks too, is kept in `fuzz/corpus`, from which it goes
+on on any machine. So far (docs/fuzz.json):
 
 FUZZED
 
