@@ -60,8 +60,19 @@ std::size_t Inflater::inflate(CompressedInput& input, std::span<std::byte> out) 
     if (bytes.empty()) throw Error(ErrorCode::truncated, "the deflate stream is cut off").at(input.position());
     fault_ = ISAL_INVALID_BLOCK;
   }
-  const std::size_t count = passed(engine_.next_out, out.data());
+  std::size_t count = passed(engine_.next_out, out.data());
+  if (fault_ != 0) count += give_rest(out.subspan(count));
   if (fault_ != 0 && count == 0) throw Error(ErrorCode::corrupt, words(fault_)).at(input.position());
+  return count;
+}
+
+/// What it had inflated before it met a fault, and had no room for, ISA-L itself gives to nobody any more.
+std::size_t Inflater::give_rest(std::span<std::byte> out) {
+  const std::span<const std::byte> kept = std::as_bytes(std::span(engine_.tmp_out_buffer));
+  const auto begin = static_cast<std::size_t>(engine_.tmp_out_processed);
+  const std::size_t count = std::min(out.size(), static_cast<std::size_t>(engine_.tmp_out_valid) - begin);
+  std::copy_n(kept.begin() + static_cast<std::ptrdiff_t>(begin), count, out.begin());
+  engine_.tmp_out_processed += static_cast<std::int32_t>(count);
   return count;
 }
 

@@ -27,6 +27,8 @@ class Inflater {
   [[nodiscard]] bool finished() const { return engine_.block_state == ISAL_BLOCK_FINISH; }
 
  private:
+  std::size_t give_rest(std::span<std::byte> out);
+
   inflate_state engine_{};
   int fault_ = 0;
 };
