@@ -104,8 +104,10 @@ bool SalvageWalk::is_within_listed(std::uint64_t offset) const {
 bool SalvageWalk::stands_where_listed(const std::string& name) const {
   const auto listed = offsets_.find(name);
   if (listed == offsets_.end()) return false;
-  const auto there = read_local_header(*source_, listed->second.offset, false);
-  return there && there->name == name;
+  std::vector<std::byte> there(local_size + name.size());  // without the extra field, which may be long
+  return source_->read_at(listed->second.offset, there) == there.size() &&
+         load_le<std::uint16_t>(there.data() + 26) == name.size() &&
+         as_text(std::span<const std::byte>(there).subspan(local_size)) == name;
 }
 
 /// A header by its name, whatever its signature.
@@ -283,7 +285,7 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
       context_.remark(std::to_string(found->next - at_) + " bytes behind a member belong to none, at byte " +
                       std::to_string(at_));
     else {
-      has_gaps_ = true;
+      has_gaps_ = has_gaps_ || found.has_value();
       fault("no member begins here", at_, found ? "one; the next is at byte " + std::to_string(found->next) : "one");
     }
     if (!found) break;

@@ -50,19 +50,17 @@ std::optional<SalvageWalk::End> SalvageWalk::match(std::uint64_t at, const Local
   const auto value = got < 4 ? 0 : load_le<std::uint32_t>(bytes.data());
   if (value == descriptor_signature && member != nullptr && (member->flags & flag_descriptor) != 0)
     return end_at(*member, at - member->data_offset);
-  const auto may_be_one = [&] {  // before its extra field is read
-    const auto method = load_le<std::uint16_t>(bytes.data() + 8);
-    const std::size_t name_size = load_le<std::uint16_t>(bytes.data() + 26);
-    if (got < bytes.size() || (load_le<std::uint16_t>(bytes.data() + 6) & ~flags_known) != 0 ||
-        (method != method_stored && method != method_deflated) || name_size > longest_name)
+  const auto may_be_one = [&] {  // before its extra field is read, which may be long
+    LocalHeader header;
+    header.flags = load_le<std::uint16_t>(bytes.data() + 6);
+    header.method = load_le<std::uint16_t>(bytes.data() + 8);
+    std::vector<std::byte> name(load_le<std::uint16_t>(bytes.data() + 26));
+    if (got < bytes.size() || name.size() > longest_name || source_->read_at(at + local_size, name) < name.size())
       return false;
-    std::vector<std::byte> name(name_size);
-    return source_->read_at(at + local_size, name) == name_size && is_name(std::string(as_text(name)));
+    header.name = as_text(name);
+    return is_plausible(header, at);
   };
-  if (value == local_signature && may_be_one()) {
-    const auto header = read_local_header(*source_, at);
-    if (header && is_plausible(*header, at)) return End{at, at, std::nullopt};
-  }
+  if (value == local_signature && may_be_one() && read_local_header(*source_, at)) return End{at, at, std::nullopt};
   if (value == entry_signature && (listed_.empty() || at >= directory_offset_)) {
     std::vector<std::byte> record(entry_size + longest_name);
     record.resize(source_->read_at(at, record));

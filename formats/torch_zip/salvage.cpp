@@ -57,15 +57,16 @@ class Salvager {
                                    return found == sizes_.end() ? std::nullopt : std::optional(found->second);
                                  }};
     zip::SalvageWalk walk(source_, context_);
+    is_listed_ = walk.has_directory();
     Members later;
     while (auto member = walk.next(expected)) {
       if (member->checksums.size() > 1) ++disagreements_;
       if (root_.empty() && is_pickle(member->name)) read_pickle(*member);
-      const bool is_again = !later.empty() || (members_.contains(member->name) && is_pickle(member->name));
+      const bool is_ours = !root_.empty() && member->name == root_ + std::string(pickle_name);
+      const bool is_again = !later.empty() || (is_ours && members_.contains(member->name));
       add(*member, is_again ? later : members_);
     }
     has_gaps_ = walk.has_gaps();
-    is_listed_ = walk.has_directory();
     // One record that is damaged is nothing. More are those of another archive, of which this one was written over.
     if (disagreements_ > 1) result_.is_certain = false;
     if (!later.empty()) join(later);
@@ -163,6 +164,16 @@ class Salvager {
     if (member.is_stored)
       for (GlobalUse& global : checkpoint_.globals) global.offset += member.data_offset;
     for (const Storage& storage : checkpoint_.storages) sizes_.emplace(storage_name(storage), storage.nbytes);
+    if (!is_listed_) doubt_what_stands_before(member);
+  }
+
+  /// Storages that have been met by then may be those of another archive, whose pickle is damaged.
+  void doubt_what_stands_before(const SalvagedMember& pickle) {
+    const auto is_storage = [&](const auto& entry) { return sizes_.contains(entry.first); };
+    if (std::none_of(members_.begin(), members_.end(), is_storage)) return;
+    report(zip::corrupt("the pickle stands behind storages, which may be another checkpoint's", pickle.header_offset)
+               .expected("them behind it"));
+    result_.is_certain = false;
   }
 
   [[nodiscard]] bool is_listed_as_checkpoint() const {

@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "ckpt/recover.h"
+#include "container/zip_builder.h"
 #include "formats/python.h"
 #include "formats/torch_files.h"
 #include "io/bytes.h"
+#include "io/io_testing.h"
 
 /// Files in which two checkpoints met, or in which damage makes one thing look like another: what is written is right,
 /// or said to be in doubt.
@@ -20,6 +23,7 @@ using torch_testing::LegacyFile;
 using torch_testing::storage;
 using torch_testing::tensor;
 using torch_testing::ZipFile;
+using zip_testing::build_zip;
 
 Bytes zip_of(const Bytes& a, const Bytes& b, const std::string& more = "") {
   const auto of = [](const std::string& key) { return tensor(storage({.key = key}), {4}, {1}); };
@@ -150,6 +154,43 @@ TEST(RecoverDoubt, SaysThatTheByteOrderIsLost) {
   EXPECT_FALSE(found.is_complete());
   const Bytes old = bytes_of(ZipFile{.object = tensor(storage({}), {4}, {1}), .byteorder = std::nullopt});
   EXPECT_TRUE(recovered(without_directory(old)).is_certain);
+}
+
+TEST(RecoverDoubt, TakesACutForNoPlaceOfTheByteOrder) {
+  const Bytes old = bytes_of(ZipFile{.object = tensor(storage({}), {4}, {1}), .byteorder = std::nullopt});
+  const Recovery found = recovered(begin_of(old, header_of(old, "version") + 20));
+  EXPECT_EQ(survivals(found), " whole; ");
+  EXPECT_TRUE(found.is_certain);
+}
+
+TEST(RecoverDoubt, SaysThatStoragesStandBeforeThePickle) {
+  const Bytes one = zip_of(a1, b1), two = zip_of(a2, b2);
+  Bytes first = begin_of(one, header_of(one, "version"));
+  std::fill_n(first.begin(), 60, std::byte{0});  // its pickle is not found
+  const Recovery found = recovered(joined(first, begin_of(two, header_of(two, "data/0"))));
+  EXPECT_TRUE(says(found, "the pickle stands behind storages"));
+  EXPECT_FALSE(found.is_certain);
+}
+
+TEST(RecoverDoubt, FindsThePickleOfAFolderThatIsNotTheFirstMembers) {
+  const std::string file = build_zip({{.name = "foo"},
+                                      {.name = "a/data.pkl", .data = "\x80\x02N."},
+                                      {.name = "b/data.pkl", .data = "x"},
+                                      {.name = "b/data.pkl", .data = "x"}});
+  const Recovery found = recover(zip_testing::source_of(file.substr(0, file.find("PK\1\2"))));
+  EXPECT_TRUE(says(found, "a second member named"));
+}
+
+/// A header each 31 bytes, whose extra field would be as long as all of the file.
+TEST(RecoverDoubt, ReadsNoFieldsOfHeadersThatAreNone) {
+  std::string file = build_zip({{.name = "r/data.pkl", .descriptor = true, .descriptor_bytes = ""}});
+  file.resize(file.find("PK\1\2"));
+  std::string other = build_zip({{.name = "a", .local_extra = std::string(65535, 'x')}});
+  other.resize(31);
+  for (int i = 0; i < 4000; ++i) file += other;
+  const auto source = std::make_shared<io_testing::CountingSource>(io_testing::bytes_of(file));
+  EXPECT_THROW(recover(source), Error);
+  EXPECT_LT(source->read, 100 * file.size());
 }
 
 TEST(RecoverDoubt, FindsThePickleByItsNameWhereTheFirstBytesAreDamaged) {
