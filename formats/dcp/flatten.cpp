@@ -88,7 +88,7 @@ class Flattener {
   }
 
   void visit(const Task& task) {
-    if (++steps_ > limits::walk_step_cap(values_.size()))
+    if (++steps_ > limits::walk_step_cap(values_.extent()))
       throw Error(ErrorCode::limit_exceeded, "shared containers multiply").in(checkpoint_.file);
     const bool container = tensor(task.value) == nullptr && (is_mapping(values_, task.value) || entered_[task.value]);
     if (container) return enter(task.value, task.path, task.name);

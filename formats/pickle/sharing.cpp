@@ -9,6 +9,8 @@ namespace ckpt::pickle {
 namespace {
 
 constexpr std::uint64_t bytes_of_item = 16;
+/// What a byte of a key that is no text takes where keys are compared: four characters, some times over.
+constexpr std::uint64_t bytes_of_escape = 16;
 
 std::uint64_t own_weight(const ValueGraph& graph, ValueId id) {
   std::uint64_t text = 0, items = 0;
@@ -29,6 +31,21 @@ std::uint64_t own_weight(const ValueGraph& graph, ValueId id) {
       break;
   }
   return (text < shared_text ? 0 : text) + (items < shared_items ? 0 : items * bytes_of_item);
+}
+
+/// Bytes are not copied, but where they are keys.
+std::uint64_t bytes_weight(const ValueGraph& graph, ValueId id) {
+  const std::uint64_t size = graph.kind(id) == ValueKind::bytes ? text_bytes(graph, id) : 0;
+  return size < shared_text ? 0 : size;
+}
+
+/// What a value weighs for who is given it, and for who looks up by it.
+struct Weight {
+  std::uint32_t given = 0, key = 0;
+};
+
+std::uint32_t capped(std::uint64_t weight) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(weight, UINT32_MAX));
 }
 
 /// What objects are given as their states, which are mappings as a rule.
@@ -94,22 +111,27 @@ std::uint64_t text_bytes(const ValueGraph& graph, ValueId id) {
 
 Sharing count_sharing(const ValueGraph& graph, std::size_t first) {
   Sharing sum;
-  std::vector<std::uint32_t> weights(graph.size() - first);  // what each value gives to who is given it
-  const auto weight_of = [&](ValueId id) -> std::uint64_t { return id < first ? 0 : weights[id - first]; };
+  std::vector<Weight> weights(graph.size() - first);
+  const auto weight_of = [&](ValueId id) { return id < first ? Weight() : weights[id - first]; };
   for (auto id = static_cast<ValueId>(first); id < graph.size(); ++id) {
-    const std::uint64_t own = own_weight(graph, id);
-    sum.made += own;
-    std::uint64_t weight = own;
-    if (passes_on(graph.kind(id)))
-      for (const ValueId item : graph.items(id)) weight += weight_of(item);
-    weights[id - first] = static_cast<std::uint32_t>(std::min<std::uint64_t>(weight, UINT32_MAX));
+    const std::uint64_t own = own_weight(graph, id), own_bytes = bytes_weight(graph, id);
+    sum.made += own + own_bytes;
+    std::uint64_t given = own, key = own + own_bytes;
+    if (passes_on(graph.kind(id))) {
+      for (const ValueId item : graph.items(id)) {
+        given += weight_of(item).given;
+        key += weight_of(item).key;
+      }
+    }
+    weights[id - first] = {capped(given), capped(key)};
   }
   States states(graph);
   for (auto id = static_cast<ValueId>(first); id < graph.size(); ++id) {
     const ValueKind kind = graph.kind(id);
-    each_key(graph, id, [&](ValueId key) { sum.keys += weight_of(key); });
+    each_key(graph, id,
+             [&](ValueId key) { sum.keys += (graph.is_string(key) ? 1 : bytes_of_escape) * weight_of(key).key; });
     if (kind != ValueKind::object && kind != ValueKind::persistent && kind != ValueKind::global) continue;
-    graph.each_operand(id, [&](ValueId item) { sum.given += weight_of(item); });
+    graph.each_operand(id, [&](ValueId item) { sum.given += weight_of(item).given; });
     for (auto handle = graph.first_effect(id); handle != 0; handle = graph.effect(handle).next) {
       if (graph.effect(handle).kind == EffectKind::build)
         sum.given += states.weight(graph.items(graph.effect(handle))[0]);

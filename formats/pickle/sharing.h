@@ -17,7 +17,7 @@ struct Sharing {
 /// Counts long texts, long names and the items of long tuples and large states, for the values of `graph` from `first`
 /// on: a few bytes that fetch such a value from the memo again and again ask whoever reads calls for work without end.
 /// So do keys of dicts and members of sets. Other texts and containers within plain containers cost nobody anything,
-/// and are not counted; nor are bytes, which are not copied.
+/// and are not counted; nor are bytes, which are not copied, but where they are keys.
 Sharing count_sharing(const ValueGraph& graph, std::size_t first);
 
 /// Bytes of a text, bytes or a large integer, in memory or far; 0 of any other value.

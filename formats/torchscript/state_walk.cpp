@@ -71,7 +71,7 @@ class StateWalk {
 
   void count_steps(std::uint64_t steps) {
     steps_ += steps;
-    if (const std::uint64_t most = limits::walk_step_cap(values_.size()); steps_ > most)
+    if (const std::uint64_t most = limits::walk_step_cap(values_.extent()); steps_ > most)
       throw Error(ErrorCode::limit_exceeded,
                   "the modules hold each other more than " + std::to_string(most) + " times over");
   }

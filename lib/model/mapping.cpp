@@ -50,8 +50,8 @@ class Collector {
   std::vector<MappingEntry> take() { return std::move(entries_); }
 
  private:
-  /// The place of the entry with an equal string or an equal integer for a key; past the end where there is none. Other
-  /// keys are compared in no other way than by identity.
+  /// The place of the entry with an equal string or an equal integer for a key, or with the same value of another kind;
+  /// past the end where there is none.
   std::uint32_t find_or_add(ValueId key) {
     const auto next = static_cast<std::uint32_t>(entries_.size());
     if (values_.is_string(key)) {
@@ -60,12 +60,17 @@ class Collector {
         return values_.is_string(entries_[other].key) && values_.text(entries_[other].key) == text;
       });
     }
-    if (!is_integer(key)) return PositionIndex::nowhere;
+    if (!is_integer(key))
+      return places_.add(hash_of_number(key), next, [&](std::uint32_t other) { return entries_[other].key == key; });
     const std::int64_t number = values_.integer(key);
-    const std::string_view bytes(reinterpret_cast<const char*>(&number), sizeof number);
-    return places_.add(hash_of(bytes), next, [&](std::uint32_t other) {
+    return places_.add(hash_of_number(number), next, [&](std::uint32_t other) {
       return is_integer(entries_[other].key) && values_.integer(entries_[other].key) == number;
     });
+  }
+
+  template <class Number>
+  static std::uint64_t hash_of_number(Number number) {
+    return hash_of(std::string_view(reinterpret_cast<const char*>(&number), sizeof number));
   }
 
   /// True and 1 are one key to Python.

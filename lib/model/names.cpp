@@ -112,7 +112,7 @@ void NameWalk::add_name(const Tensor& tensor) {
 }
 
 void NameWalk::visit(ValueId id) {
-  const std::uint64_t most = caps_.steps + caps_.steps_a_value * checkpoint_.values.size();
+  const std::uint64_t most = caps_.steps + caps_.steps_a_value * checkpoint_.values.extent();
   if (++steps_ > most)
     throw Error(ErrorCode::limit_exceeded,
                 "containers of the file hold each other more than " + std::to_string(most) + " times over")

@@ -88,13 +88,13 @@ std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest)
 }
 
 std::string python_str(const ValueGraph& values, ValueId id) {
+  constexpr std::size_t longest = 4096;  // of a name that only a hostile file would give
   if (values.is_string(id)) return std::string(values.text(id));
-  if (values.kind(id) != ValueKind::tuple) return atom_repr(values, id);
+  if (values.kind(id) != ValueKind::tuple) return atom_repr(values, id, longest);
   struct Open {
     ValueId tuple;
     std::size_t next;
   };
-  constexpr std::size_t longest = 4096;  // of a name that only a hostile file would give
   std::vector<Open> open{{id, 0}};
   std::string out = "(";
   while (!open.empty() && out.size() < longest) {

@@ -18,8 +18,8 @@ std::string quote_string(std::string_view text, bool ascii = true);
 /// a longer text its first `longest` bytes.
 std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest = SIZE_MAX);
 
-/// What Python's str() gives for a value that serves as a key: strings as they are, numbers, tuples as their repr. A
-/// value that only running code could print gives "<object>".
+/// What Python's str() gives for a value that serves as a key: strings as they are, numbers, tuples as their repr, and
+/// of bytes and tuples the first 4,096 bytes or so. A value that only running code could print gives "<object>".
 std::string python_str(const ValueGraph& values, ValueId id);
 
 }  // namespace ckpt

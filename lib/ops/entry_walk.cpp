@@ -52,7 +52,7 @@ void EntryWalk::open(ValueId value, std::size_t entry, bool inside) {
 
 void EntryWalk::count_step() {
   path_bytes_ += path_.size();
-  if (const std::uint64_t most = limits::walk_step_cap(checkpoint_.values.size()); ++steps_ > most)
+  if (const std::uint64_t most = limits::walk_step_cap(checkpoint_.values.extent()); ++steps_ > most)
     throw Error(ErrorCode::limit_exceeded,
                 "containers of the file hold each other more than " + std::to_string(most) + " times over")
         .in(checkpoint_.file);

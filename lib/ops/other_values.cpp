@@ -207,9 +207,9 @@ std::string OtherValues::text(const ValueViews& views, ValueId id) {
 /// Guards against containers that hold each other exponentially often.
 void OtherValues::count_steps(std::uint64_t steps) {
   steps_ += steps;
-  const std::uint64_t values = std::uint64_t{a_.values.size()} + b_.values.size();
+  const std::uint64_t extent = std::uint64_t{a_.values.extent()} + b_.values.extent();
   const std::uint64_t text = (std::uint64_t{a_.values.text_size()} + b_.values.text_size()) / bytes_a_step;
-  const std::uint64_t most = limits::diff_step_cap(values + text);
+  const std::uint64_t most = limits::diff_step_cap(extent + text);
   if (steps_ > most)
     throw Error(ErrorCode::limit_exceeded,
                 "comparing the values of both files takes more than " + std::to_string(most) + " steps")

@@ -32,7 +32,7 @@ class Unpacker {
         tensors_(checkpoint),
         bytes_(checkpoint.file),
         most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()),
-        most_steps_(limits::walk_step_cap(checkpoint.values.size())) {}
+        most_steps_(limits::walk_step_cap(checkpoint.values.extent())) {}
 
   ValueId state_dict(const Module& module) {
     entries_.clear();

@@ -247,7 +247,7 @@ def bombs():
     yield from one(
         "every-list-in-every-list",
         program(everyone + tied + b"h\1" + WEIGHT + b"a"),
-        refused("containers of the file hold each other more than 4194424 times over"),
+        refused("containers of the file hold each other more than 4195028 times over"),
     )
     steps = b"".join(b"](" + tensor(shape=(1,)) for _ in range(20_000)) + b"e" * 20_000
     yield from one(

@@ -104,7 +104,7 @@ def names():
     yield "attributes-under-100000-names.pt", listed(memo, [w] * 100_000), {
         "diff FILE FILE": refused("comparing the values of both files takes more than"),
     }
-    for title, keys in (("other", (text("a"), text("b"))), ("the-same", (b"N", b"N"))):
+    for title, keys in (("other", (text("a"), text("b"))), ("the-same", (text("None"), b"N"))):
         memo = Memo()
         held = memo.keep(WEIGHT)
         for _ in range(18):
@@ -233,6 +233,15 @@ def texts():
     key = memo.keep(text("k" * 10_000))
     yield "100000-keys-of-a-long-text.pt", pickled(program(memo.code + b"}(" + (key + b"\x85N") * 100_000 + b"u")), {
         "diff FILE FILE": again
+    }
+    memo = Memo()
+    key = memo.keep(b"B" + struct.pack("<I", 10_000) + b"\xff" * 10_000)
+    yield "100000-keys-of-long-bytes.pt", pickled(program(memo.code + b"}(" + (key + b"\x85N") * 100_000 + b"u", 3)), {
+        "diff FILE FILE": again
+    }
+    # One key, however often it is set.
+    yield "1000-times-a-key-of-bytes.pt", pickled(program(memo.code + b"}(" + (key + b"N") * 1_000 + b"u", 3)), {
+        "diff FILE FILE": DONE
     }
     memo = Memo()
     data = memo.keep(b"B" + struct.pack("<I", 2_000_000) + bytes(2_000_000))

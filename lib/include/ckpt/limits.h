@@ -3,9 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Every cap in one place. A file past one of them is refused with ErrorCode::limit_exceeded, by name.
-/// Each is far above what real files hold (docs/formats/ gives the figures) and low enough that a small hostile
-/// file cannot take the machine's memory or time.
+/// Every cap in one place. A file past one of them is refused with ErrorCode::limit_exceeded and a message that says
+/// what there is too much of, unless the constant's own comment says what happens instead. Each is far above what real
+/// files hold (docs/formats/ gives the figures) and low enough that a small hostile file cannot take the machine's
+/// memory or time.
 namespace ckpt::limits {
 
 inline constexpr std::uint64_t kib = 1024;
@@ -166,16 +167,18 @@ inline constexpr std::uint64_t tensor_names = 256 * kib;
 inline constexpr std::uint64_t names_a_tensor = 16;
 /// Bytes of all of them (a tensor deep in containers has a long name).
 inline constexpr std::uint64_t tensor_name_bytes = 64 * mib;
-/// Bytes of all names that a walk or a selection looks at: those of other values, too.
+/// Bytes of all names that a walk or a selection looks at: those of other values, too. And of long keys of one pickle's
+/// dicts and members of its sets, beside `pickle_shared_ratio`.
 inline constexpr std::uint64_t walked_name_bytes = 256 * mib;
-/// Steps of a walk through containers, and some more for each value of the pickle: they may be shared exponentially.
+/// Steps of a walk through containers, and some more for each value of the pickle and each place in which one stands:
+/// they may be shared exponentially.
 inline constexpr std::uint64_t walk_steps = 4 * mib;
 inline constexpr std::uint64_t walk_steps_a_value = 4;
-constexpr std::uint64_t walk_step_cap(std::uint64_t values) { return walk_steps + walk_steps_a_value * values; }
-/// Steps of a comparison of two files' values, and some more for each value that they have.
+constexpr std::uint64_t walk_step_cap(std::uint64_t extent) { return walk_steps + walk_steps_a_value * extent; }
+/// Steps of a comparison of two files' values, and some more for what they have, likewise.
 inline constexpr std::uint64_t diff_steps = 4 * mib;
 inline constexpr std::uint64_t diff_steps_a_value = 4;
-constexpr std::uint64_t diff_step_cap(std::uint64_t values) { return diff_steps + diff_steps_a_value * values; }
+constexpr std::uint64_t diff_step_cap(std::uint64_t extent) { return diff_steps + diff_steps_a_value * extent; }
 /// Stretches of storages that are looked at for their views, each view counted: thousands may have an element in each.
 inline constexpr std::uint64_t sweep_steps = 8 * mib;
 /// Logical bytes of a tensor, and of all views together, as a multiple of their storages' bytes, and the size below

@@ -86,6 +86,8 @@ struct Effect {
 class CKPT_API ValueGraph {
  public:
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  /// How many values there are, and places in which one stands: what a walk meets that goes through each of them once.
+  [[nodiscard]] std::size_t extent() const { return nodes_.size() + children_.size(); }
   /// Bytes of all texts and names.
   [[nodiscard]] std::size_t text_size() const { return text_.size(); }
   [[nodiscard]] ValueKind kind(ValueId id) const { return nodes_[id].kind; }

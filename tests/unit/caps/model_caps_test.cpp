@@ -1,5 +1,7 @@
 #include "caps/caps_testing.h"
+#include "ckpt/diff.h"
 #include "ckpt/limits.h"
+#include "ckpt/ops.h"
 #include "formats/torch_files.h"
 #include "model/walk.h"
 #include "ops/entry_walk.h"
@@ -140,6 +142,13 @@ TEST(Cap, walk_steps_a_value) {
   expect_within([&] { static_cast<void>(tensor_names_within(checkpoint, nullptr, caps)); });
   caps.steps_a_value = 0;
   expect_past([&] { static_cast<void>(tensor_names_within(checkpoint, nullptr, caps)); });
+  // Small integers are one value, in however many places they stand.
+  py::Code labels = "](";
+  for (std::uint64_t i = 0; i < limits::walk_steps + 100; ++i) labels += "K\7";
+  const Checkpoint many =
+      torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::weight()}, {py::str("l"), labels + "e"}}));
+  expect_within([&] { static_cast<void>(select(many, {.keep = {}, .drop = {"none"}})); });
+  expect_within([&] { static_cast<void>(diff(many, many)); });
 }
 
 void expand(std::uint64_t elements, std::uint64_t storage_bytes) {

@@ -111,6 +111,18 @@ TEST(Cap, pickle_shared_ratio) {
   expect_past([&] { run(sharing(static_cast<int>(limits::pickle_shared_ratio) + 2), caps); });
 }
 
+/// A dict of `times` tuples, each around the same 10,000 bytes, which are shown with escapes where they are keys.
+std::string sharing_keys(int times) {
+  std::string code = "B" + std::string("\x10\x27\0\0", 4) + std::string(10'000, '\xff') + "q\1" + "0}(";
+  for (int i = 0; i < times; ++i) code += "h\1\x85N";
+  return "\x80\3" + code + "u.";
+}
+
+TEST(Sharing, BytesOfKeysThatAreNoTextCountTheirEscapes) {
+  expect_within([] { run(sharing_keys(1600)); });
+  expect_past([] { run(sharing_keys(1700)); });
+}
+
 TEST(Cap, pickle_line) {
   expect_within([] { run("V" + std::string(limits::pickle_line, 'x') + "\n."); });
   expect_past([] { run("V" + std::string(limits::pickle_line + 1, 'x') + "\n."); });

@@ -56,6 +56,13 @@ TEST(Mapping, EntriesGivenAtItsMakingCountToo) {
   EXPECT_EQ(entries_of("(" + a + one + "d" + b + two + "s"), "a=1, b=2");
 }
 
+TEST(Mapping, ANoneSetAgainIsOneKey) {
+  const auto checkpoint = checkpoint_of(py::dict({{py::none(), one}, {a, two}, {py::none(), three}}));
+  const auto entries = mapping_entries(checkpoint.values, checkpoint.root);
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(checkpoint.values.integer(entries[0].value), 3);
+}
+
 TEST(Mapping, AKeySetAgainKeepsItsPlaceAndTakesTheLaterValue) {
   EXPECT_EQ(entries_of(py::dict({{a, one}, {b, two}, {a, three}})), "a=3, b=2");
   EXPECT_EQ(entries_of("(" + a + one + b + two + "d" + a + three + "s"), "a=3, b=2");

@@ -69,6 +69,10 @@ TEST(PythonStr, OfBytesThatACallMakesIsThatOfBytes) {
   EXPECT_EQ(in_tuple(encoded(text)).substr(0, 9), "(b'a\\xff\\") << "cut within a character";
 }
 
+TEST(PythonStr, OfLongBytesIsTheirBeginning) {
+  EXPECT_EQ(shown(py::bytes(std::string(5000, 'x'))), "b'" + std::string(4096, 'x') + "'");
+}
+
 TEST(PythonStr, OfBytesIsAsciiOnly) { EXPECT_EQ(shown(py::bytes("a\xff'")), "b\"a\\xff'\""); }
 
 TEST(PythonStr, OfANameIsTheName) { EXPECT_EQ(shown(py::global("torch", "float32")), "torch.float32"); }
