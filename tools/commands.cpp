@@ -38,13 +38,15 @@ std::string help_line(std::string_view name, std::string_view summary) {
 
 std::string help() {
   std::string out =
-      "ckpt works on PyTorch checkpoints without Python, and without running anything that is in them.\n\n"
+      "ckpt works on PyTorch checkpoints without Python, and without running anything that is in them\n"
+      "(but the code of TorchScript, by eval --arch torchscript).\n\n"
       "usage: ckpt COMMAND [options] FILE...\n\ncommands:\n";
   for (const Command* command : table) out += help_line(command->name, command->summary);
   for (const Component& component : components) out += help_line(component.name, component.summary);
   return out +
          "\noptions of every command:\n"
          "  --quiet       no summary and no notes: only results, warnings and errors\n"
+         "  --no-sandbox  keep rights that are not needed: to write elsewhere, to start programs ...\n"
          "  --version     print the version\n"
          "  --help        ckpt COMMAND --help explains the command\n\n"
          "A FILE may be bare or in gzip; what it is, its content says. '-' is standard input or output.\n\n"

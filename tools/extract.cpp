@@ -9,6 +9,7 @@
 #include "console/messages.h"
 #include "console/text.h"
 #include "loading.h"
+#include "tensor_edits.h"
 #include "writing.h"
 
 namespace ckpt::tools {
@@ -50,12 +51,6 @@ Checkpoint extract_from(Checkpoint checkpoint, const std::string& name, bool nam
   }
 }
 
-void cast_to(Checkpoint& checkpoint, const std::string& name) {
-  const auto dtype = dtype_from_name(name);
-  if (!dtype) throw usage_error("unknown dtype '" + name + "'", "--dtype float32");
-  checkpoint = cast(std::move(checkpoint), *dtype).first;
-}
-
 /// Of a quantised tensor the scales are floating, too; it is the first that has a name.
 bool can_be_cast(const Checkpoint& checkpoint) {
   const auto names = tensor_names(checkpoint);
@@ -71,13 +66,14 @@ int run(const ExtractArguments& arguments, bool quiet) {
   if (writing.files.size() > 2)
     throw usage_error("'" + writing.files[2] + "' is one name too many: extract writes one tensor", std::string(usage));
   if (!arguments.out) throw usage_error("extract needs -o OUT", std::string(usage));
+  if (arguments.dtype) dtype_to_cast(*arguments.dtype);  // refused before anything is read
   const std::string name = std::exchange(writing.files.back(), *arguments.out);
   Job job = plan(writing, "extract");
   job.save.format = format_of(job.out);
   const bool named = job.save.format == "npz" || job.save.format == "safetensors";
   Checkpoint checkpoint = extract_from(load_input(job, arguments.reading), name, named);
   if (job.save.format == "npy" || named) checkpoint = arrays_as_tensors(std::move(checkpoint));
-  if (arguments.dtype) cast_to(checkpoint, *arguments.dtype);
+  if (arguments.dtype) checkpoint = cast(std::move(checkpoint), dtype_to_cast(*arguments.dtype)).first;
   const bool castable = can_be_cast(checkpoint);
   try {
     write_output(std::move(checkpoint), job, {}, quiet);
@@ -96,7 +92,7 @@ Runner define(Arguments& arguments) {
   arguments.value("-o", "OUT", options->out,
                   "the file to write: .npy, .npz, .safetensors, .pt; npy for any other name, and for -");
   arguments.value("--dtype", "DTYPE", options->dtype,
-                  "cast a floating tensor: float64, float32, float16, bfloat16, ...");
+                  "cast a floating tensor: float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2");
   define_reading_options(arguments, options->reading);
   define_writing_options(arguments, options->writing, {.in_place = false});
   arguments.outputs(

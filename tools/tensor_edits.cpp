@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "ckpt/dtype.h"
 #include "ckpt/tensor_ops.h"
 #include "console/command.h"
 #include "console/messages.h"
@@ -13,7 +12,27 @@
 namespace ckpt::tools {
 namespace {
 
-DType target(const std::string& name) {
+std::string signed_size(std::int64_t saved) {
+  return size_text(static_cast<std::uint64_t>(saved < 0 ? -saved : saved)) + (saved < 0 ? " more" : " less");
+}
+
+Checkpoint cast_tensors(Checkpoint checkpoint, const TensorEditOptions& options, std::vector<std::string>& done) {
+  auto [edited, report] = cast(std::move(checkpoint), dtype_to_cast(*options.dtype), options.except);
+  for (const std::string& glob : report.idle_except)
+    print_warning(edited.file + ": --dtype-except '" + glob + "' matches no tensor");
+  if (report.arrays > 0)
+    print_warning(edited.file + ": " + count_text(report.arrays, "numpy array") +
+                  (report.arrays == 1 ? " keeps its dtype" : " keep their dtype"));
+  done.push_back(report.tensors == 0
+                     ? "no tensor cast"
+                     : count_text(report.tensors, "tensor") + " cast to " +
+                           std::string(dtype_name(dtype_to_cast(*options.dtype))) + ", " + signed_size(report.saved));
+  return std::move(edited);
+}
+
+}  // namespace
+
+DType dtype_to_cast(const std::string& name) {
   // As people call them.
   constexpr std::array<std::pair<std::string_view, DType>, 11> names{{{"float64", DType::float64},
                                                                       {"float32", DType::float32},
@@ -32,26 +51,6 @@ DType target(const std::string& name) {
                     "--dtype float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2");
 }
 
-std::string signed_size(std::int64_t saved) {
-  return size_text(static_cast<std::uint64_t>(saved < 0 ? -saved : saved)) + (saved < 0 ? " more" : " less");
-}
-
-Checkpoint cast_tensors(Checkpoint checkpoint, const TensorEditOptions& options, std::vector<std::string>& done) {
-  auto [edited, report] = cast(std::move(checkpoint), target(*options.dtype), options.except);
-  for (const std::string& glob : report.idle_except)
-    print_warning(edited.file + ": --dtype-except '" + glob + "' matches no tensor");
-  if (report.arrays > 0)
-    print_warning(edited.file + ": " + count_text(report.arrays, "numpy array") +
-                  (report.arrays == 1 ? " keeps its dtype" : " keep their dtype"));
-  done.push_back(report.tensors == 0
-                     ? "no tensor cast"
-                     : count_text(report.tensors, "tensor") + " cast to " +
-                           std::string(dtype_name(target(*options.dtype))) + ", " + signed_size(report.saved));
-  return std::move(edited);
-}
-
-}  // namespace
-
 void define_tensor_edit_options(Arguments& arguments, TensorEditOptions& options) {
   arguments.flag("--contiguous", options.contiguous, "tensors that are not contiguous in memory become so");
   arguments.flag("--compact", options.compact, "a view keeps only its own bytes of a larger storage");
@@ -62,7 +61,7 @@ void define_tensor_edit_options(Arguments& arguments, TensorEditOptions& options
 }
 
 void check_tensor_edits(const TensorEditOptions& options) {
-  if (options.dtype) target(*options.dtype);
+  if (options.dtype) dtype_to_cast(*options.dtype);
   if (!options.except.empty() && !options.dtype)
     throw usage_error("--dtype-except belongs to --dtype", "--dtype float16 --dtype-except '*.norm.*'");
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "ckpt/dtype.h"
 #include "console/arguments.h"
 
 /// What convert does to tensors' bytes: --contiguous, --compact, --dedupe, --dtype.
@@ -15,6 +16,10 @@ struct TensorEditOptions {
   std::optional<std::string> dtype;
   std::vector<std::string> except;
 };
+
+/// What --dtype means: a dtype that cast() makes, by torch's name or a short one (fp16, bf16, half, float, double).
+/// Throws Error (invalid_argument) for every other name.
+DType dtype_to_cast(const std::string& name);
 
 void define_tensor_edit_options(Arguments& arguments, TensorEditOptions& options);
 

@@ -43,7 +43,7 @@ std::vector<bool> attach_storages(Checkpoint& checkpoint, const ZipReader& zip, 
 /// Puts the storages into the order of where they begin in the file, and renumbers their uses.
 void order_storages(Checkpoint& checkpoint, const std::vector<std::uint64_t>& begins);
 
-/// Of the member `byteorder`; little where there is none, as before torch 2.0.
+/// Of the member `byteorder`; little where there is none, as before torch 2.1.
 ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const ByteSource& source);
 
 /// What a record that holds a line of text says.

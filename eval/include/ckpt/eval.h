@@ -97,7 +97,7 @@ class World;
 struct Options {
   std::string model;                ///< a file
   std::string arch = "auto";        ///< "fnn", "captcha-resnet", "mlp", "foonet", "net", "torchscript"
-  std::optional<std::string> root;  ///< where the state dict lies; none: where DESIGN looks for it
+  std::optional<std::string> root;  ///< where the state dict lies; none: it is looked for (docs/eval.md)
   bool strict = false;              ///< as PyTorch loads: no remapped tags, no stripped prefix
 
   std::optional<std::string> data;                     ///< file or folder; none: it is looked for
@@ -134,7 +134,7 @@ struct Seconds {
 
 struct Result {
   std::string model;        ///< as the user named it
-  std::string digest;       ///< of its weights: the total of `ckpt digest --root`
+  std::string digest;       ///< of its weights: the total of `ckpt digest --root`; of arch torchscript, the file's
   std::string data;         ///< the path that was read
   std::string data_digest;  ///< docs/eval.md: the same whatever container holds the samples
   std::string version;      ///< of ckpt
@@ -180,7 +180,7 @@ class CKPT_EVAL_API PictureReader {
   /// Opens a picture. Throws Error: unsupported (no picture, or a model that reads none), corrupt, truncated, io; the
   /// reader can be used on.
   void add(const std::string& path);
-  /// What is in those added since the last call, in their order.
+  /// What is in those added since the last call, in their order. Throws as evaluate() does while it runs.
   [[nodiscard]] std::vector<Reading> flush();
 
  private:

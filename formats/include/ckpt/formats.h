@@ -73,13 +73,14 @@ CKPT_API void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& o
 /// How much of a file is read again before it appears.
 enum class ReadBack : std::uint8_t {
   none,
-  quick,  ///< directory and pickle, and the checksums that the container records; of what is compressed, nothing
+  quick,  ///< directory and pickle, and the checksums that the container records; of gzip by its index, where it has
+          ///< one
   full,   ///< every byte, inflated where it was compressed: each storage's CRC-32, each tensor's name, dtype and shape
 };
 
 struct SaveOptions : WriteOptions {
   std::optional<int> gzip_level;  ///< compress at this level; none: see `gzip`
-  std::optional<bool> gzip;       ///< none: as OUT's suffix says (".gz"), else as the source was
+  std::optional<bool> gzip;       ///< none: OUT ends in ".gz", or the source was compressed under a name without it
   ReadBack read_back = ReadBack::quick;
   bool no_clobber = false;
   bool dry_run = false;  ///< all but the output: nothing appears, what would be refused is
@@ -102,7 +103,8 @@ struct SaveReport {
 /// Writes a file whole or not at all ("-" is standard output, where a failure leaves the archive without its
 /// directory; it cannot be read back). Before a file appears, as much of it is read back as `read_back` says and
 /// compared with what was to be written; a difference is an Error (io, on_output), and the old file stands. A format of
-/// several files makes the folder `path`, which must be new or empty (ckpt/folder_sink.h).
+/// several files makes the folder `path`, which must be new or empty (ckpt/folder_sink.h). Throws Error: what write()
+/// throws; invalid_argument (`path` is a part of what is read; gzip or "-" for a folder), io (on_output).
 CKPT_API SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options = {});
 
 /// One thing verify() found.

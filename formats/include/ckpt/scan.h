@@ -21,6 +21,7 @@ namespace ckpt {
 /// knows, and less than one that runs code.
 enum class ScanVerdict : std::uint8_t { safe, unknown, unreadable, dangerous };
 
+/// "safe", "unknown", "unreadable" or "dangerous".
 CKPT_API std::string_view scan_verdict_name(ScanVerdict verdict);
 
 /// A name that a pickle of the file would import, and that policy does not know.

@@ -61,7 +61,8 @@ struct ModelTensor {
   DType dtype = DType::float32;
 };
 
-/// Reads no tensor bytes. Throws Error (invalid_argument) where a root holds no state dict.
+/// Reads no tensor bytes. Throws Error: invalid_argument (a root holds no state dict), limit_exceeded (more entries
+/// than ckpt/limits.h allows to be walked).
 CKPT_API CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options = {});
 
 /// The same for a model that is known by what its state_dict() would hold, in its order.

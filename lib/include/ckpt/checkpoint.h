@@ -18,6 +18,7 @@ namespace ckpt {
 /// What policy says of a global (docs/design.md).
 enum class Verdict : std::uint8_t { known, unknown, dangerous };
 
+/// "known", "unknown" or "dangerous".
 CKPT_API std::string_view verdict_name(Verdict verdict);
 
 /// A name that the pickle would import, and where: a byte of the file, as it is inside gzip (of the pickle itself where

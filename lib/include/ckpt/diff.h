@@ -24,7 +24,7 @@ struct DiffOptions {
   bool ignore_dtypes = false;  ///< dtypes may differ; values are compared as numbers
   /// What is neither a tensor nor how one is quantised: other values, their types, requires_grad.
   bool ignore_other = false;
-  std::size_t threads = 0;  ///< that work at a time; 0: as many as the machine has. What is found is the same
+  std::size_t threads = 0;  ///< that work at a time; 0: usable_cores(), at most 16. What is found is the same
 };
 
 /// How the elements of two tensors of one shape differ.

@@ -61,6 +61,7 @@ enum class DType : std::uint8_t {
 
 /// "float32", "bool", "float8_e4m3fn" …: torch's name without "torch.".
 CKPT_API std::string_view dtype_name(DType dtype);
+/// The dtype of that name; none where there is none.
 CKPT_API std::optional<DType> dtype_from_name(std::string_view name);
 
 /// Bytes of one element as storages count them (packed types: of one packed byte).
@@ -72,7 +73,9 @@ CKPT_API std::size_t dtype_swap_size(DType dtype);
 /// Elements that share one byte: 2 of quint4x2, 4 of quint2x4; 1 of every other type.
 CKPT_API std::size_t dtype_per_byte(DType dtype);
 
+/// qint8, quint8, qint32, quint4x2 and quint2x4.
 CKPT_API bool is_quantised(DType dtype);
+/// complex32, complex64 and complex128.
 CKPT_API bool is_complex(DType dtype);
 /// True for real floats of a byte or more: float64 to float16, bfloat16 and the five float8. Not for packed ones.
 CKPT_API bool is_floating(DType dtype);

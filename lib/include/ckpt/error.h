@@ -38,6 +38,7 @@ class CKPT_API Error final : public std::exception {
   /// `found` says what was found, as the first half of a sentence, without a full stop.
   Error(ErrorCode code, std::string found);
 
+  /// What should have stood there, as the second half of the sentence: "FOUND, expected WHAT".
   Error& expected(std::string what);
   /// Byte offset in the file (or in the inflated stream where it is compressed). The first one set stays.
   Error& at(std::uint64_t offset);

@@ -21,15 +21,17 @@ struct Module {
 };
 
 /// The outermost modules of the checkpoint in file order, each once: looked for where state dicts are
-/// (find_state_dicts()), through mappings, lists and tuples. Not searched: attributes of other objects.
+/// (find_state_dicts()), through mappings, lists and tuples. Not searched: attributes of other objects. Throws as
+/// find_state_dicts() does.
 CKPT_API std::vector<Module> find_modules(const Checkpoint& checkpoint);
 
-/// What find_state_dicts(), find_modules() and find_optimizer_states() find, on one walk.
 struct Parts {
   std::vector<StateDict> state_dicts;
   std::vector<Module> modules;
   std::vector<OptimizerState> optimizers;
 };
+
+/// What find_state_dicts(), find_modules() and find_optimizer_states() find, on one walk, and throw.
 CKPT_API Parts find_parts(const Checkpoint& checkpoint);
 
 /// Each module of find_modules() as the state dict that its state_dict() would give: names, order, `_metadata`, plain

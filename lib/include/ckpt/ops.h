@@ -38,12 +38,12 @@ inline constexpr std::string_view wrapper_prefixes[] = {data_parallel_prefix,   
 /// Takes `prefix` once from the keys that start with it, in every state dict and its _metadata, as
 /// torch.nn.modules.utils.consume_prefix_in_state_dict_if_present does: there the name of the wrapped module itself
 /// ("module") becomes the empty name and replaces the old one. Order stays.
-/// Throws Error (invalid_argument) where two keys would become one, naming both.
+/// Throws Error (invalid_argument): an empty prefix; two keys that would become one, naming both.
 CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
                                                           std::string_view prefix = data_parallel_prefix);
 
 /// Puts `prefix` before every key of every state dict, and in _metadata before every name but the empty one, which
-/// stays and is followed by the wrapped module's own entry.
+/// stays and is followed by the wrapped module's own entry. Throws Error (invalid_argument): an empty prefix.
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
 
@@ -75,14 +75,15 @@ CKPT_API std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint 
 /// The command that takes one prefix, puts another, or both: for a hint. "OUT" stands for the file to write.
 CKPT_API std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add);
 
-/// The state dict at `root`, a path; "auto" finds the one that a user would mean without saying so, as digest() does.
-/// Throws Error (invalid_argument) where none lies there, and where "auto" finds none or cannot choose.
+/// The state dict at `root`, a path; "auto" finds the one that a user would mean without saying so, as digest() does,
+/// but in no module: unpack_modules() (ckpt/modules.h) first. Throws Error (invalid_argument) where none lies there,
+/// and where "auto" finds none or cannot choose.
 CKPT_API StateDict find_state_dict(const Checkpoint& checkpoint, std::string_view root = "auto");
 
 /// The value at `root` as the whole object: a path as tensor_names() has them, empty for all of it, or "auto" for the
 /// state dict that digest() finds; a whole module counts as what unpack_modules() (ckpt/modules.h) makes of it. What
-/// only the rest held goes with it: tensors, storages, globals. Throws Error (invalid_argument) where nothing lies
-/// there, and where "auto" finds no state dict or cannot choose.
+/// only the rest held goes with it: tensors, storages, globals. Throws Error: invalid_argument where nothing lies
+/// there, and where "auto" finds no state dict or cannot choose; unsupported (a part of a TorchScript file).
 CKPT_API Checkpoint take_root(Checkpoint checkpoint, std::string_view root);
 
 /// Globs over the paths of mappings' entries, tensors and other values alike; `*` crosses dots (docs/cli.md).
@@ -98,8 +99,8 @@ struct SelectionReport {
 
 /// Takes entries out of mappings and, with them, what nothing else holds: tensors, storages, globals. What stays keeps
 /// types, order, sharing and protocol. What stands in a list, a tuple or an object has no key of its own, so that it
-/// stays where the entry around it does. Throws Error (invalid_argument): `drop` matches such a one, or one of several
-/// names of an entry and not the others; `keep` leaves no tensor.
+/// stays where the entry around it does. Throws Error: invalid_argument (`drop` matches such a one, or one of several
+/// names of an entry and not the others; `keep` leaves no tensor), unsupported (a part of a TorchScript file).
 CKPT_API std::pair<Checkpoint, SelectionReport> select(Checkpoint checkpoint, const Selection& selection);
 
 /// SHA-256 of one tensor's contiguous little-endian bytes.
@@ -136,7 +137,7 @@ struct NonFinite {
 /// Every tensor of a floating or complex dtype that holds NaN or infinities, once, in the file's order; none where all
 /// is finite. Each storage is read once, forward. A view counts its own elements alone, an expanded one as often as it
 /// shows them. What cannot be looked at goes to `unread`, an Error each (unsupported: a tensor that is held as a numpy
-/// array), or is thrown where that is null.
+/// array), or is thrown where that is null. Throws Error (limit_exceeded): too many views lie across their storages.
 CKPT_API std::vector<NonFinite> find_non_finite(const Checkpoint& checkpoint, std::vector<Error>* unread = nullptr);
 
 }  // namespace ckpt

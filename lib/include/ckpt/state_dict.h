@@ -40,8 +40,8 @@ struct StateDict {
 
 /// Every state dict of the checkpoint in file order: mappings reached from the root through mappings, lists and tuples,
 /// each once. Not searched: objects' attributes, and what lies in an optimizer's state (a mapping with the keys
-/// "state" and "param_groups"). A file that is a module
-/// (FormatDetails::whole_module) has none.
+/// "state" and "param_groups"). A file that is a module (FormatDetails::whole_module) has none. Throws Error
+/// (limit_exceeded): shared containers give rise to more names than ckpt/limits.h allows.
 CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
 
 /// What an optimizer's state_dict() gives: a mapping with the keys "state" and "param_groups".
@@ -52,7 +52,7 @@ struct OptimizerState {
   std::size_t groups = 0;
 };
 
-/// Every optimizer's state, found on the same walk as state dicts.
+/// Every optimizer's state, found on the same walk as state dicts, and with its limits.
 CKPT_API std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint);
 
 /// The mapping under `_metadata` of a state dict (an attribute, set by BUILD), or no_value.

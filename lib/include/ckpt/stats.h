@@ -58,7 +58,7 @@ struct StatsOptions {
   std::string root;               ///< as digest() takes it; names are relative to it
   std::vector<std::string> keys;  ///< globs: only tensors whose name one of them matches; none: all
   std::size_t bins = 20;          ///< of histograms; 0: none, which takes one pass instead of two
-  std::size_t threads = 0;        ///< that work at a time; 0: as many as the machine has. The figures are the same
+  std::size_t threads = 0;        ///< that work at a time; 0: usable_cores(), at most 16. The figures are the same
 };
 
 /// Reads each storage once a pass, forward, whatever the number of tensors that view it; an expanded view counts its
