@@ -54,17 +54,16 @@ struct Inflated {
 std::optional<Inflated> inflated(const std::uint8_t* data, std::size_t size) {
   z_stream stream{};
   if (::inflateInit2(&stream, -15) != Z_OK) return std::nullopt;
-  Inflated result;
-  result.bytes.resize(most_inflated);
-  stream.next_in = const_cast<Bytef*>(data);  // zlib's own promise is not to write there
+  static thread_local Bytes buffer(most_inflated);  // to fill as much with zeros takes as long as many a run
+  stream.next_in = const_cast<Bytef*>(data);        // zlib's own promise is not to write there
   stream.avail_in = static_cast<uInt>(size);
-  stream.next_out = result.bytes.data();
-  stream.avail_out = static_cast<uInt>(result.bytes.size());
+  stream.next_out = buffer.data();
+  stream.avail_out = static_cast<uInt>(buffer.size());
   const int status = ::inflate(&stream, Z_FINISH);
-  result.bytes.resize(stream.total_out);
-  result.consumed = stream.total_in;
   ::inflateEnd(&stream);
-  return status == Z_STREAM_END ? std::optional(std::move(result)) : std::nullopt;
+  if (status != Z_STREAM_END) return std::nullopt;
+  return Inflated{Bytes(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(stream.total_out)),
+                  stream.total_in};
 }
 
 Bytes deflated(const Bytes& bytes, int level) {

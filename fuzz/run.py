@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Fuzzes every target for some seconds, two at once, and says what came of it, a line a target.
 
-    fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]… [--log docs/fuzz.json [--until-flat]]
-    fuzz/run.py --build build/fuzz --replay build/asan --corpus FOLDER …
+    fuzz/run.py --build build/asan --corpus FOLDER [--seconds 60] [--target NAME]…
+    fuzz/run.py --build build/fuzz --replay build/asan --corpus FOLDER … [--log docs/fuzz.json [--until-flat]]
 
 FOLDER keeps what was found to reach new code, a folder a target, and in `slow` what is too slow to begin from; where it has none
 of a target, fuzz/corpus has an archive of what the logged runs kept. A run of a minute or more, or one that is logged, begins
 with all of it, and minimises it; another begins with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of
 no comparisons (most are of an index and a size), and does four to fifteen times as much; --replay gives all that it keeps to one
-with sanitizers. What breaks a target is put into BUILD/findings, as it was found and as small as it gets in a short while, with
-the command that repeats it.
+with sanitizers, which counts the lines and branches of ckpt's own code that it reaches. What breaks a target is put into
+BUILD/findings, as it was found and as small as it gets in a short while, with the command that repeats it.
 The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
 sums that docs/trust.md shows; --until-flat begins with what the other targets keep, too, and stays with a target until it has had
 enough: see `Log.has_had_enough`.
@@ -35,6 +35,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+import llvm_coverage  # noqa: E402
+
 TARGETS = """
     program roundtrip compressed recover torch_zip pickle torch_legacy plain_pickle torch_tar torchscript
     numpy gguf dcp safetensors scan gzip zip png idx
@@ -56,7 +59,9 @@ ENVIRONMENT = {
 WORTH_MINIMISING = 60  # seconds of a run: to minimise takes as long as a short one
 SAMPLE = 250  # files of the corpus that a shorter run begins with: a grown one takes minutes to read
 ADOPTING = 600  # seconds that all that the other targets keep may take
-REPLAYING = 600  # seconds that a corpus may take under sanitizers
+REPLAYING = 600  # seconds that a part of a corpus may take under sanitizers
+PART = 500  # files of it
+OWN = ("lib/", "formats/", "tools/", "eval/")  # whose lines and branches count
 FINDINGS = 5  # of a run: what follows is often the same
 MINIMISING = 20  # seconds that a finding may be made smaller for
 
@@ -67,8 +72,9 @@ class Outcome:
     executions: int = 0
     seconds: float = 0  # of the processor
     edges: int = 0
-    edges_at_first: int = 0  # those that the corpus, what is slow and the seeds reach
-    counters: int = 0  # of edges that there are to reach
+    reached: int = 0  # lines and branches of ckpt's own; counted where the run is logged
+    new: int = 0  # of those, what this run has found
+    countable: int = 0  # of those there are
     corpus: int = 0
     is_grown: bool = False  # it began with what earlier runs kept
     findings: list = field(default_factory=list)
@@ -77,39 +83,39 @@ class Outcome:
     def line(self):
         rate = self.executions / self.seconds if self.seconds else 0
         text = f"{self.target:<13}{self.executions:>9,} executions {rate:>7,.0f}/s {self.edges:>7,} edges {self.corpus:>6,} files kept"
+        text += f" {self.reached:>7,} lines and branches {self.new:>4,} new" if self.countable else ""
         return text + (f"  {self.failure}" if self.failure else f"  {len(self.findings)} findings")
 
 
 class Log:
-    """By target: executions, seconds of a processor, the most edges, and for how many seconds they have been flat: no more than
-    one in a thousand was found anew since (`flat_from`: all others). What an edge is, a build decides: where another
-    goes on, or code of which more than one edge in a thousand is other, they are counted anew; and where the corpus that
-    reached them is gone."""
+    """By target: executions, seconds of a processor, how many lines and branches of ckpt's own code were reached, and the last
+    runs in which that was `flat`: in all of them, each `[seconds, found anew]`, no more than one in a thousand was new. They
+    are counted from nothing where more than one in a thousand of the code is other, or the corpus is gone. (A program's edges
+    are no measure: most of those that are found late are the standard library's, or copies of a line in what it is inlined
+    into.)"""
 
-    def __init__(self, path, build):
+    def __init__(self, path):
         self.path = path
-        self.build = build
         self.sums = json.loads(path.read_text()) if path and path.exists() else {}
 
     def add(self, outcome):
         sums = self.sums.setdefault(outcome.target, {"executions": 0, "seconds": 0})
-        is_other = sums.get("build") != self.build or abs(sums.get("counters", 0) - outcome.counters) > outcome.counters / 1000
+        is_other = abs(sums.get("countable", 0) - outcome.countable) > outcome.countable / 1000
         if is_other or not outcome.is_grown:
-            sums.update(build=self.build, counters=outcome.counters, edges=0, flat_from=0, flat_seconds=0)
+            sums.update(countable=outcome.countable, reached=0, flat=[])
         sums["executions"] += outcome.executions
         sums["seconds"] += round(outcome.seconds)
-        new = sums["edges"] - sums["flat_from"] + outcome.edges - outcome.edges_at_first
-        sums["edges"] = max(sums["edges"], outcome.edges)
-        if new > sums["edges"] / 1000:
-            sums.update(flat_from=sums["edges"], flat_seconds=0)
-        else:
-            sums.update(flat_from=sums["edges"] - new, flat_seconds=sums["flat_seconds"] + round(outcome.seconds))
+        sums["reached"] = max(sums["reached"], outcome.reached)
+        sums["flat"].append([round(outcome.seconds), outcome.new])
+        while sum(new for _, new in sums["flat"]) > sums["reached"] / 1000:
+            del sums["flat"][0]
         if self.path:
             self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
 
     def has_had_enough(self, target):
         sums = self.sums.get(target, {})
-        return sums.get("executions", 0) >= 3_000_000 and sums.get("build") == self.build and sums["flat_seconds"] >= 30 * 60
+        flat_seconds = sum(seconds for seconds, _ in sums.get("flat", []))
+        return sums.get("executions", 0) >= 3_000_000 and flat_seconds >= 30 * 60
 
 
 class Fuzzer:
@@ -126,8 +132,9 @@ class Fuzzer:
         self.slow = options.corpus / "slow" / target  # not begun from, but what it reaches is known
         self.findings = options.build / "findings"
         self.scratch = scratch / target
-        self.edges_kept = None  # that the corpus, what is slow and the seeds reach, once it is known
-        self.replayed = set()  # names of what the sanitizers had before
+        self.profiles = scratch / "profiles" / target  # of what the sanitizers were given
+        self.replayed = set()  # names of it
+        self.known = None  # how many lines and branches it reached
         self.archive = HERE / "corpus" / f"{target}.tar.xz"
         for folder in (self.corpus, self.slow):
             folder.mkdir(parents=True, exist_ok=True)
@@ -139,6 +146,8 @@ class Fuzzer:
         """A program of the target: its exit status, what it says, and its processor's seconds. Its temporary files, and where
         it stops, are in the scratch folder."""
         environment = {**os.environ, **ENVIRONMENT, "TMPDIR": str(self.scratch)}
+        if program == self.sanitized:
+            environment["LLVM_PROFILE_FILE"] = f"{self.profiles}/%m.profraw"  # each run is added
         limit = TIMEOUT if self.sanitized and program == self.program else SANITIZED_TIMEOUT
         command = [str(part) for part in (program, *OPTIONS, f"-timeout={limit}", *arguments)]
         process = subprocess.Popen(command, cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -161,11 +170,16 @@ class Fuzzer:
         self.begin()
         others = self.scratch / "others"
         others.mkdir()
-        for file in self.corpus.parent.glob("*/*"):
-            if file.parent.name in TARGETS and file.parent != self.corpus and file.parent.name != "program":
-                with contextlib.suppress(FileNotFoundError):  # another run is minimising
-                    content = file.read_bytes()
-                    (others / file.name).write_bytes(random.randbytes(1) + content if self.target == "program" else content)
+        for target in TARGETS:
+            if target in (self.target, "program"):
+                continue
+            folder, names = self.corpus.parent / target, []
+            with contextlib.suppress(FileNotFoundError):  # another run is minimising
+                names = os.listdir(folder)
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    content = (folder / name).read_bytes()
+                    (others / name).write_bytes(random.randbytes(1) + content if self.target == "program" else content)
         self.look_for_faults(self.program, ADOPTING, "-merge=1", self.corpus, others)
         return self.outcome
 
@@ -173,8 +187,9 @@ class Fuzzer:
         self.begin()
         is_short = self.seconds < WORTH_MINIMISING and not self.is_logged
         corpus = self.sample() if is_short else self.corpus
-        if not is_short:
-            self.outcome.edges_at_first = self.edges_kept or self.count_edges()
+        if self.is_logged and self.known is None:
+            self.replay()
+            self.known, _ = self.count_reached()
         text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
                                                           corpus, self.seeds)
         self.read_figures(text)
@@ -185,23 +200,30 @@ class Fuzzer:
         if self.sanitized:
             self.replay()
         if self.is_logged:
+            self.outcome.reached, self.outcome.countable = self.count_reached()
+            self.outcome.new, self.known = self.outcome.reached - self.known, self.outcome.reached
             self.pack()
         self.outcome.corpus = len(list(self.corpus.iterdir()))
         return self.outcome
 
-    def count_edges(self):
-        _, text, _ = self.call(self.program, "-runs=0", self.corpus, self.slow, self.seeds, timeout=600)
-        return self.edges_said(r"INITED cov: (\d+)", text)
+    def count_reached(self):
+        """Lines and branches of ckpt's own code that the sanitizers' program has reached, and those that there are."""
+        profiles = list(self.profiles.glob("*.profraw"))
+        files = llvm_coverage.by_file(self.sanitized.parent.parent, profiles, [self.sanitized])
+        counts = [count for name, by in files.items() if name.startswith(OWN) for count in by.values()]
+        return sum(covered for covered, _ in counts), sum(count for _, count in counts)
 
     def replay(self):
         """Gives the sanitizers what is in the corpus, and they had not before."""
-        folder = self.scratch / "new"
-        folder.mkdir()
-        for file in self.corpus.iterdir():
-            if file.name not in self.replayed:
+        new = [file for file in sorted(self.corpus.iterdir()) if file.name not in self.replayed]
+        for begin in range(0, len(new), PART):
+            folder = self.scratch / f"new-{begin}"
+            folder.mkdir()
+            for file in new[begin : begin + PART]:
                 shutil.copy(file, folder)
                 self.replayed.add(file.name)
-        self.look_for_faults(self.sanitized, REPLAYING, "-runs=0", folder)
+            self.look_for_faults(self.sanitized, REPLAYING, "-runs=0", folder)
+            shutil.rmtree(folder)
 
     def pack(self):
         """What is kept as an archive, to go on from on another machine. The same files make the same archive."""
@@ -245,8 +267,6 @@ class Fuzzer:
 
     def read_figures(self, text):
         self.outcome.edges = self.edges_said(r"^#\d+\s.* cov: (\d+)", text)
-        counters = re.search(r"\((\d+) inline 8-bit counters\)", text)
-        self.outcome.counters = int(counters[1]) if counters else 0
         executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
         self.outcome.executions = int(executions[1]) if executions else 0
 
@@ -271,11 +291,10 @@ class Fuzzer:
         merged = self.scratch / "merged"
         merged.mkdir()
         status, text, _ = self.call(self.program, "-merge=1", merged, self.corpus, self.slow, self.seeds, timeout=600)
-        if status != 0:  # what the slow reach is not in what the run told
-            self.outcome.edges = max(self.outcome.edges, self.outcome.edges_at_first)
+        if status != 0:
             self.outcome.failure = self.outcome.failure or f"merge: exit {status}: {text[-2000:]}"
             return
-        self.outcome.edges = self.edges_kept = self.edges_said(r"(\d+) new coverage edges", text)
+        self.outcome.edges = self.edges_said(r"(\d+) new coverage edges", text)
         for folder in (self.corpus, self.slow):
             shutil.rmtree(folder)
         shutil.copytree(merged, self.corpus)
@@ -311,14 +330,16 @@ def main():
     parser.add_argument("--replay", type=Path, metavar="BUILD", help="one of the preset asan, to be given what is kept")
     parser.add_argument("--corpus", type=Path, required=True, help="where the grown corpus is kept")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
-    parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated")
+    parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated, and is done in this order")
     parser.add_argument("--log", type=Path, metavar="FILE", help="add what was done to the sums in FILE")
     parser.add_argument("--until-flat", action="store_true", help="each target again and again, until it has had enough")
     options = parser.parse_args()
+    if options.log and not options.replay:
+        parser.error("--log counts what --replay reaches")
     options.build, options.corpus = options.build.resolve(), options.corpus.resolve()
     options.replay = options.replay and options.replay.resolve()
-    targets = [target for target in TARGETS if target in (options.target or TARGETS)]
-    failed = fuzz(targets, options, Log(options.log, options.build.name))
+    targets = options.target or TARGETS
+    failed = fuzz(targets, options, Log(options.log))
     print(f"{len(targets) - len(failed)} passed, {len(failed)} failed", flush=True)
     return 1 if failed else 0
 
@@ -338,8 +359,11 @@ def fuzz(targets, options, log):
             if outcome.findings or outcome.failure:
                 failed.add(outcome.target)
 
+        # Until flat, what each of them keeps is wanted: see `Fuzzer.adopt`.
+        fuzzers = {target: Fuzzer(target, options, seeds, Path(scratch)) for target in (TARGETS if options.until_flat else targets)}
+
         def work(target):
-            fuzzer = Fuzzer(target, options, seeds, Path(scratch))
+            fuzzer = fuzzers[target]
             if options.until_flat and not log.has_had_enough(target):
                 report(fuzzer.adopt())
             while not (options.until_flat and log.has_had_enough(target)):

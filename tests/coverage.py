@@ -7,39 +7,21 @@ Below what is asked for it fails; the least covered files are listed.
 """
 
 import argparse
-import json
-import shutil
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import harness
+from llvm_coverage import by_file, tool
 
 PARTS = ("lib/include", "lib/io", "lib/model", "lib/ops", "formats")
 ASKED = {"lines": 95, "branches": 85}  # per cent, of all parts together
 LISTED = 8
 
 
-def tool(name):
-    return shutil.which(f"{name}-14") or shutil.which(name)
-
-
 def counted(build):
-    """{file: {"lines": (covered, all), "branches": (covered, all)}}"""
-    profiles = sorted((build / "profiles").glob("*.profraw"))
-    merged = build / "profiles/all.profdata"
-    subprocess.run([tool("llvm-profdata"), "merge", "-sparse", "-o", merged, *profiles], check=True)
-    binaries = [build / "bin/ckpt_unit_tests", "-object", build / "lib/libckpt.so"]
-    command = [tool("llvm-cov"), "export", "-summary-only", f"-instr-profile={merged}", *binaries]
-    report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    found = {}
-    for file in report["data"][0]["files"]:
-        path = (build / file["filename"]).resolve()  # ccache makes names relative
-        if path.is_relative_to(harness.ROOT):
-            summary = file["summary"]
-            found[str(path.relative_to(harness.ROOT))] = {what: (summary[what]["covered"], summary[what]["count"]) for what in ASKED}
-    return found
+    binaries = [build / "bin/ckpt_unit_tests", build / "lib/libckpt.so"]
+    return by_file(build, sorted((build / "profiles").glob("*.profraw")), binaries)
 
 
 def per_cent(covered, count):

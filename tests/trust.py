@@ -172,10 +172,10 @@ and undefined-behaviour sanitizers, 1.5 GiB and 100 s an input (10 s without san
 whole and their checksums right, so that mutations get deep. Each target asserts more than that nothing crashes: what was
 written reads back equal, exit statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target
 for a while, and replays what was ever found (`tests/bad/found`). `./dev fuzz --fast --log docs/fuzz.json --until-flat` goes
-on until each target has had three million executions and is flat: in half an hour of a processor no more than one edge in a
-thousand was new. It runs without sanitizers, begins with what the other targets keep, too, and gives every input that reached
-something new to the build with them; what it has grown, out of the attacks too, is kept in `fuzz/corpus`, from which it goes
-on on any machine. So far (docs/fuzz.json):
+on until each target has had three million executions and is flat: in half an hour of a processor no more than one in a
+thousand of the lines and branches of ckpt's own code that it reaches was new. It runs without sanitizers, begins with what the
+other targets keep, too, and gives every input that reached something new to the build with them, which counts; what it has
+grown, out of the attacks too, is kept in `fuzz/corpus`, from which it goes on on any machine. So far (docs/fuzz.json):
 
 FUZZED
 
@@ -234,11 +234,11 @@ def about(count):
 def fuzzed():
     """The table of what ./dev fuzz --log has counted."""
     log = json.loads(FUZZ_LOG.read_text())
-    lines = ["| target | executions | edges | minutes that it is flat | edges new in them |", "|---|---|---|---|---|"]
+    lines = ["| target | executions | lines and branches | minutes that they are flat | new in them |", "|---|---|---|---|---|"]
     for target, what in FUZZED.items():
-        sums = log.get(target, {"executions": 0, "edges": 0, "flat_from": 0, "flat_seconds": 0})
-        new = sums["edges"] - sums["flat_from"]
-        lines.append(f"| {target}: {what} | {sums['executions']:,} | {sums['edges']:,} | {sums['flat_seconds'] // 60:,} | {new:,} |")
+        sums = {"executions": 0, "reached": 0, "flat": [], **log.get(target, {})}
+        seconds, new = (sum(column) for column in zip([0, 0], *sums["flat"]))
+        lines.append(f"| {target}: {what} | {sums['executions']:,} | {sums['reached']:,} | {seconds // 60:,} | {new:,} |")
     return "\n".join(lines)
 
 
