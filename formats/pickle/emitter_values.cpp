@@ -139,8 +139,10 @@ void Emitter::finish(ValueId id, Time limit) {
   store(id, limit);
 }
 
-/// An operand that holds the value itself has made it meanwhile: off with the operands, and on with the value.
+/// An operand that holds the value itself has made it meanwhile: off with the operands, and on with the value, whose
+/// effects are done, or wait.
 void Emitter::give_way(ValueId id) {
+  tasks_.pop_back();  // its own effects
   const bool lowered = is_lowered_set(id) || is_lowered_newobj(id);
   std::size_t count = lowered ? 2 : graph_.items(id).size();  // lowered: the callable and its tuple
   if (!lowered && uses_mark(id)) {

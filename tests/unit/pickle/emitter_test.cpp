@@ -157,6 +157,10 @@ TEST(PickleEmitter, ACallSeesWhatHoldsItAsItWas) {
   expect_same(b("]Q\x94(h\0lq\0bh\0."), b("(]Qq\0(h\0lq\1b1h\1."));
 }
 
+TEST(PickleEmitter, AListThatItsOwnItemHoldsIsChangedOnce) {
+  expect_same(b("]\x94(h\0lq\0ah\0K\1a."), b("(]q\0(h\0lq\1a1h\1h\1K\1a0."));
+}
+
 TEST(PickleEmitter, CallsComeInTheOrderOfTheSource) {
   expect_same(b("\x80\2"
                 "cm\nA\n)Rq\0"
