@@ -18,11 +18,9 @@ Emitter::Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& optio
   roots.insert(roots.end(), options.discarded.begin(), options.discarded.end());
   uses_ = count_uses(graph, roots);
   if (!spelling_.keep_forms && spelling_.protocol < 4) cyclic_ = find_cyclic(graph, roots);
-  const auto may_call = [&](ValueId id) {
-    return graph.first_effect(id) != 0 || (graph.kind(id) != ValueKind::global && !graph.items(id).empty());
-  };
+  const auto makes = [&](ValueId id) { return graph.first_effect(id) != 0 || !graph.items(id).empty(); };
   for (const ValueId id : made_again)
-    for (const ValueId item : graph.items(id)) uses_[item] += may_call(item) ? 1 : 0;
+    for (const ValueId item : graph.items(id)) uses_[item] += makes(item) ? 1 : 0;
   // A tuple of arguments that is shared is spread out more than once where NEWOBJ is lowered.
   for (ValueId id = 0; id < graph.size(); ++id)
     if (uses_[id] != 0 && is_lowered_newobj(id) && uses_[graph.items(id)[1]] > 1)

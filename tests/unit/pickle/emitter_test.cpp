@@ -161,6 +161,11 @@ TEST(PickleEmitter, AListThatItsOwnItemHoldsIsChangedOnce) {
   expect_same(b("]\x94(h\0lq\0ah\0K\1a."), b("(]q\0(h\0lq\1a1h\1h\1K\1a0."));
 }
 
+TEST(PickleEmitter, ANameInAListThatItsOwnItemHoldsIsLookedUpOnce) {
+  const std::string once = again(b("]\x94(h\0U\1mU\1n\x93lq\0ah\0."));
+  EXPECT_EQ(again(once), once);
+}
+
 TEST(PickleEmitter, CallsComeInTheOrderOfTheSource) {
   expect_same(b("\x80\2"
                 "cm\nA\n)Rq\0"
