@@ -58,9 +58,13 @@ void Error::compose() {
 }
 
 std::string shell_word(std::string_view text) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=,";
   if (text == "standard input") return "-";
-  if (text.starts_with('-') && text.size() > 1) return shell_word("./" + std::string(text));  // no option
+  const bool is_like_an_option = text.starts_with('-') && text.size() > 1;
+  return shell_value(is_like_an_option ? "./" + std::string(text) : std::string(text));
+}
+
+std::string shell_value(std::string_view text) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=,";
   if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -17,8 +17,6 @@
 namespace ckpt {
 namespace {
 
-constexpr mode_t permission_bits = 0777;
-
 std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace
@@ -36,7 +34,6 @@ struct FileSink::State {
   void create();
   bool with_new_name(const std::function<bool(const char*)>& make);
   void remove_temporary();
-  void take_over_permissions();
   void give_name();
   void name_unnamed();
   void rename_temporary();
@@ -85,20 +82,6 @@ void FileSink::State::remove_temporary() {
   const SignalsBlocked blocked;
   temporary->remove();
   temporary.reset();
-}
-
-void FileSink::State::take_over_permissions() {
-  if (!target.existing) return;
-  const struct stat& old = *target.existing;
-  struct stat mine {};
-  if (::fstat(file.get(), &mine) != 0) fail("cannot create");
-  // Only root may give a file away; where that is refused, the file is ours as any new one is.
-  const bool differs = mine.st_uid != old.st_uid || mine.st_gid != old.st_gid;
-  const bool given = !differs || ::fchown(file.get(), old.st_uid, old.st_gid) == 0;
-  mode_t mode = old.st_mode & permission_bits;
-  // The group's rights were meant for the old group.
-  if (!given && mine.st_gid != old.st_gid) mode &= static_cast<mode_t>(~S_IRWXG);
-  if (::fchmod(file.get(), mode) != 0) fail("cannot set the permissions");
 }
 
 void FileSink::State::give_name() {
@@ -170,7 +153,7 @@ void FileSink::append_prepared(std::size_t count) { state_->output->advance(coun
 void FileSink::commit() {
   State& state = *state_;
   state.output->flush();
-  state.take_over_permissions();
+  take_over_permissions(state.file.get(), state.target);
   if (uninterrupted([&] { return ::fsync(state.file.get()); }) != 0) state.fail("cannot write");
   state.give_name();
   state.sync_folder();

@@ -78,7 +78,8 @@ void FolderSink::State::create() {
   for (int attempt = 1; !folder; ++attempt) {
     temporary.reset();
     temporary.emplace(target.folder.get());
-    if (::mkdirat(target.folder.get(), temporary->name(), 0777) == 0) {
+    // In the place of a folder nobody else sees into it before it has that one's permissions.
+    if (::mkdirat(target.folder.get(), temporary->name(), target.existing ? 0700 : 0777) == 0) {
       temporary->becomes_folder();
       constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
       folder = UniqueFd(uninterrupted([&] { return ::openat(target.folder.get(), temporary->name(), flags); }));
@@ -131,6 +132,7 @@ std::unique_ptr<ByteSink> FolderSink::add(const std::string& name) {
 void FolderSink::commit() {
   State& state = *state_;
   if (state.options.dry_run) return;
+  take_over_permissions(state.folder.get(), state.target);
   if (uninterrupted([&] { return ::fsync(state.folder.get()); }) != 0 && errno != EINVAL) state.fail("cannot write");
   const SignalsBlocked blocked;
   const int parent = state.target.folder.get();

@@ -13,6 +13,8 @@
 namespace ckpt {
 namespace {
 
+constexpr mode_t bits_of_file = 0777, bits_of_folder = 03777;  // nobody's rights to run as another
+
 // The kernel's own bound on links that lead to links.
 constexpr int most_links = 40;
 
@@ -111,6 +113,20 @@ OutputTarget open_folder_target(const std::string& path) {
   target.folder = open_folder(target.folder_path);
   if (!target.folder) throw output_error("cannot create", path, errno);
   return target;
+}
+
+void take_over_permissions(int fd, const OutputTarget& target) {
+  if (!target.existing) return;
+  const struct stat& old = *target.existing;
+  struct stat mine {};
+  if (::fstat(fd, &mine) != 0) throw output_error("cannot create", target.shown, errno);
+  // Only root may give a file away; where that is refused, the file is ours as any new one is.
+  const bool differs = mine.st_uid != old.st_uid || mine.st_gid != old.st_gid;
+  const bool given = !differs || ::fchown(fd, old.st_uid, old.st_gid) == 0;
+  mode_t mode = old.st_mode & (S_ISDIR(old.st_mode) ? bits_of_folder : bits_of_file);
+  // The group's rights were meant for the old group.
+  if (!given && mine.st_gid != old.st_gid) mode &= static_cast<mode_t>(~(S_IRWXG | S_ISGID));
+  if (::fchmod(fd, mode) != 0) throw output_error("cannot set the permissions", target.shown, errno);
 }
 
 }  // namespace ckpt

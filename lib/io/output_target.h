@@ -25,6 +25,11 @@ OutputTarget open_target(const std::string& path);
 /// The same for a folder to be made: nothing stands there, or an empty folder. Throws Error (io, on_output).
 OutputTarget open_folder_target(const std::string& path);
 
+/// Gives the file or folder that is open as `fd` the permissions of what it will stand in the place of, and its owner
+/// and group, where this user may; where the group cannot be given, its rights go, for they were the old group's.
+/// Throws Error (io, on_output).
+void take_over_permissions(int fd, const OutputTarget& target);
+
 /// What --no-clobber refuses.
 [[nodiscard]] Error exists_already(const std::string& path);
 

@@ -81,6 +81,9 @@ class CKPT_API Error final : public std::exception {
 /// A source's name as it would be typed into a shell, standard input's as a dash: for hints.
 CKPT_API std::string shell_word(std::string_view text);
 
+/// What is no file, such as an option's value, as it would be typed into a shell: for hints.
+CKPT_API std::string shell_value(std::string_view text);
+
 /// Throws ErrorCode::io with the operating system's words for `errno_value`.
 [[noreturn]] CKPT_API void throw_system_error(const std::string& doing, const std::string& file, int errno_value);
 

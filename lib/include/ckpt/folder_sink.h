@@ -16,8 +16,8 @@ struct FolderSinkOptions {
 };
 
 /// A folder of files that appears whole or not at all. Files are written into a temporary folder beside the target;
-/// commit() syncs it and renames it. What stands in the target's place must be nothing or an empty folder: nobody's
-/// files are replaced.
+/// commit() syncs it and renames it. What stands in the target's place must be nothing or an empty folder, whose
+/// permissions, owner and group the new one is given, as a FileSink's target's: nobody's files are replaced.
 ///
 ///     FolderSink sink("out");
 ///     const auto file = sink.add("model-00001-of-00001.safetensors");

@@ -75,6 +75,8 @@ TEST(ErrorTest, ShellWordIsOneWord) {
   EXPECT_EQ(shell_word("a/b-c.pt"), "a/b-c.pt");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word("-x"), "./-x");
+  EXPECT_EQ(shell_value("-x"), "-x");
+  EXPECT_EQ(shell_value("standard input"), "'standard input'");
   EXPECT_EQ(shell_word(""), "''");
 }
 

@@ -57,6 +57,24 @@ TEST(FolderSinkTest, ASignalsHandlerRemovesTheFolderAndItsFiles) {
   EXPECT_TRUE(folder.entries().empty());
 }
 
+TEST(FolderSinkTest, AnEmptyFolderKeepsItsPermissions) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "out";
+  for (const mode_t mode : {0700U, 02750U, 0755U}) {
+    std::filesystem::remove_all(out);
+    ASSERT_EQ(::mkdir(out.c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(out.c_str(), mode), 0);
+    FolderSink sink(out);
+    add(sink, "a", "one");
+    struct stat status {};
+    ASSERT_EQ(::stat(sink.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0077U, 0U);  // until it is whole
+    sink.commit();
+    ASSERT_EQ(::stat(out.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777U, mode);
+  }
+}
+
 TEST(FolderSinkTest, AnEmptyFolderIsReplaced) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "out");
