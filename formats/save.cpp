@@ -119,7 +119,7 @@ void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
   if (!report.pickled || count == 0) return;
   report.left_out.push_back(
       std::to_string(count) + (count == 1 ? " array of numpy's stays" : " arrays of numpy's stay") + " what " +
-      (count == 1 ? "it is" : "they are") + ", and no tensor to torch; --weights-only makes tensors");
+      (count == 1 ? "it is" : "they are") + ", and no tensor to torch; ckpt convert --weights-only makes tensors");
 }
 
 /// Texts beside the tensors; that PyTorch wrote the file ("format": "pt") is no loss.

@@ -37,7 +37,7 @@ std::uint64_t shard_bytes_of(const ConvertOptions& options, const Checkpoint& ch
   const bool in_shards = options.format.value_or(checkpoint.format).ends_with("-index");
   if (options.shard_size && !in_shards)
     throw usage_error("--shard-size is of formats in several files",
-                      "--format safetensors-index --shard-size " + shell_word(*options.shard_size));
+                      "--format safetensors-index --shard-size " + shell_value(*options.shard_size));
   return in_shards ? options.shard_size ? number_of_bytes("--shard-size", *options.shard_size) : default_shard_bytes
                    : 0;
 }

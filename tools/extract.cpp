@@ -44,9 +44,9 @@ Checkpoint extract_from(Checkpoint checkpoint, const std::string& name, bool nam
     const auto below =
         std::find_if(names.begin(), names.end(), [&](const std::string& each) { return each.ends_with("." + name); });
     if (below != names.end())
-      error.hint("its name is " + shell_word(*below));
+      error.hint("its name is " + shell_value(*below));
     else
-      error.hint(meant ? "perhaps " + shell_word(*meant) : "ckpt inspect lists the names");
+      error.hint(meant ? "perhaps " + shell_value(*meant) : "ckpt inspect lists the names");
     throw;
   }
 }

@@ -34,7 +34,7 @@ void note_unchanged(const Checkpoint& checkpoint, const PrefixReport& report, co
   if (report.shared_prefix.empty()) return;
   print_hint("every key starts with " + quoted(report.shared_prefix) + ": ckpt strip-prefix " +
              (checkpoint.file == "standard input" ? "IN" : shell_word(checkpoint.file)) + " OUT --prefix " +
-             shell_word(report.shared_prefix));
+             shell_value(report.shared_prefix));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ void BarSettings::define(tools::Arguments& arguments) {
 void BarSettings::check() const {
   if (max_drop && !baseline)
     throw tools::usage_error("--max-drop needs --baseline",
-                             "--baseline last.pt.gz --max-drop " + shell_word(*max_drop));
+                             "--baseline last.pt.gz --max-drop " + shell_value(*max_drop));
   if (min_accuracy) (void)parse_fraction(*min_accuracy, "--min-accuracy");
   if (max_drop) (void)parse_fraction(*max_drop, "--max-drop");
 }

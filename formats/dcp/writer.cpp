@@ -90,7 +90,7 @@ class Writer {
     throw Error(ErrorCode::unsupported, "tensor '" + leaf.name + "' is " + what)
         .expected("a tensor that torch.distributed.checkpoint can save")
         .in(checkpoint_.file)
-        .hint("--drop " + shell_word(leaf.name) + " leaves it out");
+        .hint("--drop " + shell_value(leaf.name) + " leaves it out");
   }
 
   /// The tensor alone, in a storage of its own.
@@ -119,7 +119,7 @@ class Writer {
     if (!dense)
       throw Error(ErrorCode::unsupported, "tensor '" + leaf.name + "' is on the meta device: it has no bytes")
           .in(checkpoint_.file)
-          .hint("--drop " + shell_word(leaf.name) + " leaves it out");
+          .hint("--drop " + shell_value(leaf.name) + " leaves it out");
     item.dtype = leaf.tensor->info.dtype;
     item.shape = leaf.tensor->info.shape;
     Checkpoint only = assemble_one(alone(*dense));

@@ -84,14 +84,17 @@ class Collector {
   PositionIndex places_;
 };
 
-/// The items of a [key, value] list: made with it, or appended at once (by two APPENDs, as protocol 0 has it, they are
-/// not recognised).
+/// The items of a [key, value] list: made with it, or appended at once, or one by one as protocol 0 has it.
 void add_python2_pair(const ValueGraph& values, ValueId pair, Collector& entries) {
   if (values.kind(pair) != ValueKind::list && values.kind(pair) != ValueKind::tuple) return;
-  if (values.items(pair).size() == 2) return entries.add_pairs(values.items(pair), 0, pair);
-  const auto handle = values.first_effect(pair);
-  if (values.items(pair).empty() && handle != 0 && values.effect(handle).count == 2)
-    entries.add_pairs(values.items(values.effect(handle)), handle, pair);
+  const auto first = values.first_effect(pair);
+  if (values.items(pair).size() == 2 && first == 0) return entries.add_pairs(values.items(pair), 0, pair);
+  if (!values.items(pair).empty() || first == 0) return;
+  const auto items = values.items(values.effect(first));
+  const auto second = values.effect(first).next;
+  if (items.size() == 2 && second == 0) return entries.add_pairs(items, first, pair);
+  if (items.size() != 1 || second == 0 || values.effect(second).count != 1 || values.effect(second).next != 0) return;
+  entries.add({items[0], values.items(values.effect(second))[0], first, pair, 0, second});
 }
 
 std::vector<MappingEntry> collect(const ValueGraph& values, ValueId mapping, bool every_pair) {

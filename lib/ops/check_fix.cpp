@@ -90,9 +90,9 @@ std::string fix_command(const CheckReport& report, const std::string& file) {
   if (!report.fix) return {};
   const CheckFix& fix = *report.fix;
   const std::string files = shell_word(file) + " OUT";
-  if (!fix.root.empty()) return "ckpt convert " + files + " --root " + shell_word(fix.root);
+  if (!fix.root.empty()) return "ckpt convert " + files + " --root " + shell_value(fix.root);
   std::string drops;
-  for (const std::string& glob : fix.drop) drops += " --drop " + shell_word(glob);
+  for (const std::string& glob : fix.drop) drops += " --drop " + shell_value(glob);
   if (!drops.empty()) return "ckpt convert " + files + drops;
   return prefix_command(file, fix.strip_prefix, fix.add_prefix);
 }

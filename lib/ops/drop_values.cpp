@@ -1,8 +1,6 @@
 #include "ops/drop_values.h"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "ckpt/state_dict.h"
@@ -38,25 +36,11 @@ void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
   }
 }
 
-/// The pairs of `holder` that go. What a key had before another pair set it again must not come back once that pair is
-/// gone, so that of a mapping that loses any only those that count stay.
-std::vector<MappingEntry> pairs_to_remove(const ValueGraph& values, ValueId holder, const std::vector<bool>& gone) {
-  const auto is_gone = [&](const MappingEntry& pair) { return gone[pair.value]; };
-  const auto place = [](const MappingEntry& pair) { return std::tuple(pair.effect, pair.holder, pair.index); };
-  std::vector<MappingEntry> pairs = keyed_pairs(values, holder);
-  if (std::none_of(pairs.begin(), pairs.end(), is_gone)) return {};
-  std::set<std::tuple<std::uint32_t, ValueId, std::uint32_t>> staying;
-  for (const MappingEntry& entry : is_mapping(values, holder) ? mapping_entries(values, holder) : pairs)
-    if (!is_gone(entry)) staying.insert(place(entry));
-  std::erase_if(pairs, [&](const MappingEntry& pair) { return staying.contains(place(pair)); });
-  return pairs;
-}
-
 /// Sets `removed` of the values whose entries go.
 void remove_entries(ValueGraph& values, const std::vector<bool>& gone, std::vector<bool>& removed) {
   for (ValueId id = 0; id < values.size(); ++id) {
     if (gone[id] || (values.kind(id) != ValueKind::dict && values.kind(id) != ValueKind::object)) continue;
-    const auto pairs = pairs_to_remove(values, id, gone);
+    const auto pairs = pairs_to_remove(values, id, [&](const MappingEntry& pair) { return gone[pair.value]; });
     if (!pairs.empty()) remove_pairs(values, id, pairs);
     for (const MappingEntry& pair : pairs)
       if (gone[pair.value]) removed[pair.value] = true;

@@ -47,6 +47,17 @@ std::vector<MappingEntry> keyed_pairs(const ValueGraph& values, ValueId holder) 
   return pairs;
 }
 
+std::vector<MappingEntry> pairs_to_remove(const ValueGraph& values, ValueId holder,
+                                          const std::function<bool(const MappingEntry&)>& is_gone) {
+  std::vector<MappingEntry> pairs = keyed_pairs(values, holder);
+  if (std::none_of(pairs.begin(), pairs.end(), is_gone)) return {};
+  std::set<decltype(place_of({}))> staying;
+  for (const MappingEntry& entry : is_mapping(values, holder) ? mapping_entries(values, holder) : pairs)
+    if (!is_gone(entry)) staying.insert(place_of(entry));
+  std::erase_if(pairs, [&](const MappingEntry& pair) { return staying.contains(place_of(pair)); });
+  return pairs;
+}
+
 void remove_pairs(ValueGraph& values, ValueId holder, const std::vector<MappingEntry>& pairs) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> places;
   std::unordered_set<ValueId> lists;

@@ -140,11 +140,11 @@ std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::strin
 std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add) {
   const std::string files = shell_word(file) + " OUT";
   const auto option = [](const std::string& prefix) {
-    return prefix == data_parallel_prefix ? "" : " --prefix " + shell_word(prefix);
+    return prefix == data_parallel_prefix ? "" : " --prefix " + shell_value(prefix);
   };
   if (add.empty()) return "ckpt strip-prefix " + files + option(strip);
   if (strip.empty()) return "ckpt add-prefix " + files + option(add);
-  return "ckpt convert " + files + " --strip-prefix=" + shell_word(strip) + " --add-prefix=" + shell_word(add);
+  return "ckpt convert " + files + " --strip-prefix=" + shell_value(strip) + " --add-prefix=" + shell_value(add);
 }
 
 }  // namespace ckpt

@@ -14,7 +14,9 @@ void set_key(ValueGraph& values, const MappingEntry& entry, std::string_view nam
 }
 
 void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
-  if (entry.effect != 0)
+  if (entry.value_effect != 0)
+    values.set_effect_item(entry.value_effect, 0, value);
+  else if (entry.effect != 0)
     values.set_effect_item(entry.effect, entry.index + 1, value);
   else
     values.set_item(entry.holder, entry.index + 1, value);

@@ -35,7 +35,7 @@ constexpr std::size_t paths_shown = 8;
   throw Error(ErrorCode::invalid_argument, std::to_string(found.size()) + " state dicts were found: " + list)
       .expected("one, or one to be named")
       .in(checkpoint.file)
-      .hint("--root " + shell_word(found.front().path));
+      .hint("--root " + shell_value(found.front().path));
 }
 
 }  // namespace

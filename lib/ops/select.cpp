@@ -1,6 +1,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,10 +47,13 @@ class Globs {
 /// Takes away the entries that `goes` names by their place in `entries`.
 void remove_entries(Checkpoint& checkpoint, const std::vector<EntryWalk::Entry>& entries,
                     const std::function<bool(std::size_t)>& goes) {
-  std::map<ValueId, std::vector<MappingEntry>> by_holder;
+  std::map<ValueId, std::set<decltype(place_of({}))>> by_holder;
   for (std::size_t i = 0; i < entries.size(); ++i)
-    if (goes(i)) by_holder[entries[i].holder].push_back(entries[i].pair);
-  for (const auto& [holder, pairs] : by_holder) remove_pairs(checkpoint.values, holder, pairs);
+    if (goes(i)) by_holder[entries[i].holder].insert(place_of(entries[i].pair));
+  for (const auto& [holder, places] : by_holder) {
+    const auto is_gone = [&places = places](const MappingEntry& pair) { return places.contains(place_of(pair)); };
+    remove_pairs(checkpoint.values, holder, pairs_to_remove(checkpoint.values, holder, is_gone));
+  }
 }
 
 Checkpoint keep_entries(Checkpoint checkpoint, Globs& globs) {
@@ -93,7 +97,7 @@ std::string_view kind_word(ValueKind holder) {
   Error error(ErrorCode::invalid_argument, "'" + std::string(place.path) + "' is " +
                                                std::string(kind_word(place.holder)) + " and cannot be dropped");
   error.expected("names of entries of mappings").in(file);
-  if (!around.empty()) error.hint("--drop " + shell_word(around) + " drops what it stands in");
+  if (!around.empty()) error.hint("--drop " + shell_value(around) + " drops what it stands in");
   throw error;
 }
 

@@ -46,8 +46,8 @@ std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint checkpoin
   const auto count = static_cast<ValueId>(checkpoint.values.size());
   for (ValueId id = 0; id < count; ++id) {
     if (!is_mapping(checkpoint.values, id)) continue;
-    std::vector<MappingEntry> pairs = mapping_pairs(checkpoint.values, id);
-    std::erase_if(pairs, [&](const MappingEntry& pair) { return !goes[pair.value]; });
+    const auto pairs =
+        pairs_to_remove(checkpoint.values, id, [&](const MappingEntry& pair) { return goes[pair.value]; });
     if (!pairs.empty()) remove_pairs(checkpoint.values, id, pairs);
   }
   checkpoint = prune(std::move(checkpoint));

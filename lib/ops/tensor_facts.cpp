@@ -17,7 +17,8 @@ class FactReader {
 
   TensorFacts read(ValueId tensor) {
     constexpr int most_wrappers = 8;
-    ValueId next = tensor;
+    const Tensor* const it = views_.tensor(tensor);
+    ValueId next = it != nullptr && it->array ? no_value : tensor;  // an array is its numbers, by whatever calls
     for (int i = 0; i < most_wrappers && next != no_value; ++i) next = read_call(next);
     if (facts_.type.empty()) facts_.type = "torch.Tensor";
     facts_.requires_grad = requires_grad_.value_or(false);

@@ -53,15 +53,24 @@ void ViewBuilder::any_call(ValueId callable, Arguments arguments, ValueId keywor
   container(Family::object, name.empty() ? "a call" : name);
   if (name.empty()) children_.add("c", "callable", callable);
   children_.add_arguments(arguments);
-  if (keywords != no_value && is_mapping(values_, keywords)) children_.add_attributes(keywords);
+  if (keywords != no_value && is_mapping(values_, keywords)) children_.add_keywords(keywords);
 }
 
 void ViewBuilder::mapping_call(const std::string& name, Arguments arguments) {
   container(Family::mapping, name == "builtins.dict" ? "dict" : name);
+  const auto pairs = mapping_pairs(values_, view_.value);
+  const auto in_list = static_cast<std::size_t>(
+      std::count_if(pairs.begin(), pairs.end(), [&](const MappingEntry& pair) { return pair.holder != view_.value; }));
+  const auto is_all_pairs = [&](ValueId list) {
+    std::size_t count = 0;
+    values_.each_operand(list, [&](ValueId) { ++count; });
+    return count == in_list;
+  };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (values_.kind(arguments[i]) == ValueKind::dict)
-      children_.add_mapping(arguments[i]);                   // Counter({…})
-    else if (values_.kind(arguments[i]) != ValueKind::list)  // Python 2's pairs are entries
+    const ValueKind kind = values_.kind(arguments[i]);
+    if (kind == ValueKind::dict)
+      children_.add_mapping(arguments[i]);                            // Counter({…})
+    else if (kind != ValueKind::list || !is_all_pairs(arguments[i]))  // else Python 2's pairs, which are entries
       children_.add("r", std::to_string(i), arguments[i]);
   }
   children_.add_mapping(view_.value);

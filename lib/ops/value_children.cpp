@@ -76,10 +76,10 @@ void ChildCollector::add_key(ValueId key, ValueId value) {
     children_[found->second].value = value;
 }
 
-void ChildCollector::add_attributes(ValueId mapping) {
+void ChildCollector::add_names(const std::string& kind, ValueId mapping) {
   for (const MappingEntry& entry : mapping_entries(values_, mapping)) {
     std::string label = python_str(values_, entry.key);
-    const auto [found, fresh] = named_.try_emplace("w" + label, children_.size());
+    const auto [found, fresh] = named_.try_emplace(kind + label, children_.size());
     if (fresh)
       children_.push_back({found->first, std::move(label), entry.value, no_value});
     else

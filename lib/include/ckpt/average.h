@@ -30,11 +30,11 @@ struct AverageReport {
 
 /// The last checkpoint with the floating and complex tensors of its state dicts averaged: found by `auto` (ckpt/ops.h)
 /// where it has one, else under the same paths in all. Sums are in float64, in the order of the checkpoints, and
-/// rounded once, to the last one's dtype. Everything else is the last one's: integer, bool, quantised and sparse
-/// tensors, other values, what shares a storage where the others share it as well. Bytes are computed when they are
-/// read; some 256 KiB a checkpoint are held. What a compressed checkpoint but the last has behind its tensors is read
-/// at once. Throws Error: unsupported, with a detail for each key, shape or kind of number that does not fit;
-/// invalid_argument (weights, decay, no state dict or several that are not under the same paths).
+/// rounded at the end, to the last one's dtype as cast() rounds. Everything else is the last one's: integer, bool,
+/// quantised and sparse tensors, other values, what shares a storage where the others share it as well. Bytes are
+/// computed when they are read; some 256 KiB a checkpoint are held. What a compressed checkpoint but the last has
+/// behind its tensors is read at once. Throws Error: unsupported, with a detail for each key, shape or kind of number
+/// that does not fit; invalid_argument (weights, decay, no state dict or several that are not under the same paths).
 CKPT_API std::pair<Checkpoint, AverageReport> average(std::vector<Checkpoint> checkpoints,
                                                       const AverageOptions& options = {});
 

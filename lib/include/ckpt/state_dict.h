@@ -18,6 +18,8 @@ struct MappingEntry {
   std::uint32_t effect = 0;   ///< handle of the SETITEM(S) effect that sets it; 0: an operand of `holder`
   ValueId holder = no_value;  ///< the value whose items() hold key and value where `effect` is 0
   std::uint32_t index = 0;    ///< of the key in those items; the value stands one further
+  /// Handle of the effect whose only item the value is, where Python 2 gave key and value to a list one by one; else 0.
+  std::uint32_t value_effect = 0;
 };
 
 /// True for a dict and for a call that makes a mapping of the standard library (collections.OrderedDict, defaultdict,

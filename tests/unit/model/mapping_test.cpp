@@ -85,6 +85,9 @@ TEST(Mapping, OrderedDictOfPython2IsGivenAListOfPairs) {
   const py::Code type = py::global("collections", "OrderedDict");
   EXPECT_EQ(entries_of(py::call(type, {py::list({py::list({a, one}), py::list({b, two})})})), "a=1, b=2");
   EXPECT_EQ(entries_of(py::call(type, {py::list({py::tuple({a, one})})})), "a=1");
+  EXPECT_EQ(entries_of(py::call(type, {"(l(l" + a + "a" + one + "aa(l" + b + "a" + two + "aa"})),
+            "a=1, b=2");  // protocol 0
+  EXPECT_EQ(entries_of(py::call(type, {"(l(l" + a + "a" + one + "a" + two + "aa"})), "");
   EXPECT_EQ(entries_of(py::call(type, {"("
                                        "(" +
                                        a + one + "l" + "l"})),

@@ -158,6 +158,23 @@ TEST(Diff, PathsThatGrowWithTheSquareOfTheFilesAreRefused) {
   EXPECT_NE(refused(a, b).find("paths"), std::string::npos);
 }
 
+TEST(Diff, PairsThatAreNoPairsAreCompared) {
+  const auto made = [](const std::string& third) {
+    return py::call(py::global("collections", "OrderedDict"), {"](](" + py::str("a") + "NK" + third + "ee"});
+  };
+  EXPECT_EQ(others(made("\1"), made("\1")), Names{});
+  EXPECT_EQ(others(made("\1"), made("\2")).size(), 1U);
+}
+
+TEST(Diff, KeywordsAreNoAttributes) {
+  const auto made = [](const std::string& keyword) {
+    const py::Code keywords = py::dict({{py::str("a"), "K" + keyword}});
+    return py::build(py::global("lab", "Net") + ")" + keywords + "\x92", py::dict({{py::str("a"), py::integer(7)}}));
+  };
+  EXPECT_EQ(others(made("\1"), made("\1")), Names{});
+  EXPECT_EQ(others(made("\1"), made("\2")), (Names{"a: 1 -> 2"}));
+}
+
 /// Two spellings of one value.
 struct Spelling {
   const char* what;
@@ -191,6 +208,9 @@ TEST(Diff, SpellingIsNoDifference) {
       {"OrderedDict of pairs",
        py::call(py::global("collections", "OrderedDict"), {"]" + pair(py::str("a"), "K\1") + "a"}),
        py::ordered_dict({{py::str("a"), py::integer(1)}})},
+      {"OrderedDict of pairs in protocol 0",
+       py::call(py::global("collections", "OrderedDict"), {"]](" + py::str("a") + "K\1ea"}),
+       py::call(py::global("collections", "OrderedDict"), {"]]" + py::str("a") + "aK\1aa"})},
       {"numpy's module", py::call(py::global("numpy._core.multiarray", "scalar"), {"N"}),
        py::call(py::global("numpy.core.multiarray", "scalar"), {"N"})},
       {"NaNs", py::real(std::numeric_limits<double>::quiet_NaN()), py::real(-std::numeric_limits<double>::quiet_NaN())},

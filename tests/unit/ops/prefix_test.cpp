@@ -106,6 +106,15 @@ TEST(StripPrefix, RenamesThePairsOfPython2sOrderedDict) {
   EXPECT_EQ(checkpoint.values.kind(entries[0].key), ValueKind::py2_str);
 }
 
+TEST(StripPrefix, RenamesAndMovesThePairsOfProtocol0) {
+  const auto pair = [](const std::string& key) { return "(l" + py::py2_str(key) + "a" + weight() + "aa"; };
+  const auto pairs = "(l" + pair("module.a") + pair("module.b");
+  const auto checkpoint = stripped(py::call(py::global("collections", "OrderedDict"), {pairs}));
+  EXPECT_EQ(keys_of(checkpoint), (Keys{"a", "b"}));
+  const Checkpoint again = torch_testing::read_bytes(torch_testing::written(checkpoint));
+  EXPECT_EQ(torch_testing::names(again), (Keys{"a", "b"}));
+}
+
 TEST(StripPrefix, OfMetadataReplacesTheWrappersEntryByTheModules) {
   const auto checkpoint = stripped(with_metadata({"module.fc.w"}, {"", "module", "module.fc"}));
   EXPECT_EQ(metadata_of(checkpoint), "=1, fc=2");

@@ -99,6 +99,13 @@ TEST(StripOptimizer, TakesTheKeyThatHoldsTheState) {
   EXPECT_EQ(torch_testing::names(checkpoint), (Names{"model.w"}));
 }
 
+TEST(StripOptimizer, BringsBackNothingThatTheKeyHadBefore) {
+  const auto [checkpoint, report] = strip_optimizer(torch_testing::checkpoint_of(
+      py::dict({{py::str("model"), model()}, {py::str("opt"), py::integer(5)}, {py::str("opt"), optimizer()}})));
+  EXPECT_EQ(report.removed, (Names{"opt"}));
+  EXPECT_EQ(mapping_entries(checkpoint.values, checkpoint.root).size(), 1U);
+}
+
 TEST(StripOptimizer, TakesAListOfStates) {
   const auto [checkpoint, report] = strip_optimizer(torch_testing::checkpoint_of(py::dict(
       {{py::str("state_dict"), model()}, {py::str("optimizer_states"), py::list({optimizer(), optimizer()})}})));
