@@ -201,7 +201,7 @@ class Fuzzer:
             self.replay()
         if self.is_logged:
             self.outcome.reached, self.outcome.countable = self.count_reached()
-            self.outcome.new, self.known = self.outcome.reached - self.known, self.outcome.reached
+            self.outcome.new, self.known = max(0, self.outcome.reached - self.known), self.outcome.reached
             self.pack()
         self.outcome.corpus = len(list(self.corpus.iterdir()))
         return self.outcome
