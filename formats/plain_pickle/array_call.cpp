@@ -110,6 +110,25 @@ void fill(const ValueGraph& values, ValueId shape, ValueId dtype, bool fortran, 
   array.data = data;
 }
 
+/// numpy's transpose(axes): the axis `axes[i]` becomes the i-th. False where these are not all axes, once each.
+bool transpose(const ValueGraph& values, ValueId axes, TensorInfo& info) {
+  const Items order = tuple_items(values, axes);
+  const std::size_t count = info.shape.size();
+  if (values.kind(axes) != ValueKind::tuple || order.size() != count) return false;
+  const TensorInfo before = info;
+  std::vector<bool> taken(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_axis = values.kind(order[i]) == ValueKind::integer && values.integer(order[i]) >= 0 &&
+                         values.integer(order[i]) < static_cast<std::int64_t>(count);
+    const auto axis = is_axis ? static_cast<std::size_t>(values.integer(order[i])) : 0;
+    if (!is_axis || taken[axis]) return false;
+    taken[axis] = true;
+    info.shape[i] = before.shape[axis];
+    info.stride[i] = before.stride[axis];
+  }
+  return true;
+}
+
 bool is_true(const ValueGraph& values, ValueId id) {
   const ValueKind kind = values.kind(id);
   return (kind == ValueKind::boolean || kind == ValueKind::integer) && values.integer(id) != 0;
@@ -124,9 +143,14 @@ std::optional<ArrayCall> array_call(const ValueGraph& values, ValueId id) {
   const Items arguments = call_arguments(values, id);
   ArrayCall array;
   array.why_not = name == "_mareconstruct" ? "masked" : "made in a way that numpy has not";
-  if (name == "_frombuffer" && arguments.size() == 4 && values.first_effect(id) == 0)
-    // (data, dtype, shape, order)
-    fill(values, arguments[2], arguments[1], short_text(values, arguments[3]) == "F", arguments[0], array);
+  if (name == "_frombuffer" && (arguments.size() == 4 || arguments.size() == 5) && values.first_effect(id) == 0) {
+    // (data, dtype, shape, order), and of numpy 2.4 the order of axes, where that is K
+    const std::string_view order = short_text(values, arguments[3]);
+    if ((order == "K") != (arguments.size() == 5)) return array;
+    fill(values, arguments[2], arguments[1], order == "F", arguments[0], array);
+    if (array.why_not.empty() && order == "K" && !transpose(values, arguments[4], array.info))
+      array.why_not = "in an order of axes that numpy has not";
+  }
   if (name == "_reconstruct" && !arguments.empty()) {
     const std::string_view type =
         values.kind(arguments[0]) == ValueKind::global && values.module(arguments[0]).starts_with("numpy")

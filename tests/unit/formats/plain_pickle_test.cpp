@@ -194,6 +194,21 @@ TEST(PlainPickle, BuffersOfProtocol5AreArrays) {
   EXPECT_EQ(values(checkpoint, 0), (Floats{0, 2, 1, 3}));
 }
 
+TEST(PlainPickle, BuffersInAnotherOrderOfAxesAreArrays) {
+  const auto read_with = [](const std::vector<std::int64_t>& axes) {
+    const py::Code data = py::bytes(as_text(torch_testing::floats({0, 1, 2, 3})));
+    const auto sizes = torch_testing::sizes({1, 2, 2}), order = torch_testing::sizes(axes);
+    return read_pickle(py::pickle(py::list({py::call(py::global("numpy._core.numeric", "_frombuffer"),
+                                                     {data, dtype("f4", "<"), sizes, py::str("K"), order}),
+                                            array({})})));
+  };
+  const auto checkpoint = read_with({2, 0, 1});
+  EXPECT_EQ(checkpoint.tensors.at(0).info.shape, (std::vector<std::int64_t>{2, 1, 2}));
+  EXPECT_EQ(values(checkpoint, 0), (Floats{0, 2, 1, 3}));
+  for (const auto& axes : std::vector<std::vector<std::int64_t>>{{0, 1}, {0, 0, 1}, {0, 1, 3}, {0, 1, -1}})
+    EXPECT_EQ(read_with(axes).tensors.size(), 1U);
+}
+
 TEST(PlainPickle, DtypesOfMlDtypesAreTorchs) {
   const py::Code bfloat16 = py::build(py::call(py::global("numpy", "dtype"), {py::global("ml_dtypes", "bfloat16"),
                                                                               py::boolean(false), py::boolean(true)}),
