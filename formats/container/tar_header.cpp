@@ -31,7 +31,9 @@ bool is_name(const Block& bytes, Field at) {
   return padded && is_utf8(name) && std::none_of(name.begin(), name.end(), steers);
 }
 
-/// Octal digits among blanks and NULs, or GNU's base 256: a set high bit, then a number, big-endian.
+/// Octal digits among blanks, up to a NUL; with a sign, "0o" and underscores, as Python's int() takes them: what
+/// another reader takes for a member must not be none here. Or GNU's base 256: a set high bit, then a number,
+/// big-endian.
 std::optional<std::uint64_t> number(std::string_view digits) {
   if (static_cast<unsigned char>(digits[0]) == 0x80) {
     std::uint64_t value = 0;
@@ -41,13 +43,20 @@ std::optional<std::uint64_t> number(std::string_view digits) {
     }
     return value;
   }
-  const auto is_blank = [](char c) { return c == ' ' || c == '\0'; };
-  while (!digits.empty() && is_blank(digits.front())) digits.remove_prefix(1);
-  while (!digits.empty() && is_blank(digits.back())) digits.remove_suffix(1);
+  constexpr std::string_view blanks = " \t\n\v\f\r";
+  digits = digits.substr(0, std::min(digits.find('\0'), digits.size()));
+  digits.remove_prefix(std::min(digits.find_first_not_of(blanks), digits.size()));
+  digits = digits.substr(0, digits.find_last_not_of(blanks) + 1);
+  if (digits.empty()) return 0;
+  if (digits[0] == '+') digits.remove_prefix(1);
+  if (digits.starts_with("0o") || digits.starts_with("0O"))
+    digits.remove_prefix(digits[2 % digits.size()] == '_' ? 3 : 2);
+  std::string plain;
+  for (std::size_t i = 0; i < digits.size(); ++i)
+    if (digits[i] != '_' || i == 0 || i + 1 == digits.size() || digits[i - 1] == '_') plain += digits[i];
   std::uint64_t value = 0;
-  if (digits.empty()) return value;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, 8);
+  const char* const end = plain.data() + plain.size();
+  const auto [stop, error] = std::from_chars(plain.data(), end, value, 8);
   return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
 }
 
@@ -79,6 +88,7 @@ std::optional<Header> parse_header(const Block& bytes) {
   header.has_names = is_name(bytes, name_field) && is_name(bytes, link_field);
   const std::string_view magic = field(bytes, magic_field);
   header.name = text(bytes, name_field);
+  if (header.type == '\0' && header.name.ends_with('/')) header.type = '5';  // as Unix V7 knew a folder: without bytes
   // GNU's own form ("ustar ") has other fields in the prefix's place.
   if (magic == std::string_view("ustar\0", 6) && bytes[prefix_field.offset] != std::byte{0})
     header.name = std::string(text(bytes, prefix_field)) + "/" + header.name;

@@ -58,7 +58,7 @@ class TarWalk {
   }
 
   static bool is_about_the_next(const tar::Header& header) {
-    return header.type == 'L' || header.type == 'K' || header.type == 'x' || header.type == 'g';
+    return header.type == 'L' || header.type == 'K' || header.type == 'x' || header.type == 'X' || header.type == 'g';
   }
 
   /// Steps over `size` bytes and their padding. Returns where they begin.
@@ -83,10 +83,13 @@ class TarWalk {
     source_.read_exactly(step_over(header.size), bytes);
     const std::string_view text = as_text(bytes);
     if (header.type == 'L') long_name_ = text.substr(0, std::min(text.find('\0'), text.size()));
-    if (header.type == 'x') {
-      pax_.emplace();
-      if (!tar::parse_pax(text, *pax_)) fail("a pax header that is none", "LENGTH key=value, a line each");
-    }
+    if (header.type == 'L' || header.type == 'K') return;
+    tar::Pax pax;
+    if (!tar::parse_pax(text, pax)) fail("a pax header that is none", "LENGTH key=value, a line each");
+    if (header.type != 'g')
+      pax_ = std::move(pax);  // Solaris writes X
+    else if (pax.path || pax.size || pax.is_sparse)
+      fail("a pax header that names or measures all members behind it", "one for each member", ErrorCode::unsupported);
   }
 
   TarMember member(const tar::Header& header) {

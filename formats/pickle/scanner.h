@@ -57,6 +57,8 @@ class Scanner {
   }
   /// Where the next instruction begins; after STOP, where the pickle ends.
   [[nodiscard]] std::uint64_t offset() const { return cursor_.offset(); }
+  /// How far the source has been read.
+  [[nodiscard]] std::uint64_t read() const { return cursor_.offset() + cursor_.ready().size(); }
 
  private:
   /// Operands of the instructions that are most of every pickle; what is not one of those has `line` here.

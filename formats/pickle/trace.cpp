@@ -79,10 +79,12 @@ void Tracer::step_memo(const Op& op) {
   std::uint64_t index = 0;
   const char* const end = op.text.data() + op.text.size();
   const auto [stop, error] = std::from_chars(op.text.data(), end, index);
-  if (error == std::errc{} && stop == end) return op.code == PUT ? put(index) : get(index);
-  // Python's int() knows more spellings than one, and Python 2 took the text itself for the key: what is fetched by
-  // such a key may be anything.
+  const bool is_plain = error == std::errc{} && stop == end && (op.text.size() == 1 || op.text[0] != '0');
+  if (is_plain) return op.code == PUT ? put(index) : get(index);
+  // Python's int() knows more spellings than one, and Python 2 took the text itself for the key: which entry is meant
+  // goes by who reads it. No pickler writes such a key.
   static_cast<void>(op.code == PUT ? top() : Cell{});
+  suspect(op, "(memo)", op.text.substr(0, 40));
   if (op.code == GET) push({Kind::result, none});
 }
 
@@ -101,9 +103,14 @@ void Tracer::step_effect(const Op& op) {
       pop_to_mark();
   }
   const Cell target = top();
+  if (target.kind == Kind::text) texts_[target.index].is_changed = true;  // a bytearray
   if (op.code != BUILD || (target.kind != Kind::name && (target.kind != Kind::result || target.index == none))) return;
   reach(target.index, BUILD);
-  if (target.kind == Kind::name) ++trace_.names[target.index].pushed;  // a use that is no call
+  if (target.kind != Kind::name) return;
+  ++trace_.names[target.index].pushed;  // a use that is no call
+  // What is imported is everybody's: a class that is given another method or name does in other hands what it should
+  // not.
+  trace_.names[target.index].verdict = Verdict::dangerous;
 }
 
 void Tracer::step_container(const Op& op) {
@@ -218,11 +225,11 @@ Trace Tracer::run() {
   trace_.end = scanner_.offset();
   try {
     for (bool more = true; more;) {
+      trace_.end = scanner_.offset();
       const Op op = scanner_.next();
       trace_.announced = trace_.announced || (trace_.instructions == 0 && op.code == PROTO);
       if (++trace_.instructions > options_.patience && trace_.names.empty())
         fail("no name and no end in " + std::to_string(options_.patience) + " instructions");
-      trace_.end = op.offset;
       more = step(op);
     }
     trace_.end = scanner_.offset();
@@ -232,7 +239,9 @@ Trace Tracer::run() {
   } catch (Error& error) {
     if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
     trace_.broken = error.at(trace_.end);  // which a text that is cut has said more exactly
+    if (error.code() == ErrorCode::truncated) import_cut_name();
   }
+  trace_.read = std::max(trace_.end, scanner_.read());
   return std::move(trace_);
 }
 

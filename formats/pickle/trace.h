@@ -47,6 +47,7 @@ struct Trace {
   std::vector<TracedBytes> given;
   std::uint64_t instructions = 0;
   std::uint64_t end = 0;        ///< after STOP, or where it broke off
+  std::uint64_t read = 0;       ///< how far the bytes have been read to find that out
   bool announced = false;       ///< it begins with PROTO
   std::optional<Error> broken;  ///< why there was no STOP
 };

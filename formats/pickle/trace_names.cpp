@@ -14,6 +14,11 @@ namespace {
 /// Whether Python's int() or float() might take the line: more spellings than CPython writes, and no prose.
 bool is_like_a_number(std::string_view line) {
   constexpr std::string_view signs = "+-._ \t\r\v\f";
+  // CPython reads no further than to a NUL.
+  if (const std::size_t nul = line.find('\0'); nul != std::string_view::npos) {
+    line = line.substr(0, nul);
+    if (line.empty()) return true;
+  }
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto fits = [&](char c) {
     const char lower = static_cast<char>(c | 0x20);
@@ -25,6 +30,17 @@ bool is_like_a_number(std::string_view line) {
   for (const char c : line)
     if (signs.find(c) == std::string_view::npos) word.push_back(static_cast<char>(c | 0x20));
   return word == "nan" || word == "inf" || word == "infinity";
+}
+
+/// What hands numpy an address of memory, and no pickler writes.
+bool gives_memory(std::string_view text) {
+  return text == "__array_interface__" || text == "__array_struct__" || text == "__cuda_array_interface__";
+}
+
+/// Some of their constructors take an address by keyword (cdata, allocator); none of what they pickle is made so.
+bool is_of_native_code(std::string_view module) {
+  const std::string_view package = module.substr(0, module.find('.'));
+  return package == "torch" || package == "numpy";
 }
 
 bool is_plain_name(std::string_view dotted) {
@@ -52,6 +68,11 @@ void Tracer::add_text(Text text, std::string_view content) {
   }
   texts_.push_back(text);
   push({Kind::text, static_cast<std::uint32_t>(texts_.size() - 1)});
+  if (!gives_memory(content)) return;
+  Op op;
+  op.code = text.form == Form::str ? BINUNICODE : BINSTRING;
+  op.offset = text.at;
+  suspect(op, "(text)", content);
 }
 
 void Tracer::push_text(const Op& op, Form form) {
@@ -104,7 +125,8 @@ void Tracer::step_literal(const Op& op) {
 }
 
 Tracer::Cell Tracer::tuple_of(std::span<const std::uint32_t> items) {
-  if (items.empty() || unpacked(items[0]).kind != Kind::text) return {};
+  if (items.empty()) return {};
+  if (const Kind first = unpacked(items[0]).kind; first != Kind::text && first != Kind::name) return {};
   count_to(tuples_.size());
   Tuple tuple{.size = static_cast<std::uint32_t>(items.size()), .first = unpacked(items[0]), .second = {}};
   if (items.size() > 1) tuple.second = unpacked(items[1]);
@@ -139,6 +161,29 @@ void Tracer::import_dangerous(const Op& op, std::string_view module, std::string
   TracedName& imported = trace_.names[unpacked(stack_.back()).index];
   imported.verdict = Verdict::dangerous;
   imported.is_odd = false;
+}
+
+/// What is no name, and no pickler writes.
+void Tracer::suspect(const Op& op, std::string_view module, std::string_view name) {
+  import(op, module, name);
+  trace_.names[unpacked(stack_.back()).index].verdict = Verdict::dangerous;
+  stack_.pop_back();
+}
+
+/// GLOBAL or INST whose last line is cut off by the end of the bytes: Python's own unpickler in Python takes what is
+/// there, less one byte, for the name.
+void Tracer::import_cut_name() {
+  std::vector<std::byte> rest(limits::scan_name_bytes);
+  rest.resize(source_->read_at(trace_.end, rest));
+  const std::string_view text = as_text(rest);
+  if (text.size() < 3 || (text[0] != GLOBAL && text[0] != INST)) return;
+  const std::size_t newline = text.find('\n');
+  if (newline == std::string_view::npos || text.find('\n', newline + 1) != std::string_view::npos) return;
+  Op op;
+  op.code = static_cast<std::uint8_t>(text[0]);
+  op.offset = trace_.end;
+  const std::string_view name = text.substr(newline + 1);
+  import(op, text.substr(1, newline - 1), name.substr(0, name.empty() ? 0 : name.size() - 1));
 }
 
 std::optional<std::string_view> Tracer::word(Cell cell) const {
@@ -179,6 +224,7 @@ void Tracer::step_name(const Op& op) {
 bool Tracer::encodes(std::uint32_t name, const Tuple& arguments) {
   const TracedName& called = trace_.names[name];
   if (called.module != "_codecs" || called.name != "encode" || arguments.size != 2) return false;
+  if (arguments.first.kind != Kind::text) return false;
   if (texts_[arguments.first.index].form != Form::str || arguments.second.kind != Kind::text) return false;
   const Text& codec = texts_[arguments.second.index];
   return codec.pooled && (pooled(codec) == "latin1" || pooled(codec) == "latin-1");
@@ -198,6 +244,7 @@ ByteSourcePtr Tracer::bytes_of(const Text& text) const {
 
 bool Tracer::give(std::uint32_t name, std::uint32_t text) {
   if (trace_.names[name].verdict != Verdict::dangerous) return true;
+  if (texts_[text].is_changed) return false;
   const auto [found, fresh] = given_.try_emplace({name, texts_[text].at, texts_[text].form}, false);
   if (!fresh) return found->second;
   if (given_.size() > limits::scan_parts)
@@ -207,6 +254,10 @@ bool Tracer::give(std::uint32_t name, std::uint32_t text) {
   if (bytes == nullptr) return false;
   trace_.given.push_back({name, bytes, texts_[text].in_place, texts_[text].at});
   return found->second = true;
+}
+
+void Tracer::refuse_keywords(std::uint32_t type) {
+  if (is_of_native_code(trace_.names[type].module)) trace_.names[type].verdict = Verdict::dangerous;
 }
 
 void Tracer::call(const Op& op, Cell callable, std::span<const std::uint32_t> arguments) {
@@ -228,6 +279,11 @@ void Tracer::call(const Op& op, Cell callable, std::span<const std::uint32_t> ar
       texts_.push_back(text);
       count_to(texts_.size());
       return push({Kind::text, static_cast<std::uint32_t>(texts_.size() - 1)});
+    }
+    const TracedName& called = trace_.names[callable.index];
+    if (tuple.first.kind == Kind::name) {
+      if (called.module == "copyreg" && called.name == "__newobj_ex__") refuse_keywords(tuple.first.index);
+      return push({Kind::result, callable.index});
     }
     const bool given = give(callable.index, tuple.first.index);
     if (given && op.code == REDUCE && tuple.size == 1 && texts_[tuple.first.index].form != Form::str)
@@ -254,6 +310,8 @@ void Tracer::step_call(const Op& op) {
     return call(op, unpacked(operands[0]), operands.subspan(1));
   }
   const auto operands = pop(op.code == NEWOBJ_EX ? 3 : 2);
+  if (const Cell type = unpacked(operands[0]); op.code == NEWOBJ_EX && type.kind == Kind::name)
+    refuse_keywords(type.index);
   call(op, unpacked(operands[0]), operands.subspan(1));
 }
 

@@ -33,7 +33,7 @@ class Tracer {
     result,  ///< what a call makes, or a container's id stands for; index: the name that was called, or none
     name,
     text,
-    tuple,  ///< of which the first item is a text
+    tuple,  ///< of which the first item is a text or a name
   };
   struct Cell {
     Kind kind = Kind::plain;
@@ -48,7 +48,8 @@ class Tracer {
     std::uint64_t at = 0, size = 0;
     std::uint64_t pooled_at = 0;
     bool pooled = false;
-    bool in_place = false;  ///< its bytes stand in the source at `at` as they are
+    bool in_place = false;    ///< its bytes stand in the source at `at` as they are
+    bool is_changed = false;  ///< since: it is not what it was
     Form form = Form::bytes;
   };
   struct Tuple {
@@ -80,12 +81,15 @@ class Tracer {
   Cell tuple_of(std::span<const std::uint32_t> items);
   void import(const Op& op, std::string_view module, std::string_view name);
   void import_dangerous(const Op& op, std::string_view module, std::string_view name);
+  void suspect(const Op& op, std::string_view module, std::string_view name);
+  void import_cut_name();
   void import_from_stack(const Op& op);
   /// None for what is computed. Throws for what is no text.
   std::optional<std::string_view> word(Cell cell) const;
   std::string_view pooled(const Text& text) const;
   void reach(std::uint32_t name, std::uint8_t code);
   void call(const Op& op, Cell callable, std::span<const std::uint32_t> arguments);
+  void refuse_keywords(std::uint32_t type);
   bool encodes(std::uint32_t name, const Tuple& arguments);
   /// False where no bytes can be had of it.
   bool give(std::uint32_t name, std::uint32_t text);

@@ -16,6 +16,7 @@ enum class Role : std::uint8_t {
   pickle,   ///< a member that is named as one, an array of objects, bytes for a function that loads them
   member,   ///< any other member: it may be a pickle in disguise, and most are none
   storage,  ///< a member where torch keeps numbers, and what follows a pickle or an array
+  code,     ///< TorchScript's code of a class that bears a name under which policy may know another
 };
 
 /// Bytes of the file that may be a pickle or an archive.

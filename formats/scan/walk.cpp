@@ -5,6 +5,7 @@
 
 #include "ckpt/gzip.h"
 #include "container/tar_header.h"
+#include "container/tar_reader.h"
 #include "container/zip_end.h"
 #include "container/zip_reader.h"
 #include "foreign.h"
@@ -19,6 +20,7 @@ namespace ckpt::scanning {
 namespace {
 
 constexpr std::string_view numpy_magic = "\x93NUMPY";
+constexpr std::uint64_t pickle_window = 64 * limits::kib;
 
 /// Whether an archive that begins with something else ends in this file, and says so of itself.
 bool ends_as_zip(const ByteSource& source) {
@@ -110,6 +112,17 @@ void Walk::look_at(const Part& part) {
   tar::Block block;
   const auto head = std::span<const std::byte>(block).first(part.bytes->read_at(0, block));
   if (head.empty()) return;
+  if (part.role == Role::code) {
+    result_.recognised = true;
+    add({.verdict = Verdict::unknown,
+         .module = "(TorchScript)",
+         .name = "(code)",
+         .called = false,
+         .how = "",
+         .where = part.where,
+         .offset = part.base,
+         .stream = part.stream});
+  }
   const std::size_t before = result_.pickles;
   const bool is_archive = part.may_be_archive && open_archive(part, head);
   if (as_text(head).starts_with(numpy_magic)) return open_array(part);
@@ -182,10 +195,21 @@ void Walk::open_tar(const Part& part) {
 }
 
 /// PyTorch 0.1 kept pickles among the numbers: where they begin, only its reader can tell. Where that refuses, whatever
-/// announces itself as one is followed.
+/// announces itself as one is followed. torch loads a member of that name before it asks for any other.
 void Walk::read_records(const Part& tar) {
+  constexpr std::string_view loaded_first = "storages";
+  std::vector<TarMember> members;
+  try {
+    members = read_tar(*tar.bytes);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    return;  // which has been noted
+  }
+  const auto is_loaded = [&](const TarMember& member) {
+    return member.kind == TarMember::Kind::file && member.name == loaded_first;
+  };
+  if (std::none_of(members.begin(), members.end(), is_loaded)) return;
   const Format& format = *find_format("torch-tar");
-  if (!recognises(format, *tar.bytes)) return;
   result_.recognised = true;
   try {
     for (const GlobalUse& use : format.read(tar.bytes, context_).globals) add_use(tar, use);
@@ -209,7 +233,7 @@ void Walk::search_pickles(const Part& part) {
                         .expected("at most " + std::to_string(followed_) + " bytes of them"),
                     part, at + i);
       const pickle::Trace trace = follow_pickle(part, at + i);
-      followed_ += std::max<std::uint64_t>(trace.end - (at + i), window.size());  // which is read to begin one
+      followed_ += trace.read - (at + i);
       if (!names_something(trace) && !calls_an_extension(trace)) continue;
       add(part, trace, true);
       next = trace.end;
@@ -233,8 +257,9 @@ void Walk::open_array(const Part& part) {
         .expected("at most " + std::to_string(limits::numpy_header_bytes));
   std::vector<std::byte> line(static_cast<std::size_t>(length));
   part.bytes->read_exactly(begin, line);
-  const bool has_objects =  // "|O", and numpy knows the name as well
-      as_text(line).find('O') != std::string_view::npos || as_text(line).find("object") != std::string_view::npos;
+  const std::string_view says = as_text(line);  // "|O", and numpy knows the name as well; escapes may spell either
+  const bool has_objects =
+      says.find_first_of("O\\") != std::string_view::npos || says.find("object") != std::string_view::npos;
   const std::uint64_t data = begin + length;
   const std::uint64_t size = part.bytes->size_is_known() ? part.bytes->size() : UINT64_MAX;
   if (data >= size) return;
@@ -269,14 +294,22 @@ pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
 void Walk::follow_pickles(const Part& part, bool is_archive) {
   std::array<std::byte, 1> next{};
   bool is_archive_behind = false;
+  // In front of the storages of a file before PyTorch 1.6.
+  constexpr std::size_t legacy_pickles = 5;
+  const bool is_legacy = part.role == Role::file && recognises(*find_format("torch-legacy"), *part.bytes);
+  std::size_t met = 0;
   for (std::uint64_t at = 0; part.bytes->read_at(at, next) != 0;) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
     if (pickle::opcode_table[code].name.empty()) return;
     const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
     const pickle::Trace trace = follow_pickle(part, at);
-    followed_ += trace.end - at;
+    // A window is read to begin one; most are short.
+    followed_ += std::max(trace.end - at, trace.read - at > pickle_window ? trace.read - at : 0);
     const bool believed = is_believed(part, trace, at == 0);
-    if (is_pickle(part, trace, believed, expected && at == 0)) {
+    const bool is_in_place =
+        (is_legacy && met++ < legacy_pickles) ||
+        (part.role == Role::pickle && !is_archive && at == 0 && trace.instructions > 1);  // else a text
+    if (is_in_place || is_pickle(part, trace, believed, expected && at == 0)) {
       if (is_archive_behind && trace.broken && !believed) return;  // an archive's bytes, to a pickle
       // Two bytes that may be a pickle are one number of many.
       if (part.role != Role::storage || trace.announced || believed) {

@@ -18,11 +18,13 @@ from forge import (
     name,
     npy,
     npz,
+    number,
     program,
     safetensors,
     torch_parts,
     torch_zip,
 )
+from attack import Attack, Outcome
 from scan_cases import CALL, ECHO, EVIL, GOOD, OLD, WHOLE, harmless, hit, plain, unjudged
 
 
@@ -84,6 +86,15 @@ def zips():
     yield from hit("torchscript.pt", archive([*torch_parts(GOOD), Part("r/constants.pkl", EVIL), Part("r/code/__torch__.py", b"class A:\n")]))
 
 
+def scripts():
+    """TorchScript whose class bears a name that policy knows as another's: its code runs where it is loaded."""
+    code = b"class Namespace(Module):\n  def __setstate__(self, state: int) -> None:\n    print(state)\n"
+    parts = [Part("r/data.pkl", program(name("argparse", "Namespace") + b")\x81" + number(1) + b"b")), Part("r/constants.pkl", program(b")"))]
+    for path in ("argparse.py", "__torch__x.py", "a/b/__torch__/m.py"):
+        yield Attack(f"scan-script-{path.replace('/', '-')}.pt", archive([*parts, Part(f"r/code/{path}", code), Part("r/version", b"6\n")]), {"scan": Outcome(0, "unknown: (TorchScript).(code)")})
+    yield from harmless("repository-with-code.zip", archive([Part("r/code/train.py", b"import torch\n"), Part("r/m.pkl", GOOD)]))
+
+
 def other_containers():
     member, tar = tar_attacks.member, tar_attacks.tar
     yield from hit("gzip.pkl.gz", gzip.compress(EVIL, mtime=0), "at byte 2 of gzip")
@@ -104,11 +115,27 @@ def other_containers():
         ("tensors", tar_attacks.torch_tar(tensors=[tar_attacks.tensor_record(), program(CALL)])),
     ):
         yield from hit(f"torch-tar-{title}.tar", file)
+    # torch unpickles `storages` before it asks for anything else; Python's tarfile says which member that is.
+    alone = program(number(1)) + tar_attacks.storage_record() + EVIL
+    of_all = b"17 path=storages\n"
+    for title, blocks in (
+        ("alone", member(b"storages", alone)),
+        ("by-pax", member(b"x", of_all, b"x") + member(b"blob", alone)),
+        ("by-solaris", member(b"x", of_all, b"X") + member(b"blob", alone)),
+        ("checksum-and-a-nul", tar_attacks.respelt(b"N.", b"%06o\0X") + member(b"storages", alone)),
+        ("checksum-of-python", tar_attacks.respelt(b"N.", b"0o%06o") + member(b"storages", alone)),
+        ("folder-with-a-size", member(b"d/", member(b"storages", alone), b"\0")),
+    ):
+        yield from hit(f"torch-tar-storages-{title}.tar", tar(blocks))
+    yield from unjudged("torch-tar-storages-of-all.tar", tar(member(b"x", of_all, b"g") + member(b"blob", alone)), "a pax header that names or measures all members")
     listed = tar_attacks.torch_tar(storages=[tar_attacks.storage_record(), tar_attacks.storage_record(2, "system", module="os")])
     yield from hit("torch-tar-class.tar", listed)
     for version in (1, 2, 3):
         line = "{'descr': '|O', 'fortran_order': False, 'shape': (), }\n"
         yield from hit(f"objects-{version}.npy", npy(line, EVIL, version), "in objects of an array")
+    for descr in (r"'|\x4f'", r"'|\117'", r"'\N{VERTICAL LINE}\N{LATIN CAPITAL LETTER O}'"):
+        line = "{'descr': " + descr + ", 'fortran_order': False, 'shape': (), }\n"
+        yield from hit(f"objects-by-escape-{descr[3:5].strip('{')}.npy", npy(line, b"\x80\2" + b"N0" * 40_000 + EVIL[2:]))
     objects = npy("{'descr': [('a', '|O')], 'fortran_order': False, 'shape': (), }\n", EVIL)
     yield from hit("objects-in-a-field.npy", objects)
     yield from hit("objects-by-name.npy", npy("{'descr': 'object', 'fortran_order': False, 'shape': (), }\n", OLD[:-1]))

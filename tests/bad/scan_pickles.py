@@ -39,6 +39,13 @@ def opcodes():
         yield from plain(f"opcode-{title}", code, f"dangerous: os.system, {how}")
     for title, code in (("ext1", b"\x82\x07"), ("ext2", b"\x83\x07\0"), ("ext4", b"\x84\x07\0\0\0")):
         yield from plain(title, call(code, ECHO), f"copyreg.extension.7, called ({title.upper()}, REDUCE)")
+    address = mapping(("cdata", number(4096)))
+    yield from plain("keywords-of-a-tensor", name("torch", "FloatTensor") + b")" + address + b"\x92", "dangerous: torch.FloatTensor", protocol=4)
+    given = name("torch", "FloatTensor") + b")" + address + b"\x87R"
+    yield from plain("keywords-of-a-tensor-by-copyreg", name("copyreg", "__newobj_ex__") + given, "dangerous: torch.FloatTensor", protocol=4)
+    memory = name("argparse", "Namespace") + b")R" + mapping(("__array_interface__", mapping(("data", number(4096))))) + b"b"
+    yield from plain("memory-for-numpy", call(name("numpy", "matrix"), memory), "dangerous: (text).__array_interface__")
+    yield from plain("class-that-is-changed", name("argparse", "Namespace") + mapping(("dump_patches", b"\x88")) + b"b", "dangerous: argparse.Namespace")
     yield from plain("reconstructor", call(name("copyreg", "_reconstructor"), SYSTEM, name("builtins", "object"), b"N"))
     yield from plain("binpersid", many(text("storage"), CALL, text("0")) + b"Q")
     yield from hit("persid-then.pkl", b"Psome id\n0" + OLD)
@@ -56,6 +63,13 @@ def memos():
     yield from plain("memo-long", call(text("os") + b"r\xff\xff\xff\xff0" + text("system") + b"r\xfe\xff\xff\xff0j\xff\xff\xff\xffj\xfe\xff\xff\xff\x93", ECHO))
     yield from plain("memo-name-fetched", SYSTEM + b"q\0" + b"0h\0" + many(ECHO) + b"R")
     yield from plain("memo-put-twice", text("json") + b"q\0" + b"0" + text("os") + b"q\0" + b"0h\0" + text("system") + b"\x93")
+    benign = text("collections") + b"q\0" + b"0" + text("OrderedDict") + b"q\1" + b"0"
+    for title, zero, one in (("sign", b"+0", b"+1"), ("zero", b"00", b"01"), ("blank", b" 0", b"1 "), ("nul", b"0\0", b"1\0")):
+        put = text("os") + b"p" + zero + b"\n0" + text("system") + b"p" + one + b"\n0"
+        yield from plain(f"memo-put-with-a-{title}", call(benign + put + b"h\0h\1\x93", ECHO), "dangerous: (memo)")
+    load = name("torch.storage", "_load_from_bytes") + b"q\0" + b"0"
+    again = call(b"h\0", octets(legacy())) + b"0" + call(b"g+0\n", octets(legacy(EVIL)))
+    yield from plain("memo-get-with-a-sign", load + again, "dangerous: (memo)")
     yield from plain("dup", text("timeit") + b"2\x93" + many(ECHO) + b"R", "dangerous: timeit.timeit")
     yield from plain("unicode-escapes", b"V\\u006f\\u0073\nV\\U00000073\\u0079stem\n\x93" + many(ECHO) + b"R")
     yield from plain("string-escapes", b"S'\\x6fs'\nS\"\\163ystem\"\n\x93" + many(ECHO) + b"R")
@@ -73,6 +87,10 @@ def leniencies():
         ("int-blanks", b"I 5 \n0"),
         ("long-underscores", b"L1_0L\n0"),
         ("put-signed", b"Np+5\n0"),
+        ("int-and-a-nul", b"I1\0junk\n0"),
+        ("int-of-a-nul", b"I\0\n0"),
+        ("long-and-a-nul", b"L1\0x\n0"),
+        ("float-and-a-nul", b"F1\0x\n0"),
         ("setitem-on-a-list", b"]Na" + number(0) + b"Ns0"),
         ("append-on-a-bytearray", b"\x96\0\0\0\0\0\0\0\0" + number(1) + b"a0"),
         ("build-of-none", b"]Nb0"),
@@ -126,6 +144,12 @@ def behind():
     yield from hit("second-of-protocol-0.pkl", GOOD + OLD)
     yield from hit("pickle-1500.pkl", b"N." * 1500 + EVIL)
     yield from hit("second-with-the-first-memo.pkl", b"\x80\2" + text("os") + b"q\0" + text("system") + b"q\1\x86." + b"h\0h\1\x93.", "dangerous: (computed).(computed)")
+    cut = b"(S'true'\nios\nsystemX"
+    yield from hit("name-that-the-end-cuts-off.pkl", cut)
+    yield from hit("name-that-the-end-of-a-legacy-file-cuts-off.pt", legacy(cut, keys=b"", data=b""))
+    nul = program(b"I1\0\n0" + CALL)[2:]
+    yield from hit("legacy-behind-a-nul.pt", legacy(nul))
+    yield from hit("member-behind-a-nul.pt", archive([Part("r/data.pkl", nul), Part("r/x.pkl", b"N."), Part("r/version", b"3\n")]))
     yield from hit("after-a-mebibyte-of-instructions.pkl", b"N0" * (1 << 19) + OLD)
     yield from hit("after-a-mebibyte-of-text.pkl", program(octets(bytes(1 << 20)) + b"0" + CALL))
     yield from hit("after-a-mebibyte-in-a-member.zip", archive([Part("weights", b"N0" * (1 << 19) + OLD)]))
@@ -152,6 +176,10 @@ def nested():
     yield from plain("loader-given-away", many(load, call(load, octets(legacy()))), "dangerous: torch.storage._load_from_bytes")
     yield from plain("loader-of-a-computed-text", call(load, call(name("builtins", "bytes"), text("x"))), "dangerous: torch.storage._load_from_bytes")
     yield from plain("loader-kept", load + b"q\0" + b"0" + call(b"h\0", octets(legacy())) + b"h\0\x86", "dangerous: torch.storage._load_from_bytes")
+    benign, evil = legacy(), legacy(EVIL)
+    change = b"(" + b"".join(number(i) + number(byte) for i, byte in enumerate(evil[: len(benign)])) + b"u"
+    change += b"(" + b"".join(number(byte) for byte in evil[len(benign) :]) + b"e"
+    yield from plain("loader-of-a-bytearray-that-changes", call(load, b"\x96" + struct.pack("<Q", len(benign)) + benign + change), "dangerous: torch.storage._load_from_bytes", protocol=5)
     deep = legacy()
     for _ in range(10):
         deep = legacy(program(call(load, octets(deep)), 3))

@@ -28,6 +28,14 @@ def member(title, data=b"", kind=b"0", **fields):
     return header(title, len(data), kind, **fields) + data + bytes(-len(data) % BLOCK)
 
 
+def respelt(title, form):
+    """An empty member whose checksum is written in that form."""
+    made = bytearray(header(title, 0, b"0"))
+    made[148:156] = b" " * 8
+    made[148:156] = (form % sum(made)).ljust(8, b"\0")[:8]
+    return bytes(made)
+
+
 def tar(*members, end=bytes(2 * BLOCK)):
     return b"".join(members) + end
 

@@ -65,8 +65,38 @@ TEST(Trace, KeepsWhatCameBeforeABreak) {
 
 TEST(Trace, GoesOnWherePythonDoes) {
   for (const char* const before :
-       {"I0x10\n", "I 1_0 \n", "L5\n", "Fnan\n", "Np+5\n", "]Na", "]K\1Ns", "]Nb", "((t1N", "}(Nu", "\x97\x98"})
+       {"I0x10\n", "I 1_0 \n", "L5\n", "Fnan\n", "]Na", "]K\1Ns", "]Nb", "((t1N", "}(Nu", "\x97\x98"})
     EXPECT_EQ(told(std::string(before) + "cos\nsystem\n."), "os.system: GLOBAL") << before;
+}
+
+TEST(Trace, GoesOnBehindNumbersThatANulEnds) {
+  for (const std::string& before : {std::string("I1\0x\n", 5), std::string("I\0\n", 3), std::string("L1\0\n", 4)})
+    EXPECT_EQ(told(before + "cos\nsystem\n."), "os.system: GLOBAL") << before;
+}
+
+TEST(Trace, AKeyOfTheMemoThatReadersSpellOtherwiseIsTold) {
+  EXPECT_EQ(told("Np+5\n."), "(memo).+5: PUT");
+  EXPECT_EQ(told("Np5\ng05\n."), "(memo).05: GET");
+  EXPECT_EQ(told("Np5\ng5\np0\n."), "");
+  EXPECT_EQ(traced("Np 5\n.").names.at(0).verdict, Verdict::dangerous);
+  EXPECT_TRUE(traced("Np 5\n.").names.at(0).is_odd);  // numbers may spell it by chance
+}
+
+TEST(Trace, ANameThatTheEndCutsOffIsTold) {
+  EXPECT_EQ(told("(ios\nsystemX"), "os.system: INST!");
+  EXPECT_EQ(told("cos\nsystem"), "os.syste: GLOBAL!");
+  EXPECT_EQ(told("cos"), "!");
+}
+
+TEST(Trace, ABytearrayThatChangesIsNotWhatACallIsGiven) {
+  const std::string load = "ctorch.storage\n_load_from_bytes\n", bytes("\x96\1\0\0\0\0\0\0\0x", 10);
+  EXPECT_EQ(traced(load + bytes + "\x85R.").given.size(), 1U);
+  EXPECT_EQ(traced(load + bytes + "K\1a\x85R.").given.size(), 0U);
+}
+
+TEST(Trace, TellsHowFarItHasRead) {
+  EXPECT_EQ(traced("N.N.").read, 4U);
+  EXPECT_EQ(traced("NP" + std::string(1000, 'x')).read, 1002U);
 }
 
 TEST(Trace, AComputedNameIsDangerous) {
@@ -141,7 +171,7 @@ TEST(Trace, ATextOfExabytesCostsNothing) { EXPECT_EQ(told("\x80\4\x8e\xff\xff\xf
 
 TEST(Trace, SaysWhereItEnds) {
   EXPECT_EQ(traced("N.N.").end, 2U);
-  EXPECT_EQ(traced("NN\xff").end, 1U);
+  EXPECT_EQ(traced("NN\xff").end, 2U);
   EXPECT_TRUE(traced("\x80\2N.").announced);
   EXPECT_FALSE(traced("N.").announced);
 }
