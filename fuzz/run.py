@@ -109,8 +109,7 @@ class Log:
         sums["flat"].append([round(outcome.seconds), outcome.new])
         while sum(new for _, new in sums["flat"]) > sums["reached"] / 1000:
             del sums["flat"][0]
-        if self.path:
-            self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
+        self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
 
     def has_had_enough(self, target):
         sums = self.sums.get(target, {})
@@ -336,6 +335,8 @@ def main():
     options = parser.parse_args()
     if options.log and not options.replay:
         parser.error("--log counts what --replay reaches")
+    if options.until_flat and not options.log:
+        parser.error("--until-flat goes by the --log")
     options.build, options.corpus = options.build.resolve(), options.corpus.resolve()
     options.replay = options.replay and options.replay.resolve()
     targets = options.target or TARGETS
@@ -368,8 +369,9 @@ def fuzz(targets, options, log):
                 report(fuzzer.adopt())
             while not (options.until_flat and log.has_had_enough(target)):
                 outcome = fuzzer.run()
-                with logging:
-                    log.add(outcome)
+                if options.log:
+                    with logging:
+                        log.add(outcome)
                 report(outcome)
                 if not options.until_flat:
                     break
