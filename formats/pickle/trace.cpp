@@ -222,7 +222,6 @@ bool Tracer::step(const Op& op) {
 }
 
 Trace Tracer::run() {
-  trace_.end = scanner_.offset();
   try {
     for (bool more = true; more;) {
       trace_.end = scanner_.offset();
@@ -239,7 +238,11 @@ Trace Tracer::run() {
   } catch (Error& error) {
     if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
     trace_.broken = error.at(trace_.end);  // which a text that is cut has said more exactly
-    if (error.code() == ErrorCode::truncated) import_cut_name();
+    try {
+      if (error.code() == ErrorCode::truncated) import_cut_name();
+    } catch (const Error& further) {  // past a cap; what broke the trace has been told
+      if (further.code() == ErrorCode::io || further.code() == ErrorCode::out_of_memory) throw;
+    }
   }
   trace_.read = std::max(trace_.end, scanner_.read());
   return std::move(trace_);

@@ -58,11 +58,11 @@ void ViewBuilder::any_call(ValueId callable, Arguments arguments, ValueId keywor
 
 void ViewBuilder::mapping_call(const std::string& name, Arguments arguments) {
   container(Family::mapping, name == "builtins.dict" ? "dict" : name);
-  const auto pairs = mapping_pairs(values_, view_.value);
-  const auto in_list = static_cast<std::size_t>(
-      std::count_if(pairs.begin(), pairs.end(), [&](const MappingEntry& pair) { return pair.holder != view_.value; }));
   const auto is_all_pairs = [&](ValueId list) {
-    std::size_t count = 0;
+    const auto pairs = mapping_pairs(values_, view_.value);
+    const auto in_list =
+        std::count_if(pairs.begin(), pairs.end(), [&](const MappingEntry& pair) { return pair.holder != view_.value; });
+    std::ptrdiff_t count = 0;
     values_.each_operand(list, [&](ValueId) { ++count; });
     return count == in_list;
   };

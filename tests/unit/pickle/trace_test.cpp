@@ -86,6 +86,8 @@ TEST(Trace, ANameThatTheEndCutsOffIsTold) {
   EXPECT_EQ(told("(ios\nsystemX"), "os.system: INST!");
   EXPECT_EQ(told("cos\nsystem"), "os.syste: GLOBAL!");
   EXPECT_EQ(told("cos"), "!");
+  const Trace past_a_cap = traced("cos\nsystem\ncos\npopenX", {.values = 1});
+  EXPECT_EQ(told(past_a_cap), "os.system: GLOBAL; os.popen: GLOBAL!");
 }
 
 TEST(Trace, ABytearrayThatChangesIsNotWhatACallIsGiven) {
