@@ -34,43 +34,45 @@ bool is_name(const Block& bytes, Field at) {
 /// Octal digits among blanks, up to a NUL; with a sign, "0o" and underscores, as Python's int() takes them: what
 /// another reader takes for a member must not be none here. Or GNU's base 256: a set high bit, then a number,
 /// big-endian.
-std::optional<std::uint64_t> number(std::string_view digits) {
-  if (static_cast<unsigned char>(digits[0]) == 0x80) {
-    std::uint64_t value = 0;
+std::optional<std::int64_t> number(std::string_view digits) {
+  const auto first = static_cast<unsigned char>(digits[0]);
+  if (first == 0x80 || first == 0xFF) {
+    std::int64_t value = first == 0x80 ? 0 : -1;
     for (const unsigned char c : digits.substr(1)) {
-      if (value >> 56 != 0) return std::nullopt;
-      value = value << 8 | c;
+      if (value >> 55 != 0 && value >> 55 != -1) return std::nullopt;
+      value = value * 256 + c;
     }
     return value;
   }
-  constexpr std::string_view blanks = " \t\n\v\f\r";
+  constexpr std::string_view blanks = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
   digits = digits.substr(0, std::min(digits.find('\0'), digits.size()));
   digits.remove_prefix(std::min(digits.find_first_not_of(blanks), digits.size()));
   digits = digits.substr(0, digits.find_last_not_of(blanks) + 1);
   if (digits.empty()) return 0;
-  if (digits[0] == '+') digits.remove_prefix(1);
+  const bool is_negative = digits[0] == '-';
+  if (is_negative || digits[0] == '+') digits.remove_prefix(1);
   if (digits.starts_with("0o") || digits.starts_with("0O"))
     digits.remove_prefix(digits[2 % digits.size()] == '_' ? 3 : 2);
   std::string plain;
   for (std::size_t i = 0; i < digits.size(); ++i)
     if (digits[i] != '_' || i == 0 || i + 1 == digits.size() || digits[i - 1] == '_') plain += digits[i];
-  std::uint64_t value = 0;
+  std::int64_t value = 0;
   const char* const end = plain.data() + plain.size();
   const auto [stop, error] = std::from_chars(plain.data(), end, value, 8);
-  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+  if (error != std::errc{} || stop != end || plain.starts_with('-')) return std::nullopt;
+  return is_negative ? -value : value;
 }
 
 /// The sum of all bytes, its own field taken for blanks. Some old programs added up signed characters.
 bool checksum_is_right(const Block& bytes) {
   const auto wanted = number(field(bytes, checksum_field));
-  std::uint64_t plain = 8 * std::uint64_t{' '};
-  std::int64_t with_sign = 8 * std::int64_t{' '};
+  std::int64_t plain = 8 * std::int64_t{' '}, with_sign = plain;
   for (std::size_t i = 0; i < block; ++i) {
     if (i >= checksum_field.offset && i < checksum_field.offset + checksum_field.size) continue;
     plain += std::to_integer<unsigned char>(bytes[i]);
     with_sign += static_cast<signed char>(bytes[i]);
   }
-  return wanted && (*wanted == plain || (with_sign >= 0 && *wanted == static_cast<std::uint64_t>(with_sign)));
+  return wanted && (*wanted == plain || *wanted == with_sign);
 }
 
 }  // namespace
@@ -81,9 +83,9 @@ bool is_zero(const Block& bytes) {
 
 std::optional<Header> parse_header(const Block& bytes) {
   const auto size = number(field(bytes, size_field));
-  if (!size || !checksum_is_right(bytes)) return std::nullopt;
+  if (!checksum_is_right(bytes)) return std::nullopt;
   Header header;
-  header.size = *size;
+  if (size && *size >= 0) header.size = static_cast<std::uint64_t>(*size);
   header.type = static_cast<char>(bytes[type_at]);
   header.has_names = is_name(bytes, name_field) && is_name(bytes, link_field);
   const std::string_view magic = field(bytes, magic_field);

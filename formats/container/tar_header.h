@@ -15,7 +15,7 @@ inline constexpr std::uint64_t block = 512;
 /// One header, as it stands.
 struct Header {
   std::string name;
-  std::uint64_t size = 0;
+  std::optional<std::uint64_t> size;  ///< none where the header has no number there
   char type = '0';
   /// Its texts are names and nothing behind them: a header could else be a program to pickle.load, and begin a file of
   /// another format.
@@ -25,7 +25,7 @@ struct Header {
 using Block = std::array<std::byte, block>;
 
 bool is_zero(const Block& bytes);
-/// None where the checksum is another than the bytes' or a number is none.
+/// None where the checksum is another than the bytes'.
 std::optional<Header> parse_header(const Block& bytes);
 
 /// What pax's records say of the member that follows.

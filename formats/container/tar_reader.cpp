@@ -51,7 +51,8 @@ class TarWalk {
     if (got < block) fail("the archive ends within a header", "512 bytes", ErrorCode::truncated);
     if (tar::is_zero(bytes)) return std::nullopt;
     auto header = tar::parse_header(bytes);
-    if (!header) fail("a member's header has a wrong checksum or size", "the header of a member, or the end");
+    if (!header) fail("a member's header has a wrong checksum", "the header of a member, or the end");
+    if (!header->size) fail("a member's header has a size that is none", "a number below 2^63");
     if (!header->has_names) fail("a member's header has a name that is none", "text, and nothing behind it");
     next_ = at_ + block;
     return header;
@@ -76,12 +77,16 @@ class TarWalk {
   }
 
   void read_about_the_next(const tar::Header& header) {
-    if (header.size > limits::tar_header_bytes)
-      fail("a header of " + std::to_string(header.size) + " bytes",
+    if (*header.size > limits::tar_header_bytes)
+      fail("a header of " + std::to_string(*header.size) + " bytes",
            "at most " + std::to_string(limits::tar_header_bytes), ErrorCode::limit_exceeded);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(header.size));
-    source_.read_exactly(step_over(header.size), bytes);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(*header.size));
+    source_.read_exactly(step_over(*header.size), bytes);
     const std::string_view text = as_text(bytes);
+    // Of two that name or measure a member, some readers take the first and some the last.
+    const bool is_second =
+        header.type == 'L' ? long_name_ || pax_ : header.type != 'g' && header.type != 'K' && (pax_ || long_name_);
+    if (is_second) fail("two headers about one member", "one", ErrorCode::unsupported);
     if (header.type == 'L') long_name_ = text.substr(0, std::min(text.find('\0'), text.size()));
     if (header.type == 'L' || header.type == 'K') return;
     tar::Pax pax;
@@ -99,19 +104,19 @@ class TarWalk {
                   : header.type == '5' ? TarMember::Kind::folder
                                        : TarMember::Kind::other;
     std::string name = std::exchange(long_name_, std::nullopt).value_or(header.name);
-    member.size = header.size;
+    member.size = *header.size;
+    // The tar of Unix V7 knows a folder by the slash.
+    if (is_file && name.ends_with('/')) member.kind = TarMember::Kind::folder;
     if (const auto pax = std::exchange(pax_, std::nullopt)) {
       name = pax->path.value_or(name);
       member.size = pax->size.value_or(member.size);
       if (pax->is_sparse) fail("a sparse file, '" + name + "'", "whole files", ErrorCode::unsupported);
     }
     if (header.type == 'S') fail("a sparse file, '" + name + "'", "whole files", ErrorCode::unsupported);
-    // The tar of Unix V7 knows a folder by the slash.
-    if (is_file && name.ends_with('/')) member.kind = TarMember::Kind::folder;
     member.name = plain_name(std::move(name));
     // Links have a size in some archives, and never bytes.
-    const bool has_bytes = header.type < '1' || header.type > '6';
-    member.offset = step_over(has_bytes ? member.size : 0);
+    if (header.type >= '1' && header.type <= '6') member.size = 0;
+    member.offset = step_over(member.size);
     return member;
   }
 

@@ -48,7 +48,8 @@ void check_name(std::string_view name) {
   if (name.find('\0') != name.npos) refuse("a NUL in member name");
   if (name.find('\\') != name.npos) refuse("a backslash in member name");
   if (name[0] == '/') refuse("an absolute path as member name");
-  if (name.size() > 1 && name[1] == ':' && lower(name[0]) >= 'a' && lower(name[0]) <= 'z')
+  const bool has_drive = name.size() > 1 && name[1] == ':' && lower(name[0]) >= 'a' && lower(name[0]) <= 'z';
+  if (has_drive && (name.size() == 2 || name[2] == '/'))  // torch.save calls the folder after a file "a:b.pt"
     refuse("an absolute path as member name");
   if (has_parent(name)) refuse("'..' in member name");
 }

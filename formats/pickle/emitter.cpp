@@ -13,6 +13,8 @@ namespace ckpt::pickle {
 Emitter::Emitter(const ValueGraph& graph, ValueId root, const EmitOptions& options,
                  const std::vector<ValueId>& made_again)
     : graph_(graph), root_(root), memo_(graph.size(), not_stored), begun_(graph.size()) {
+  asked_for_ = options.asked_for;
+  if (asked_for_ != nullptr) asked_for_->clear();
   spelling_ = {options.protocol.value_or(options.source_protocol), options.source_protocol, !options.protocol};
   std::vector<ValueId> roots{root};
   roots.insert(roots.end(), options.discarded.begin(), options.discarded.end());

@@ -14,6 +14,8 @@ struct EmitOptions {
   std::optional<int> protocol;
   /// Values outside the root that the source made and dropped (Program::discarded).
   std::vector<ValueId> discarded;
+  /// Gets the persistent values in the order in which loading asks for them.
+  std::vector<ValueId>* asked_for = nullptr;
 };
 
 /// The graph below `root` as a pickle. Loading it does what loading the source did: the same calls in the same order,

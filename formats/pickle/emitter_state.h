@@ -105,6 +105,7 @@ class Emitter {
   static constexpr std::uint32_t not_stored = 0xFFFFFFFF;
 
   const ValueGraph& graph_;
+  std::vector<ValueId>* asked_for_ = nullptr;
   ValueId root_;
   Spelling spelling_;
   std::vector<std::uint32_t> uses_;

@@ -171,6 +171,7 @@ void Emitter::write_making(ValueId id) {
     case ValueKind::global:
       return write(STACK_GLOBAL);
     case ValueKind::persistent:
+      if (asked_for_ != nullptr) asked_for_->push_back(id);
       if (!is_text_persid(id)) return write(BINPERSID);
       out_ += 'P' + std::string(graph_.text(graph_.items(id)[0])) + '\n';
       return;

@@ -161,12 +161,20 @@ constexpr std::string_view class_packages[] = {
     "torch.ao.nn.", "torch.nn.intrinsic.", "torch.nn.qat.", "torch.nn.quantizable.", "torch.nn.quantized.",
 };
 
+/// Modules of the table above that hold such classes as well.
+constexpr std::string_view listed_classes[] = {
+    "torch.amp.grad_scaler", "torch.cuda.amp.grad_scaler", "torch.nn.parallel.data_parallel",
+    "torch.nn.parallel.distributed", "torch.nn.utils.spectral_norm", "torch.nn.utils.weight_norm", "torch.optim",
+    "torch.optim.optimizer", "torch.optim.swa_utils",
+};
+
 /// What those modules import from elsewhere and hold under a class's spelling; ABCMeta and TypedDict make classes of
-/// whatever they are given.
+/// whatever they are given, _PartialWrapper calls what it is given, and _WrappedHook's constructor puts on whatever it
+/// is given the attributes of anything.
 constexpr std::string_view imported =
     "ABC ABCMeta Any BroadcastingList2 Callable ClassVar Counter Dict Enum EnumMeta Generic Iterable "
-    "Iterator List Literal Mapping MutableMapping NamedTuple Optional OrderedDict Protocol Self Sequence "
-    "Set SupportsFloat Tuple Type TypedDict TypeVar Union _Reduction";
+    "Iterator List Literal Mapping MutableMapping NamedTuple Node Optional OrderedDict Protocol Self Sequence "
+    "Set SupportsFloat Tuple Type TypedDict TypeVar Union _PartialWrapper _Reduction _WrappedHook";
 // clang-format on
 
 constexpr bool sorted_by_name() {
@@ -216,6 +224,14 @@ bool is_known_name(std::string_view module, std::string_view name) {
                        [](const Module& entry, std::string_view wanted) { return entry.name < wanted; });
   if (found != std::end(modules) && found->name == module && lists(found->members, name)) return true;
   return holds_classes(module) && is_class_name(name) && !lists(imported, name);
+}
+
+bool is_instance_class(std::string_view module, std::string_view name) {
+  const auto holds = [&](std::string_view one) { return one == module; };
+  const bool listed = std::any_of(std::begin(listed_classes), std::end(listed_classes), holds);
+  constexpr std::string_view others = "OptState _refresh_per_optimizer_state";  // an Enum, and a factory
+  if (listed && !lists(others, name)) return is_known_name(module, name);
+  return holds_classes(module) && is_known_name(module, name);
 }
 
 }  // namespace ckpt

@@ -8,6 +8,7 @@
 #include "io/bytes.h"
 #include "model/pair_lists.h"
 #include "pickle/machine_state.h"
+#include "pickle/misuse.h"
 #include "pickle/policy.h"
 #include "pickle/reach.h"
 #include "pickle/sharing.h"
@@ -73,6 +74,8 @@ void Machine::effect(const Op& op, EffectKind kind, std::span<const ValueId> ope
                         ? symbolic || has == ValueKind::set
                         : symbolic || has == ValueKind::global || has == ValueKind::extension;
   if (!fits) fail(std::string(opcode_table[op.code].name) + " on a value that cannot take it");
+  // What is imported is everybody's: changed, it does in other hands what it should not.
+  if (kind == EffectKind::build) judge_as_dangerous(target);
   graph_.add_effect(target, kind, operands, op.code, now_, fetched);
 }
 
@@ -234,7 +237,7 @@ void Machine::keep_unreached() {
 
 Program Machine::run() {
   try {
-    return run_to_stop();
+    return run_to_end();
   } catch (Error& error) {
     if (error.file().empty()) error.at(at_).in(source_.name());
     name_dangers(error, program_.globals);
@@ -242,8 +245,10 @@ Program Machine::run() {
   }
 }
 
-Program Machine::run_to_stop() {
+void Machine::run_to_stop() {
   bool uses_protocol1 = false;
+  stack_.clear();
+  marks_.clear();
   for (;;) {
     const Op& op = scanner_.next();
     at_ = op.offset;
@@ -260,10 +265,19 @@ Program Machine::run_to_stop() {
   }
   program_.root = pop(1)[0];
   for (const Slot& slot : stack_) discard(slot.id);
-  keep_unreached();
-  check_work();
   if (!declared_) program_.protocol = uses_protocol1 ? 1 : 0;
   program_.end = scanner_.offset();
+}
+
+Program Machine::run_to_end() {
+  run_to_stop();
+  while (program_.end < caps_.until) {
+    discard(program_.root);
+    run_to_stop();
+  }
+  keep_unreached();
+  check_work();
+  for (const ValueId name : misused_names(graph_, first_value_)) judge_as_dangerous(name);
   return std::move(program_);
 }
 
@@ -285,6 +299,11 @@ void Machine::check_work() const {
 
 Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap) {
   return Machine(source, offset, graph, cap).run();
+}
+
+Program run_as_one(const ByteSourcePtr& source, std::uint64_t offset, std::uint64_t until, ValueGraph& graph,
+                   std::uint64_t cap) {
+  return Machine(source, offset, graph, cap, MachineCaps{.far_from = limits::pickle_far_text, .until = until}).run();
 }
 
 Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,

@@ -40,6 +40,11 @@ Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph,
 Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,
                    std::uint64_t far_from = limits::pickle_far_text);
 
+/// The same of all pickles that begin before `until`, one behind the other, as an unpickler reads them that is told to
+/// load again and again: its memo goes on. The root is the last one's.
+Program run_as_one(const ByteSourcePtr& source, std::uint64_t offset, std::uint64_t until, ValueGraph& graph,
+                   std::uint64_t cap);
+
 /// A pickle as far as it goes.
 struct Salvage {
   Program program;              ///< its root is no_value where nothing was made that could be one

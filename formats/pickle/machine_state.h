@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <set>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +32,7 @@ struct MachineCaps {
   std::uint64_t values = limits::pickle_values;
   std::uint64_t memo = limits::pickle_memo;
   std::uint64_t far_from = UINT64_MAX;  ///< bytes of a text that stays in the source
+  std::uint64_t until = 0;              ///< pickles that begin before are read as well
   /// What calls may be given again and again: bytes, and as a multiple of what there is to give (see count_sharing).
   std::uint64_t shared = limits::pickle_shared;
   std::uint64_t shared_ratio = limits::pickle_shared_ratio;
@@ -64,7 +65,8 @@ class Machine {
   Salvage salvage();
 
  private:
-  Program run_to_stop();
+  Program run_to_end();
+  void run_to_stop();
   [[noreturn]] void fail(std::string found, std::string expected = {}, ErrorCode code = ErrorCode::corrupt) const;
   bool step(const Op& op);
   void step_literal(const Op& op);
@@ -97,6 +99,8 @@ class Machine {
   void push_int_line(const Op& op);
   void push_text(const Op& op, ValueKind kind, std::string_view text);
   [[nodiscard]] ByteSourcePtr far_text(const Op& op, ValueKind kind) const;
+  void judge(std::string_view module, std::string_view name, Verdict verdict);
+  void judge_as_dangerous(ValueId global);
   ValueId global(std::string_view module, std::string_view name);
   void push_stack_global(const Op& op);
   void effect(const Op& op, EffectKind kind, std::span<const ValueId> operands);
@@ -126,8 +130,8 @@ class Machine {
   std::vector<Slot> stack_;
   std::vector<std::size_t> marks_;
   Memo memo_;
-  std::set<std::pair<std::string, std::string>> seen_globals_;
-  std::vector<ValueId> operands_;  ///< what was last taken off the stack
+  std::map<std::pair<std::string, std::string>, std::size_t> seen_globals_;  ///< where in program_.globals
+  std::vector<ValueId> operands_;                                            ///< what was last taken off the stack
   ValueId none_ = no_value, empty_tuple_ = no_value;
   std::array<ValueId, 2> booleans_{no_value, no_value};
   std::vector<ValueId> small_integers_ = std::vector<ValueId>(256, no_value);  ///< those of BININT1

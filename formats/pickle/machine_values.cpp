@@ -3,6 +3,7 @@
 
 #include "ckpt/utf8.h"
 #include "io/latin1_source.h"
+#include "pickle/call_policy.h"
 #include "pickle/literals.h"
 #include "pickle/machine_state.h"
 #include "pickle/policy.h"
@@ -37,6 +38,7 @@ void Machine::push_text(const Op& op, ValueKind kind, std::string_view text) {
   if (kind == ValueKind::str && !op.is_far && !is_utf8(text, Surrogates::allowed))
     fail("a string of the pickle is not UTF-8");
   made(op, op.is_far ? graph_.make_far_text(kind, far_text(op, kind)) : graph_.make_text(kind, text));
+  if (!op.is_far && gives_memory(text)) judge(text_module, text, Verdict::dangerous);
   if (op.text_size >= long_text) program_.texts.push_back({stack_.back().id, op.text_at, kind != ValueKind::str});
 }
 
@@ -61,11 +63,24 @@ ByteSourcePtr Machine::far_text(const Op& op, ValueKind kind) const {
   return bytes;
 }
 
+/// The worst verdict on a name stays.
+void Machine::judge(std::string_view module, std::string_view name, Verdict verdict) {
+  const auto [found, fresh] =
+      seen_globals_.try_emplace({std::string(module), std::string(name)}, program_.globals.size());
+  if (fresh) return program_.globals.push_back({std::string(module), std::string(name), verdict, at_});
+  GlobalUse& first = program_.globals[found->second];
+  first.verdict = std::max(first.verdict, verdict);
+}
+
+void Machine::judge_as_dangerous(ValueId global) {
+  if (graph_.kind(global) == ValueKind::global) judge(graph_.module(global), graph_.name(global), Verdict::dangerous);
+}
+
 ValueId Machine::global(std::string_view module, std::string_view name) {
   if (!is_utf8(module, Surrogates::allowed) || !is_utf8(name, Surrogates::allowed))
     fail("the name of a global is not UTF-8");
-  if (seen_globals_.emplace(module, name).second)
-    program_.globals.push_back({std::string(module), std::string(name), judge_global(module, name), at_});
+  if (!seen_globals_.contains({std::string(module), std::string(name)}))
+    judge(module, name, judge_global(module, name));
   return graph_.make_global(module, name);
 }
 
@@ -189,8 +204,7 @@ void Machine::step_call(const Op& op) {
     case EXT2:
     case EXT4:
       if (op.integer <= 0) fail("extension code " + std::to_string(op.integer), "a code above 0");
-      if (seen_globals_.emplace("copyreg.extension", std::to_string(op.integer)).second)
-        program_.globals.push_back({"copyreg.extension", std::to_string(op.integer), Verdict::dangerous, at_});
+      judge(extension_module, std::to_string(op.integer), Verdict::dangerous);
       return made(op, graph_.make_extension(op.integer));
     case PERSID: {
       if (!std::all_of(op.text.begin(), op.text.end(), [](unsigned char c) { return c < 0x80; }))
@@ -220,7 +234,10 @@ void Machine::step_call(const Op& op) {
   }
   const auto operands = pop(op.code == NEWOBJ_EX ? 3 : 2);
   expect_callable(operands[0]);
-  expect_tuple(operands[1]);
+  // libtorch spells a member of an Enum as a call of its class with the value.
+  const bool is_of_script = op.code == REDUCE && graph_.kind(operands[0]) == ValueKind::global &&
+                            graph_.module(operands[0]).starts_with("__torch__");
+  if (!is_of_script) expect_tuple(operands[1]);
   const CallKind call = op.code == REDUCE   ? CallKind::reduce
                         : op.code == NEWOBJ ? CallKind::newobj
                                             : CallKind::newobj_ex;

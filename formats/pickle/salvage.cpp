@@ -122,7 +122,7 @@ void Machine::close() {
 Salvage Machine::salvage() {
   Salvage result;
   try {
-    result.program = run_to_stop();
+    result.program = run_to_end();
     return result;
   } catch (Error& error) {
     const bool is_damage = error.code() == ErrorCode::corrupt || error.code() == ErrorCode::truncated ||

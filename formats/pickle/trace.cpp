@@ -64,12 +64,11 @@ void Tracer::put(std::uint64_t index) {
 }
 
 void Tracer::get(std::uint64_t index) {
+  trace_.fetches = true;
   const std::uint32_t bits = memo_.get(index);
   if (bits == no_value && !options_.continued)
     fail("memo entry " + std::to_string(index) + " is fetched before it is stored");
-  const Cell cell = bits == no_value ? Cell{Kind::result, none} : unpacked(bits);
-  if (cell.kind == Kind::name) ++trace_.names[cell.index].pushed;
-  push(cell);
+  push(shared(bits == no_value ? Cell{Kind::result, none} : unpacked(bits)));
 }
 
 void Tracer::step_memo(const Op& op) {
@@ -104,13 +103,34 @@ void Tracer::step_effect(const Op& op) {
   }
   const Cell target = top();
   if (target.kind == Kind::text) texts_[target.index].is_changed = true;  // a bytearray
-  if (op.code != BUILD || (target.kind != Kind::name && (target.kind != Kind::result || target.index == none))) return;
+  if (op.code == BUILD) return build(target);
+  // Of what is known, only Python's containers are given items.
+  if (is_object(target) && target.index != none && trace_.names[target.index].risk != CallRisk::iterates)
+    refuse(target.index);
+}
+
+void Tracer::build(Cell target) {
+  if (target.kind == Kind::plain || target.kind == Kind::text || target.kind == Kind::tuple || target.index == none)
+    return;
   reach(target.index, BUILD);
-  if (target.kind != Kind::name) return;
-  ++trace_.names[target.index].pushed;  // a use that is no call
-  // What is imported is everybody's: a class that is given another method or name does in other hands what it should
-  // not.
-  trace_.names[target.index].verdict = Verdict::dangerous;
+  TracedName& name = trace_.names[target.index];
+  if (target.kind == Kind::name) {
+    ++name.pushed;  // a use that is no call
+    // What is imported is everybody's: a class that is given another method or name does in other hands what it should
+    // not.
+    name.verdict = Verdict::dangerous;
+  } else if (name.risk == CallRisk::believes_state && target.kind == Kind::result) {
+    trace_.builds_dtypes = true;
+  } else if (name.risk == CallRisk::believes_state || name.risk == CallRisk::has_no_state) {
+    name.verdict = Verdict::dangerous;
+  }
+}
+
+/// What is pushed again.
+Tracer::Cell Tracer::shared(Cell cell) {
+  if (cell.kind == Kind::name) ++trace_.names[cell.index].pushed;
+  if (cell.kind == Kind::result) cell.kind = Kind::again;
+  return cell;
 }
 
 void Tracer::step_container(const Op& op) {
@@ -138,7 +158,8 @@ bool Tracer::step(const Op& op) {
       if (op.integer > 5) fail("pickle protocol " + std::to_string(op.integer), ErrorCode::unsupported);
       return true;
     case FRAME:
-      frame_end_ = checked_add(scanner_.offset(), static_cast<std::uint64_t>(op.integer)).value_or(UINT64_MAX);
+      frame_end_ = std::max(
+          frame_end_, checked_add(scanner_.offset(), static_cast<std::uint64_t>(op.integer)).value_or(UINT64_MAX));
       return true;
     case STOP:
       pop(1);
@@ -158,8 +179,8 @@ bool Tracer::step(const Op& op) {
       pop_to_mark();
       return true;
     case DUP: {
-      const Cell cell = top();
-      if (cell.kind == Kind::name) ++trace_.names[cell.index].pushed;
+      const Cell cell = shared(top());
+      stack_.back() = packed(cell);
       push(cell);
       return true;
     }
@@ -221,20 +242,33 @@ bool Tracer::step(const Op& op) {
   }
 }
 
+void Tracer::run_to_stop() {
+  stack_.clear();
+  marks_.clear();
+  frame_end_ = 0;
+  for (bool more = true; more;) {
+    trace_.end = scanner_.offset();
+    const Op op = scanner_.next();
+    trace_.announced = trace_.announced || (trace_.instructions == 0 && op.code == PROTO);
+    if (++trace_.instructions > options_.patience && trace_.names.empty())
+      fail("no name and no end in " + std::to_string(options_.patience) + " instructions");
+    more = step(op);
+  }
+  trace_.end = scanner_.offset();
+  if (frame_end_ <= trace_.end) return;
+  // Some readers have read it whole by then, and go on behind it, wherever STOP is.
+  std::byte last{};
+  if (source_->read_at(frame_end_ - 1, {&last, 1}) == 0)
+    fail("a FRAME reaches past the end of the bytes", ErrorCode::truncated);
+  fail("a FRAME reaches past the end of its pickle");
+}
+
 Trace Tracer::run() {
   try {
-    for (bool more = true; more;) {
-      trace_.end = scanner_.offset();
-      const Op op = scanner_.next();
-      trace_.announced = trace_.announced || (trace_.instructions == 0 && op.code == PROTO);
-      if (++trace_.instructions > options_.patience && trace_.names.empty())
-        fail("no name and no end in " + std::to_string(options_.patience) + " instructions");
-      more = step(op);
-    }
-    trace_.end = scanner_.offset();
-    std::byte last{};
-    if (frame_end_ > trace_.end && source_->read_at(frame_end_ - 1, {&last, 1}) == 0)
-      fail("a FRAME reaches past the end of the bytes", ErrorCode::truncated);
+    do {
+      run_to_stop();
+    } while (trace_.end < options_.until);
+    judge_appliers();
   } catch (Error& error) {
     if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
     trace_.broken = error.at(trace_.end);  // which a text that is cut has said more exactly

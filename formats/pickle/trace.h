@@ -9,6 +9,7 @@
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "pickle/call_policy.h"
 
 /// What the instructions of a pickle name and call, followed without making a value. machine.h builds the object graph,
 /// and refuses what no graph can say; this follows a program as far as any of Python's unpicklers would run it, keeps
@@ -26,7 +27,10 @@ struct TracedName {
   std::vector<std::uint8_t> by;  ///< the opcodes that import it, call it or give what it makes a state; each once
   bool is_odd = false;           ///< spelt as no module or attribute is: bytes that are no pickle name such by chance
   std::uint64_t pushed = 0;      ///< how often it comes onto the stack, or is changed there
-  std::uint64_t called_with_bytes = 0;  ///< how often REDUCE takes it from there, with one argument, which is bytes
+  /// How often REDUCE takes it from there with what it can be judged by: with one argument, which is bytes; with a name
+  /// to make or to call, where it does that (see call_policy.h).
+  std::uint64_t called_as_judged = 0;
+  CallRisk risk{};
 };
 
 /// "STACK_GLOBAL, REDUCE"
@@ -49,6 +53,8 @@ struct Trace {
   std::uint64_t end = 0;        ///< after STOP, or where it broke off
   std::uint64_t read = 0;       ///< how far the bytes have been read to find that out
   bool announced = false;       ///< it begins with PROTO
+  bool fetches = false;         ///< from the memo
+  bool builds_dtypes = false;   ///< gives states to what numpy.dtype makes, which is for the machine to judge
   std::optional<Error> broken;  ///< why there was no STOP
 };
 
@@ -58,6 +64,8 @@ struct TraceOptions {
   std::uint64_t patience = UINT64_MAX;
   /// Pickles came before it, whose memo a program that reads on may still have.
   bool continued = false;
+  /// Whatever begins before it is read as well, by one unpickler, whose memo goes on from each pickle to the next.
+  std::uint64_t until = 0;
   std::uint64_t values = limits::scan_values;
   std::uint64_t text_bytes = limits::scan_text_bytes;
 };

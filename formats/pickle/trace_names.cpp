@@ -32,17 +32,6 @@ bool is_like_a_number(std::string_view line) {
   return word == "nan" || word == "inf" || word == "infinity";
 }
 
-/// What hands numpy an address of memory, and no pickler writes.
-bool gives_memory(std::string_view text) {
-  return text == "__array_interface__" || text == "__array_struct__" || text == "__cuda_array_interface__";
-}
-
-/// Some of their constructors take an address by keyword (cdata, allocator); none of what they pickle is made so.
-bool is_of_native_code(std::string_view module) {
-  const std::string_view package = module.substr(0, module.find('.'));
-  return package == "torch" || package == "numpy";
-}
-
 bool is_plain_name(std::string_view dotted) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
@@ -72,7 +61,7 @@ void Tracer::add_text(Text text, std::string_view content) {
   Op op;
   op.code = text.form == Form::str ? BINUNICODE : BINSTRING;
   op.offset = text.at;
-  suspect(op, "(text)", content);
+  suspect(op, text_module, content);
 }
 
 void Tracer::push_text(const Op& op, Form form) {
@@ -124,11 +113,18 @@ void Tracer::step_literal(const Op& op) {
   }
 }
 
+std::uint32_t Tracer::objects_among(std::span<const std::uint32_t> items) {
+  for (std::size_t i = items.size(); i > 0; --i)
+    if (is_object(unpacked(items[i - 1]))) return static_cast<std::uint32_t>(i);
+  return 0;
+}
+
 Tracer::Cell Tracer::tuple_of(std::span<const std::uint32_t> items) {
-  if (items.empty()) return {};
-  if (const Kind first = unpacked(items[0]).kind; first != Kind::text && first != Kind::name) return {};
+  const auto is_plain = [](std::uint32_t item) { return unpacked(item).kind == Kind::plain; };
+  if (std::all_of(items.begin(), items.end(), is_plain)) return {};
   count_to(tuples_.size());
   Tuple tuple{.size = static_cast<std::uint32_t>(items.size()), .first = unpacked(items[0]), .second = {}};
+  tuple.objects = objects_among(items);
   if (items.size() > 1) tuple.second = unpacked(items[1]);
   tuples_.push_back(tuple);
   return {Kind::tuple, static_cast<std::uint32_t>(tuples_.size() - 1)};
@@ -148,6 +144,7 @@ void Tracer::import(const Op& op, std::string_view module, std::string_view name
     trace_.names.push_back(
         {.module = found->first.first, .name = found->first.second, .verdict = {}, .offset = op.offset, .by = {}});
     trace_.names.back().verdict = judge_global(module, name);
+    trace_.names.back().risk = call_risk(module, name);
     trace_.names.back().is_odd = !is_plain_name(module) || !is_plain_name(name);
   }
   reach(found->second, op.code);
@@ -187,7 +184,7 @@ void Tracer::import_cut_name() {
 }
 
 std::optional<std::string_view> Tracer::word(Cell cell) const {
-  if (cell.kind == Kind::result) return std::nullopt;
+  if (is_object(cell)) return std::nullopt;
   if (cell.kind != Kind::text) fail("STACK_GLOBAL is given something else than texts");
   const Text& text = texts_[cell.index];
   if (!text.pooled) return std::nullopt;
@@ -209,8 +206,7 @@ void Tracer::step_name(const Op& op) {
     case STACK_GLOBAL:
       return import_from_stack(op);
     case BINPERSID:
-      pop(1);
-      return push({Kind::result, none});
+      return step_persistent(unpacked(pop(1)[0]));
     case PERSID:
       return push({Kind::result, none});
     default:
@@ -218,6 +214,18 @@ void Tracer::step_name(const Op& op) {
   }
   if (op.integer <= 0) fail("extension code " + std::to_string(op.integer));
   import_dangerous(op, extension_module, std::to_string(op.integer));
+}
+
+/// Torch's ids are ('storage', class, …), and in legacy files ('module', class, file, source), which stands for the
+/// class: torch looks for its file, and writes another beside it where they differ.
+void Tracer::step_persistent(Cell id) {
+  if (id.kind == Kind::tuple) {
+    const Tuple& tuple = tuples_[id.index];
+    const auto begins = tuple.first.kind == Kind::text ? word(tuple.first) : std::nullopt;
+    if (begins == "module" && tuple.second.kind == Kind::name) return push(shared(tuple.second));
+    if (begins == "module" && is_object(tuple.second) && tuple.second.index != none) refuse(tuple.second.index);
+  }
+  push({Kind::result, none});
 }
 
 /// _codecs.encode(text, 'latin1'): how protocols before 3 hold bytes.
@@ -257,14 +265,78 @@ bool Tracer::give(std::uint32_t name, std::uint32_t text) {
 }
 
 void Tracer::refuse_keywords(std::uint32_t type) {
-  if (is_of_native_code(trace_.names[type].module)) trace_.names[type].verdict = Verdict::dangerous;
+  if (takes_addresses(trace_.names[type].module)) trace_.names[type].verdict = Verdict::dangerous;
+}
+
+/// What is known is harmless as picklers use it, and this is not how.
+void Tracer::refuse(std::uint32_t name) {
+  if (trace_.names[name].verdict == Verdict::known) trace_.names[name].verdict = Verdict::dangerous;
+}
+
+/// A call that makes or calls what it is given first, which is a name.
+void Tracer::apply(std::uint32_t callable, const Tuple& arguments) {
+  TracedName& by = trace_.names[callable];
+  TracedName& given = trace_.names[arguments.first.index];
+  if (by.risk == CallRisk::makes_first) {
+    if (passes_keywords(by.module, by.name)) refuse_keywords(arguments.first.index);
+    if (given.risk == CallRisk::takes_memory || arguments.objects != 0) refuse(arguments.first.index);
+    const bool is_of_base = by.name == "_reconstructor";
+    if (is_of_base && arguments.objects != 0) return;
+    if (is_of_base &&
+        (arguments.second.kind != Kind::name || !is_plain_base(trace_.names[arguments.second.index].module)))
+      return;
+  } else if (by.risk == CallRisk::calls_first) {
+    if (!is_rebuilt_by(given.module)) refuse(arguments.first.index);
+  } else {
+    return;
+  }
+  ++by.called_as_judged;
+}
+
+/// `arguments`: REDUCE, NEWOBJ and NEWOBJ_EX have a tuple (and keywords), INST and OBJ what they pass.
+void Tracer::judge_call(const Op& op, std::uint32_t name, std::span<const std::uint32_t> arguments) {
+  const bool listed = op.code == INST || op.code == OBJ;
+  std::uint32_t objects = objects_among(arguments);
+  if (!listed && objects != 0) return refuse(name);  // what it is given cannot be seen
+  if (!listed && !arguments.empty() && unpacked(arguments[0]).kind == Kind::tuple)
+    objects = tuples_[unpacked(arguments[0]).index].objects;
+  switch (trace_.names[name].risk) {
+    case CallRisk::takes_memory:
+    case CallRisk::is_not_called:
+      return refuse(name);
+    case CallRisk::is_made_bare:
+      if (op.code != NEWOBJ) refuse(name);
+      return;
+    case CallRisk::iterates:
+      // A factory is not asked for items.
+      if (objects > (trace_.names[name].name == "defaultdict" ? 1 : 0)) refuse(name);
+      return;
+    case CallRisk::encodes:
+    case CallRisk::returns_first:
+      if (op.code != REDUCE) refuse(name);
+      return;
+    default:
+      return;
+  }
+}
+
+/// What makes or calls what it is given is harmless only where that can be seen.
+void Tracer::judge_appliers() {
+  for (TracedName& name : trace_.names) {
+    const bool applies = name.risk == CallRisk::makes_first || name.risk == CallRisk::calls_first;
+    if (applies && name.pushed != name.called_as_judged) name.verdict = Verdict::dangerous;
+  }
 }
 
 void Tracer::call(const Op& op, Cell callable, std::span<const std::uint32_t> arguments) {
-  if (callable.kind == Kind::result) return push(callable);
+  if (is_object(callable)) {
+    if (callable.index != none) refuse(callable.index);
+    return push({Kind::result, callable.index});
+  }
   if (callable.kind != Kind::name)
     fail(std::string(opcode_table[op.code].name) + " calls a value that cannot be called");
   reach(callable.index, op.code);
+  judge_call(op, callable.index, arguments);
   // REDUCE and NEWOBJ are given a tuple, INST and OBJ the arguments themselves.
   const bool listed = op.code == INST || op.code == OBJ;
   const Cell one = arguments.empty() ? Cell{} : unpacked(arguments[0]);
@@ -280,14 +352,17 @@ void Tracer::call(const Op& op, Cell callable, std::span<const std::uint32_t> ar
       count_to(texts_.size());
       return push({Kind::text, static_cast<std::uint32_t>(texts_.size() - 1)});
     }
-    const TracedName& called = trace_.names[callable.index];
+    const CallRisk risk = trace_.names[callable.index].risk;
+    if (risk == CallRisk::encodes) refuse(callable.index);
+    if (risk == CallRisk::returns_first) return push(shared(tuple.first));
     if (tuple.first.kind == Kind::name) {
-      if (called.module == "copyreg" && called.name == "__newobj_ex__") refuse_keywords(tuple.first.index);
-      return push({Kind::result, callable.index});
+      if (op.code == REDUCE) apply(callable.index, tuple);
+      return push({Kind::result, risk == CallRisk::makes_first ? tuple.first.index : callable.index});
     }
+    if (tuple.first.kind != Kind::text) return push({Kind::result, callable.index});
     const bool given = give(callable.index, tuple.first.index);
     if (given && op.code == REDUCE && tuple.size == 1 && texts_[tuple.first.index].form != Form::str)
-      ++trace_.names[callable.index].called_with_bytes;
+      ++trace_.names[callable.index].called_as_judged;
     if (tuple.second.kind == Kind::text) give(callable.index, tuple.second.index);
   }
   push({Kind::result, callable.index});
@@ -310,8 +385,12 @@ void Tracer::step_call(const Op& op) {
     return call(op, unpacked(operands[0]), operands.subspan(1));
   }
   const auto operands = pop(op.code == NEWOBJ_EX ? 3 : 2);
-  if (const Cell type = unpacked(operands[0]); op.code == NEWOBJ_EX && type.kind == Kind::name)
-    refuse_keywords(type.index);
+  if (const Cell type = unpacked(operands[0]); op.code == NEWOBJ_EX) {
+    if (type.kind == Kind::name)
+      refuse_keywords(type.index);
+    else
+      suspect(op, computed_name, computed_name);
+  }
   call(op, unpacked(operands[0]), operands.subspan(1));
 }
 

@@ -31,14 +31,16 @@ class Tracer {
   enum class Kind : std::uint8_t {
     plain,   ///< neither a name nor callable: a number, a container
     result,  ///< what a call makes, or a container's id stands for; index: the name that was called, or none
+    again,   ///< the same where it may be in other hands already
     name,
     text,
-    tuple,  ///< of which the first item is a text or a name
+    tuple,  ///< of which any item is none of the first
   };
   struct Cell {
     Kind kind = Kind::plain;
     std::uint32_t index = 0;
   };
+  static bool is_object(Cell cell) { return cell.kind == Kind::result || cell.kind == Kind::again; }
   static constexpr std::uint32_t none = (1U << 29) - 1;
   static std::uint32_t packed(Cell cell) { return cell.index << 3 | static_cast<std::uint32_t>(cell.kind); }
   static Cell unpacked(std::uint32_t bits) { return {static_cast<Kind>(bits & 7U), bits >> 3}; }
@@ -54,11 +56,13 @@ class Tracer {
   };
   struct Tuple {
     std::uint32_t size = 0;
+    std::uint32_t objects = 0;  ///< how far those go that calls make: behind the last one
     Cell first, second;
   };
 
   [[noreturn]] static void fail(std::string what, ErrorCode code = ErrorCode::corrupt);
   void count_to(std::size_t count) const;
+  void run_to_stop();
   bool step(const Op& op);
   void step_effect(const Op& op);
   void step_memo(const Op& op);
@@ -78,6 +82,7 @@ class Tracer {
   void push_text(const Op& op, Form form);
   void push_line(const Op& op);
   void add_text(Text text, std::string_view pooled);
+  static std::uint32_t objects_among(std::span<const std::uint32_t> items);
   Cell tuple_of(std::span<const std::uint32_t> items);
   void import(const Op& op, std::string_view module, std::string_view name);
   void import_dangerous(const Op& op, std::string_view module, std::string_view name);
@@ -89,7 +94,14 @@ class Tracer {
   std::string_view pooled(const Text& text) const;
   void reach(std::uint32_t name, std::uint8_t code);
   void call(const Op& op, Cell callable, std::span<const std::uint32_t> arguments);
+  Cell shared(Cell cell);
+  void build(Cell target);
   void refuse_keywords(std::uint32_t type);
+  void apply(std::uint32_t callable, const Tuple& arguments);
+  void refuse(std::uint32_t name);
+  void judge_call(const Op& op, std::uint32_t name, std::span<const std::uint32_t> arguments);
+  void step_persistent(Cell id);
+  void judge_appliers();
   bool encodes(std::uint32_t name, const Tuple& arguments);
   /// False where no bytes can be had of it.
   bool give(std::uint32_t name, std::uint32_t text);

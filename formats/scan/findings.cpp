@@ -40,19 +40,22 @@ void Walk::doubt(const Part& part) {
 void Walk::add(ScanFinding finding) {
   const bool dangerous = finding.verdict == Verdict::dangerous;
   raise(dangerous ? ScanVerdict::dangerous : ScanVerdict::unknown);
+  if (listed_.contains({finding.module, finding.name, finding.where, finding.offset})) return;
   // Unknown names leave room for the others.
   const std::size_t most = dangerous ? limits::scan_findings : limits::scan_findings / 2;
   if (result_.findings.size() >= most) {
     ++result_.left_out;
     return;
   }
-  listed_.emplace(finding.module, finding.name);
+  listed_.emplace(finding.module, finding.name, finding.where, finding.offset);
   result_.findings.push_back(std::move(finding));
 }
 
 /// What a format's reader found and the walk did not.
 void Walk::add_use(const Part& part, const GlobalUse& use) {
-  if (use.verdict == Verdict::known || listed_.contains({use.module, use.name})) return;
+  if (use.verdict == Verdict::known) return;
+  const auto same = listed_.lower_bound({use.module, use.name, "", 0});
+  if (same != listed_.end() && std::get<0>(*same) == use.module && std::get<1>(*same) == use.name) return;
   add({.verdict = use.verdict,
        .module = use.module,
        .name = use.name,
@@ -81,7 +84,7 @@ void Walk::add(const Part& part, const pickle::Trace& trace, bool odd_too) {
                         .offset = part.base + name.offset,
                         .stream = part.stream};
     // Where each use is a call with bytes, those bytes tell.
-    if (is_loader(name) && name.pushed == name.called_with_bytes && !trace.broken) {
+    if (is_loader(name) && name.pushed == name.called_as_judged && !trace.broken) {
       loaders[i] = loaders_.size();
       loaders_.push_back({std::move(finding), false});
       continue;

@@ -18,13 +18,6 @@ bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// `lower`: in lower case.
-bool ends_with_in_any_case(std::string_view name, std::string_view lower) {
-  if (name.size() < lower.size()) return false;
-  return std::equal(lower.begin(), lower.end(), name.end() - static_cast<std::ptrdiff_t>(lower.size()),
-                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b); });
-}
-
 Part inside(const Part& outer, ByteSourcePtr bytes, Role role, const std::string& name) {
   Part part;
   part.bytes = std::move(bytes);
@@ -53,6 +46,15 @@ Part part_apart(const Part& outer, ByteSourcePtr bytes, Role role, const std::st
 
 Error too_deep() {
   return Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
+}
+
+bool equal_in_any_case(std::string_view name, std::string_view lower) {
+  return std::equal(name.begin(), name.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; });
+}
+
+bool ends_with_in_any_case(std::string_view name, std::string_view lower) {
+  return name.size() >= lower.size() && equal_in_any_case(name.substr(name.size() - lower.size()), lower);
 }
 
 Role role_of_member(std::string_view name) {

@@ -17,10 +17,9 @@ void visit_all_headers(const Part& tar, const Visit& visit) {
   tar::Block block;
   for (std::uint64_t at = 0; tar.bytes->read_at(at, block) == block.size(); at += block.size()) {
     const auto header = tar::parse_header(block);
-    const bool is_file = header && (header->type == '0' || header->type == '\0' || header->type == '7');
-    if (!is_file || header->size == 0) continue;
+    if (!header || !header->size || *header->size == 0) continue;
     const std::uint64_t begin = at + block.size();
-    const std::uint64_t length = std::min(header->size, size - begin);
+    const std::uint64_t length = std::min(*header->size, size - begin);
     const std::string where = member_name(header->name);
     visit(part_in_place(tar, slice(tar.bytes, begin, length, tar.bytes->name() + ": " + where), begin,
                         role_of_member(header->name), where));
@@ -39,7 +38,7 @@ void each_tar_part(const Part& tar, const Visit& visit, const Note& note) {
   }
   if (!members) return visit_all_headers(tar, visit);
   for (const TarMember& member : *members) {
-    if (member.kind != TarMember::Kind::file) continue;
+    if (member.size == 0) continue;  // of a kind that a reader does not know, it is a file to Python's
     visit(part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role_of_member(member.name),
                         member_name(member.name)));
   }

@@ -11,6 +11,8 @@
 #include "foreign.h"
 #include "io/bytes.h"
 #include "io/gzip_header.h"
+#include "pickle/call_policy.h"
+#include "pickle/machine.h"
 #include "pickle/opcodes.h"
 #include "pickle/policy.h"
 #include "scan/archives.h"
@@ -58,6 +60,18 @@ bool is_believed(const Part& part, const pickle::Trace& trace, bool first) {
   if (trace.announced || part.role == Role::pickle) return true;
   return part.role != Role::storage && (calls_an_extension(trace) || (first && !trace.broken));
 }
+
+/// Pickles that stand one behind the other.
+struct Neighbours {
+  std::uint64_t begin = 0, until = 0;  ///< of the first; behind where the last begins
+  bool fetch = false;                  ///< whether one behind the first fetches anything
+
+  void add(std::uint64_t at, bool fetches) {
+    fetch = fetch || (until != 0 && fetches);
+    if (until == 0) begin = at;
+    until = at + 1;
+  }
+};
 
 }  // namespace
 
@@ -195,9 +209,10 @@ void Walk::open_tar(const Part& part) {
 }
 
 /// PyTorch 0.1 kept pickles among the numbers: where they begin, only its reader can tell. Where that refuses, whatever
-/// announces itself as one is followed. torch loads a member of that name before it asks for any other.
+/// announces itself as one is followed. torch loads a member of the first name before it asks for any other; where one
+/// is a link, it loads what that leads to.
 void Walk::read_records(const Part& tar) {
-  constexpr std::string_view loaded_first = "storages";
+  constexpr std::array<std::string_view, 3> loaded{"storages", "tensors", "pickle"};
   std::vector<TarMember> members;
   try {
     members = read_tar(*tar.bytes);
@@ -205,10 +220,13 @@ void Walk::read_records(const Part& tar) {
     if (is_of_the_machine(error)) throw;
     return;  // which has been noted
   }
-  const auto is_loaded = [&](const TarMember& member) {
-    return member.kind == TarMember::Kind::file && member.name == loaded_first;
+  for (const TarMember& member : members)
+    if (member.kind == TarMember::Kind::other && std::ranges::find(loaded, member.name) != loaded.end())
+      add_use(tar, {"(tar)", member.name, Verdict::dangerous, member.offset - std::min(member.offset, tar::block)});
+  const auto is_first = [&](const TarMember& member) {
+    return member.kind == TarMember::Kind::file && member.name == loaded.front();
   };
-  if (std::none_of(members.begin(), members.end(), is_loaded)) return;
+  if (std::none_of(members.begin(), members.end(), is_first)) return;
   const Format& format = *find_format("torch-tar");
   result_.recognised = true;
   try {
@@ -298,19 +316,20 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
   constexpr std::size_t legacy_pickles = 5;
   const bool is_legacy = part.role == Role::file && recognises(*find_format("torch-legacy"), *part.bytes);
   std::size_t met = 0;
+  Neighbours neighbours;
   for (std::uint64_t at = 0; part.bytes->read_at(at, next) != 0;) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
-    if (pickle::opcode_table[code].name.empty()) return;
+    if (pickle::opcode_table[code].name.empty()) break;
     const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
     const pickle::Trace trace = follow_pickle(part, at);
     // A window is read to begin one; most are short.
     followed_ += std::max(trace.end - at, trace.read - at > pickle_window ? trace.read - at : 0);
     const bool believed = is_believed(part, trace, at == 0);
+    const bool is_of_legacy = is_legacy && met++ < legacy_pickles;  // each of which has an unpickler of its own
     const bool is_in_place =
-        (is_legacy && met++ < legacy_pickles) ||
-        (part.role == Role::pickle && !is_archive && at == 0 && trace.instructions > 1);  // else a text
+        is_of_legacy || (part.role == Role::pickle && !is_archive && at == 0 && trace.instructions > 1);  // else a text
     if (is_in_place || is_pickle(part, trace, believed, expected && at == 0)) {
-      if (is_archive_behind && trace.broken && !believed) return;  // an archive's bytes, to a pickle
+      if (is_archive_behind && trace.broken && !believed) break;  // an archive's bytes, to a pickle
       // Two bytes that may be a pickle are one number of many.
       if (part.role != Role::storage || trace.announced || believed) {
         ++result_.pickles;
@@ -319,13 +338,49 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
       // What prose or numbers say by chance is spelt as no name is.
       const bool for_certain = part.role == Role::pickle || (trace.announced && (expected || !trace.broken));
       add(part, trace, for_certain || believed);
-      if (trace.broken) return note(*trace.broken, part, trace.end);
+      judge_values(part, trace, at, trace.end);
+      if (!is_of_legacy) neighbours.add(at, trace.fetches);
+      if (trace.broken) {
+        note(*trace.broken, part, trace.end);
+        break;
+      }
     } else if (!expected || trace.broken) {
-      return;
+      break;
     }  // else its names are none, so that no loader gets any further; one that reads others than this may
     at = trace.end;
     // What begins as an archive may be none, and be the next pickle.
     is_archive_behind = is_archive_behind || (part.may_be_archive && open_behind(part, at));
+  }
+  if (neighbours.fetch) follow_as_one(part, neighbours.begin, neighbours.until);
+}
+
+/// Pickles that stand one behind the other, as an unpickler reads them that is told to load again and again: what the
+/// first put into its memo, the next may fetch.
+void Walk::follow_as_one(const Part& part, std::uint64_t begin, std::uint64_t until) {
+  pickle::TraceOptions options;
+  options.cap = limits::scan_cap(source_->size());
+  options.continued = begin != 0;
+  options.until = until;
+  pickle::Trace trace = pickle::trace(part.bytes, begin, options);
+  if (past_a_cap(trace)) note(*trace.broken, part, trace.end);
+  trace.broken.reset();  // else each was written with a memo of its own, and is read so
+  add(part, trace, part.role != Role::storage);
+  judge_values(part, trace, begin, until);
+}
+
+/// States of numpy.dtype are harmless or not by what they say, which only the values tell.
+void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until) {
+  if (!trace.builds_dtypes) return;
+  try {
+    ValueGraph values;
+    const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));
+    for (const GlobalUse& use : pickle::run_as_one(part.bytes, begin, until, values, cap).globals)
+      if (call_risk(use.module, use.name) == CallRisk::believes_state) add_use(part, use);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    // It reads less than a trace follows.
+    for (const pickle::TracedName& name : trace.names)
+      if (name.risk == CallRisk::believes_state) add_use(part, {name.module, name.name, Verdict::unknown, name.offset});
   }
 }
 

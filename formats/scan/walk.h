@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,8 @@ class Walk {
   void open_array(const Part& part);
   void refuse_packed(const Part& part, std::string_view head);
   void follow_pickles(const Part& part, bool is_archive);
+  void judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until);
+  void follow_as_one(const Part& part, std::uint64_t begin, std::uint64_t until);
   pickle::Trace follow_pickle(const Part& part, std::uint64_t at);
   static bool is_pickle(const Part& part, const pickle::Trace& trace, bool believed, bool expected);
   void open_gzip(const Part& part);
@@ -70,7 +73,8 @@ class Walk {
   ReadContext context_;
   std::deque<Open> open_;
   std::vector<Loader> loaders_;
-  std::set<std::pair<std::string, std::string>> known_, listed_;  ///< names
+  std::set<std::pair<std::string, std::string>> known_;                                ///< names
+  std::set<std::tuple<std::string, std::string, std::string, std::uint64_t>> listed_;  ///< names, where, offset
   std::uint64_t parts_ = 0;
   std::uint64_t followed_ = 0;  ///< bytes of pickles
   std::uint64_t inflated_ = 0;  ///< bytes that unlisted members are taken for

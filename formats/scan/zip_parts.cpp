@@ -87,21 +87,28 @@ void visit_gap(const Part& zip, std::uint64_t from, std::uint64_t to, const Visi
 
 /// torch.jit.save keeps the code of all classes below `__torch__`. Code elsewhere is run all the same, where the pickle
 /// calls for a class of that name.
-bool is_code_of_another_name(const std::string& name, const ZipReader& reader) {
+bool is_code_of_another_name(std::string_view name) {
   constexpr std::string_view folder = "/code/", own = "__torch__";
   const std::size_t at = name.find('/');  // behind the archive's root
-  if (at == std::string::npos || name.compare(at, folder.size(), folder) != 0 || !name.ends_with(".py")) return false;
-  const std::string_view path = std::string_view(name).substr(at + folder.size());
-  if (path.starts_with(own) && (path[own.size()] == '/' || path == "__torch__.py")) return false;
-  return reader.find(name.substr(0, at) + "/constants.pkl") != nullptr;
+  if (at == std::string_view::npos || !equal_in_any_case(name.substr(at, folder.size()), folder)) return false;
+  const std::string_view path = name.substr(at + folder.size());
+  const bool is_own = path.starts_with(own) && (path[own.size()] == '/' || path == "__torch__.py");
+  return !is_own && ends_with_in_any_case(path, ".py");
+}
+
+/// What libtorch asks for in any case.
+bool is_script(const ZipReader& reader) {
+  return std::ranges::any_of(
+      reader.members(), [](const ZipMember& member) { return ends_with_in_any_case(member.name, "/constants.pkl"); });
 }
 
 void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit) {
   const zip::End end = zip::find_end(*zip.bytes);
+  const bool has_code = is_script(reader);
   std::uint64_t behind = 0;
   for (const ZipMember& member : reader.members()) {
     visit_gap(zip, behind, member.header_offset, visit);
-    const Role role = is_code_of_another_name(member.name, reader) ? Role::code : role_of_member(member.name);
+    const Role role = has_code && is_code_of_another_name(member.name) ? Role::code : role_of_member(member.name);
     if (member.method == zip::method_stored)
       visit(part_in_place(zip, reader.read(member), member.data_offset, role, member_name(member.name)));
     else

@@ -38,7 +38,8 @@ void check_root(const ZipReader& zip, const std::string& root, const ByteSource&
 bool is_version(std::string_view name) { return name == "version" || name == ".data/version"; }
 
 void check_version(std::string_view text, std::uint64_t offset, const ByteSource& source) {
-  const std::string found = "member 'version' says '" + std::string(text.substr(0, 40)) + "'";
+  const std::string_view shown = text.substr(0, std::min<std::size_t>(text.find_last_not_of("\r\n") + 1, 40));
+  const std::string found = "member 'version' says '" + std::string(shown) + "'";
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
   if (text.starts_with('+')) text.remove_prefix(1);
   std::uint64_t version = 0;
@@ -122,9 +123,7 @@ ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const B
 
 std::string read_text(const ByteSource& record) {
   const auto bytes = read_all(record, limits::zip_small_member);
-  std::string text(as_text(bytes));
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text;
+  return std::string(as_text(bytes));
 }
 
 ByteOrder parse_byte_order(const std::string& text, std::uint64_t offset, const ByteSource& source) {
@@ -136,10 +135,11 @@ ByteOrder parse_byte_order(const std::string& text, std::uint64_t offset, const 
       .in(source.name());
 }
 
-std::optional<std::uint32_t> parse_alignment(const std::string& text) {
+std::optional<std::uint32_t> parse_alignment(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of(" \t\n\v\f\r") + 1);  // as Python's int() takes it
   const bool number = !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
   if (!number) return std::nullopt;
-  const auto value = static_cast<std::uint32_t>(std::stoul(text));
+  const auto value = static_cast<std::uint32_t>(std::stoul(std::string(text)));
   return value > 0 && value <= 65536 ? std::optional(value) : std::nullopt;
 }
 

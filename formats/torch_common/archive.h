@@ -17,6 +17,8 @@ namespace ckpt::torch {
 inline constexpr std::string_view pickle_name = "data.pkl";
 inline constexpr std::string_view storage_folder = "data/";
 inline constexpr std::string_view byte_order_name = "byteorder";
+/// Promises where storages stand: see stand_as_asked_for() in torch_zip/writer.cpp.
+inline constexpr std::string_view format_version_name = ".format_version";
 inline constexpr std::string_view alignment_name = ".storage_alignment";
 
 /// Throws Error: corrupt, unsupported, where a member lies outside the folder `root`, or that holds no version which
@@ -51,6 +53,6 @@ std::string read_text(const ByteSource& record);
 /// Throws Error (corrupt) for what is neither "little" nor "big".
 ByteOrder parse_byte_order(const std::string& text, std::uint64_t offset, const ByteSource& source);
 /// None for what cannot be an alignment.
-std::optional<std::uint32_t> parse_alignment(const std::string& text);
+std::optional<std::uint32_t> parse_alignment(std::string_view text);
 
 }  // namespace ckpt::torch

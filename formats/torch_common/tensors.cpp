@@ -7,6 +7,7 @@
 #include "ckpt/shape.h"
 #include "ckpt/state_dict.h"
 #include "io/bytes.h"
+#include "model/calls.h"
 #include "model/storage_types.h"
 #include "pickle/policy.h"
 #include "torch_common/arguments.h"
@@ -159,7 +160,8 @@ Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::op
 }
 
 /// The last argument that torch gives a tensor's rebuilding: {'conj': True, 'neg': True}, or None.
-void Decoder::read_lazy_views(ValueId metadata, TensorInfo& info) {
+void Decoder::read_lazy_views(ValueId argument, TensorInfo& info) {
+  const ValueId metadata = without_type_tag(values_, argument);
   if (!is_mapping(values_, metadata)) return;
   const auto [known, fresh] = lazy_views_.try_emplace(metadata);
   LazyViews& views = known->second;

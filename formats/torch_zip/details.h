@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ckpt/byte_source.h"
@@ -23,16 +24,8 @@ class ZipDetails : public FormatDetails {
 
   /// Members in the order of the file; none past the last. Throws Error: what finding it throws.
   [[nodiscard]] virtual std::optional<Member> member(std::size_t index) const = 0;
-};
-
-/// Members that are known from the start.
-class ListedDetails final : public ZipDetails {
- public:
-  std::vector<Member> members;
-
-  [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
-    return index < members.size() ? std::optional(members[index]) : std::nullopt;
-  }
+  /// Whether one of them is the storage of that key.
+  [[nodiscard]] virtual bool has_storage(std::string_view key) const = 0;
 };
 
 }  // namespace ckpt::torch

@@ -83,6 +83,10 @@ class ForwardDetails final : public ZipDetails {
     return describe_member(name, archive_->is_storage(name), [&] { return zip.read(listed); });
   }
 
+  [[nodiscard]] bool has_storage(std::string_view key) const override {
+    return archive_->is_storage(std::string(storage_folder) + std::string(key));
+  }
+
   [[nodiscard]] std::vector<std::string> finish() const override { return archive_->finish(byte_order); }
 
  private:
@@ -107,7 +111,7 @@ Heading read_heading(const ForwardDetails& details, ForwardArchive& archive) {
     if (record.name == byte_order_name)
       heading.byte_order = parse_byte_order(read_text(*record.bytes), at, *archive.source());
     if (record.name == alignment_name) heading.alignment = parse_alignment(read_text(*record.bytes));
-    if (record.name == ".format_version") heading.by_appearance = true;
+    if (record.name == format_version_name) heading.by_appearance = true;
   }
 }
 

@@ -28,11 +28,16 @@ bool ForwardArchive::begin(std::uint64_t pickle_size, const std::vector<Storage>
                 [](std::uint32_t) { return false; });
     storages_.push_back({.key = storage.key, .nbytes = storage.nbytes});
   }
-  seen_.add(0, last_->header);
+  see(*last_);
   entries_.push_back({std::string(pickle_name), last_->data_offset, pickle_size, std::nullopt});
   if (!close(entries_.front())) return false;
   const auto pickle = slice(source_, last_->data_offset, pickle_size, source_->name());
   return check_all(*pickle) == entries_.front().crc32;
+}
+
+/// Of a header, the directory is compared with all but the extra field, which is read again where it is needed.
+void ForwardArchive::see(const zip::ForwardMember& member) {
+  seen_.add(member.header_offset, std::span(member.header).first(zip::local_size + member.name.size()));
 }
 
 bool ForwardArchive::give_up() {
@@ -52,9 +57,10 @@ bool ForwardArchive::close(const Entry& entry) {
 
 bool ForwardArchive::step() {
   if (!walking_ || !close(entries_.back())) return false;
-  // Each member has a record in the directory, and that is bounded.
-  if (entries_.size() >= context_.pickle_cap / zip::entry_size) return give_up();
   auto header = zip::read_forward_header(*source_, next_);
+  // Each member has a record in the directory, and that is bounded.
+  if (header) directory_bytes_ += zip::entry_size + header->name.size();
+  if (directory_bytes_ > std::min(context_.pickle_cap, limits::zip_directory_bytes)) return give_up();
   if (!header || !header->name.starts_with(root_ + "/") || header->name.ends_with('/')) return give_up();
   const std::string name = header->name.substr(root_.size() + 1);
   const std::uint32_t storage = storage_called(name);
@@ -63,8 +69,8 @@ bool ForwardArchive::step() {
   const bool is_new = told == nullptr ? records_.insert(name).second : told->place == unseen;
   if (!size || !is_new) return give_up();
   if (told != nullptr) told->place = entries_.size();
-  seen_.add(next_, header->header);
   last_ = std::move(header);
+  see(*last_);
   entries_.push_back({name, last_->data_offset, *size, std::nullopt});
   return true;
 }
@@ -101,6 +107,10 @@ const ZipMember& ForwardArchive::listed(std::uint32_t storage) {
   return *find_listed(directory(), storages_[storage], nullptr);
 }
 
+std::string ForwardArchive::bare_hint() const {
+  return "gunzip -c " + shell_word(source_->name()) + " > OUT writes a bare file, which reads in any order";
+}
+
 void ForwardArchive::compare_with(const ZipReader& zip) const {
   const auto& members = zip.members();
   const auto differs = [&](std::size_t i) {
@@ -117,7 +127,8 @@ void ForwardArchive::compare_with(const ZipReader& zip) const {
         "member " + zip::quoted(root_ + "/" + entries_[i].name) + " is not in the directory as it is here",
         entries_[i].data_offset)
         .expected("the directory at the end to tell the same name, size and CRC-32")
-        .in(source_->name());
+        .in(source_->name())
+        .hint(bare_hint());
   }
 }
 
@@ -139,7 +150,7 @@ std::vector<std::string> ForwardArchive::finish(std::optional<ByteOrder> told) {
     throw Error(ErrorCode::unsupported, "member 'byteorder' stands behind the storages and says 'big'")
         .expected("it before them, since what is compressed is read from its first byte on")
         .in(source_->name())
-        .hint("gunzip -c " + shell_word(source_->name()) + " > OUT writes a bare file, which reads in any order");
+        .hint(bare_hint());
   const ZipMember* likely = nullptr;
   for (const Told& storage : storages_) likely = zip.after(*find_listed(zip, storage, likely));
   // What was read without a checksum to compare has one, where the archive has any.

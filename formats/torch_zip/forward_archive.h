@@ -72,6 +72,8 @@ class ForwardArchive final : public SourceNames {
   [[nodiscard]] std::uint32_t storage_called(std::string_view name) const;
   const ZipMember* find_listed(const ZipReader& zip, const Told& storage, const ZipMember* likely) const;
   bool step();
+  void see(const zip::ForwardMember& member);
+  [[nodiscard]] std::string bare_hint() const;
   bool give_up();
   void forget_the_walk();
   void compare_with(const ZipReader& zip) const;
@@ -85,6 +87,7 @@ class ForwardArchive final : public SourceNames {
   std::vector<Entry> entries_;
   std::optional<zip::ForwardMember> last_;  // the header of the last entry
   std::uint64_t next_ = 0;
+  std::uint64_t directory_bytes_ = 0;  ///< that those met so far take in the directory
   bool walking_ = true;
   SeenHeaders seen_;
   std::optional<ZipReader> directory_;

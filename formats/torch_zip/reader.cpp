@@ -42,6 +42,11 @@ class ArchiveDetails final : public ZipDetails {
                            [&] { return zip_.read(listed); });
   }
 
+  [[nodiscard]] bool has_storage(std::string_view key) const override {
+    const ZipMember* const found = zip_.find(root + "/" + std::string(storage_folder) + std::string(key));
+    return found != nullptr && holds_storage_[static_cast<std::size_t>(found - zip_.members().data())];
+  }
+
  private:
   ZipReader zip_;
   std::vector<bool> holds_storage_;

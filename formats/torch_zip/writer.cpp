@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "container/zip_writer.h"
@@ -16,6 +17,20 @@ namespace {
 
 using Member = ZipDetails::Member;
 
+/// Members that are known from the start.
+class ListedDetails final : public ZipDetails {
+ public:
+  std::vector<Member> members;
+
+  [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
+    return index < members.size() ? std::optional(members[index]) : std::nullopt;
+  }
+  [[nodiscard]] bool has_storage(std::string_view key) const override {
+    return std::ranges::any_of(members,
+                               [&](const Member& one) { return one.kind == Member::Kind::storage && one.name == key; });
+  }
+};
+
 /// What torch 2.11 writes around a pickle and its storages, for checkpoints that come from elsewhere: little-endian.
 /// The serialization id is torch's hash of the members; any 40 digits serve, and these are always the same.
 std::shared_ptr<const ZipDetails> default_details(const std::vector<WrittenStorage>& storages) {
@@ -26,7 +41,7 @@ std::shared_ptr<const ZipDetails> default_details(const std::vector<WrittenStora
   auto details = std::make_shared<ListedDetails>();
   details->root = "archive";
   details->members = {{Member::Kind::pickle, "data.pkl", nullptr},
-                      record(".format_version", "1"),
+                      record(std::string(format_version_name), "1"),
                       record(".storage_alignment", "64"),
                       record("byteorder", "little")};
   for (const WrittenStorage& storage : storages)
@@ -42,6 +57,26 @@ std::shared_ptr<const ZipDetails> arrange(const Checkpoint& checkpoint, const st
   return own != nullptr ? own : default_details(storages);
 }
 
+/// Whether the storages stand as torch.save puts them: the first is '0', and they lie in the order in which loading
+/// asks for them. From the record .format_version on, torch reckons their places by that instead of looking
+/// (torch/serialization.py, _get_offset, for map_location="meta" and where mmap does not read the directory); a file
+/// of which it is not so has no such record. Written are the source's storages in their order, then what an edit made.
+bool stand_as_asked_for(const ValueGraph& values, const std::vector<ValueId>& asked_for,
+                        const std::vector<WrittenStorage>& storages, const PositionIndex& by_key) {
+  std::size_t next = 0;
+  for (const ValueId id : asked_for) {
+    const std::string_view key = values.text(values.items(values.items(id)[0])[2]);
+    if (next < storages.size() && storages[next].storage.key == key) {
+      ++next;
+      continue;
+    }
+    const std::uint32_t place =
+        by_key.find(hash_of(key), [&](std::uint32_t other) { return storages[other].storage.key == key; });
+    if (place >= next) return false;
+  }
+  return next == storages.size() && (storages.empty() || storages.front().storage.key == "0");
+}
+
 }  // namespace
 
 WriteReceipt write_zip(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
@@ -50,8 +85,15 @@ WriteReceipt write_zip(Checkpoint& checkpoint, ByteSink& sink, const WriteOption
   checkpoint.tensors = std::vector<Tensor>();  // braces alone would keep the room
   checkpoint.storages = std::vector<Storage>();
   checkpoint.storage_uses = std::vector<std::pair<ValueId, StorageUse>>();
-  std::string pickle =
-      pickle::emit(checkpoint.values, checkpoint.root, {checkpoint.protocol, options.protocol, checkpoint.discarded});
+  std::vector<ValueId> asked_for;
+  std::string pickle = pickle::emit(checkpoint.values, checkpoint.root,
+                                    {checkpoint.protocol, options.protocol, checkpoint.discarded, &asked_for});
+  PositionIndex by_written_key;
+  by_written_key.reserve(storages.size());
+  for (std::uint32_t i = 0; i < storages.size(); ++i)
+    by_written_key.add(hash_of(storages[i].storage.key), i, [](std::uint32_t) { return false; });
+  const bool in_order = stand_as_asked_for(checkpoint.values, asked_for, storages, by_written_key);
+  asked_for = std::vector<ValueId>();
   checkpoint.values = {};
 
   PositionIndex by_key;
@@ -61,6 +103,9 @@ WriteReceipt write_zip(Checkpoint& checkpoint, ByteSink& sink, const WriteOption
   const auto details = arrange(checkpoint, storages);
   // Of a torch zip all storages have one byte order, and its record says which.
   const bool keeps_order = details == checkpoint.details;
+  const bool has_all = std::ranges::all_of(storages, [&](const WrittenStorage& written) {
+    return !keeps_order || details->has_storage(written.source_key);
+  });
   ZipWriter zip(sink, details->alignment);
   WriteReceipt receipt;
   receipt.reserve(storages.size());
@@ -84,6 +129,7 @@ WriteReceipt write_zip(Checkpoint& checkpoint, ByteSink& sink, const WriteOption
         break;
       }
       case Member::Kind::record:
+        if (member->name == format_version_name && !(in_order && has_all)) break;
         zip.add(details->root + "/" + member->name, *member->bytes);
         break;
     }

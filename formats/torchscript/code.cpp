@@ -63,6 +63,7 @@ std::set<std::string> strings_of(std::string_view list, std::uint64_t& names_lef
 void read_classes(std::string_view file, std::string_view code, ScriptClasses& classes, std::uint64_t& names_left) {
   constexpr std::string_view head = "class ", parameters = "  __parameters__ = [", buffers = "  __buffers__ = [";
   const std::string in = qualifier(file);
+  constexpr std::string_view annotations = "  __annotations__[";
   ScriptClass* current = nullptr;
   each_line(code, [&](std::string_view line) {
     if (line.starts_with(head)) {
@@ -75,6 +76,22 @@ void read_classes(std::string_view file, std::string_view code, ScriptClasses& c
     } else if (current != nullptr && line.starts_with(buffers)) {
       current->buffers = strings_of(line.substr(buffers.size()), names_left);
       current->names_buffers = true;
+    } else if (current != nullptr && !current->buffers.empty() && line.starts_with("  ")) {
+      // `NAME : TYPE`, or `__annotations__["NAME"] = TYPE`. An Optional[Tensor] is among the buffers, and no part of
+      // the state that state_dict() gives.
+      std::string_view rest = line.substr(2);
+      std::optional<std::string> name;
+      if (line.starts_with(annotations)) {
+        rest = line.substr(annotations.size());
+        name = take_string(rest);
+        constexpr std::string_view between = "] = ";
+        if (!name || !rest.starts_with(between)) return;
+        rest.remove_prefix(between.size());
+      } else if (const std::size_t colon = rest.find(" : "); colon != std::string_view::npos) {
+        name = std::string(rest.substr(0, colon));
+        rest.remove_prefix(colon + 3);
+      }
+      if (name && rest != "Tensor") current->buffers.erase(*name);
     }
   });
 }

@@ -8,6 +8,14 @@ std::pair<std::string_view, std::string_view> callable(const ValueGraph& values,
   return {values.module(called), values.name(called)};
 }
 
+ValueId without_type_tag(const ValueGraph& values, ValueId id) {
+  if (values.kind(id) != ValueKind::object || values.first_effect(id) != 0) return id;
+  if (callable(values, id) != std::pair<std::string_view, std::string_view>("torch.jit._pickle", "restore_type_tag"))
+    return id;
+  const auto arguments = call_arguments(values, id);
+  return arguments.empty() ? id : arguments[0];
+}
+
 std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object) {
   const auto items = values.items(object).subspan(1);
   const CallKind call = values.call(object);

@@ -14,4 +14,7 @@ std::pair<std::string_view, std::string_view> callable(const ValueGraph& values,
 /// What an object's call is given, whatever opcode makes it; empty where that is no tuple.
 std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object);
 
+/// What a call of torch.jit's restore_type_tag is given, which is what that returns; else the value itself.
+ValueId without_type_tag(const ValueGraph& values, ValueId id);
+
 }  // namespace ckpt

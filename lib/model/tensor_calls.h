@@ -14,6 +14,9 @@
 
 namespace ckpt {
 
+/// Whether the class of a storage tells the dtype of a tensor. One of bytes may hold numbers that have no class.
+inline bool is_typed_as(const Storage& storage, DType dtype) { return storage.typed && storage.dtype == dtype; }
+
 /// Writes into a graph what torch.save would have written of a tensor. Names and texts that come again are the same
 /// value, as Python's memo has them.
 class TensorCalls {

@@ -301,15 +301,19 @@ class Averager {
 
   /// The tensor by itself; those that are the same tensor in every checkpoint go on sharing.
   void replace_alone(const std::vector<const Checkpoint*>& all, std::size_t view) {
-    const Sources& sources = sources_.at(view);
+    Sources sources = sources_.at(view);
     TensorInfo info = sources.infos.back();
     info.offset = 0;
-    info.conjugate = info.negative = false;
+    // The pickle goes on saying that the last one's numbers are conjugate or negative: what is stored is averaged.
+    for (TensorInfo& shown : sources.infos) {
+      shown.conjugate ^= info.conjugate;
+      shown.negative ^= info.negative;
+    }
     std::int64_t step = 1;
     for (std::size_t i = info.shape.size(); i-- > 0; step *= info.shape[i]) info.stride[i] = step;
     Key key;
     for (std::size_t i = 0; i < all.size(); ++i)
-      key.emplace_back(sources.storages[i], sources.infos[i].offset, sources.infos[i].shape, sources.infos[i].stride);
+      key.push_back(std::tuple_cat(std::tuple(sources.storages[i]), geometry(sources.infos[i])));
     const auto [known, fresh] = alone_.try_emplace(std::move(key), 0);
     if (fresh) known->second = edit_.add(averaged(all, sources), sources.storages.back());
     edit_.set(view, known->second, std::move(info));
@@ -332,8 +336,8 @@ class Averager {
     return made;
   }
 
-  using Key =
-      std::vector<std::tuple<std::uint32_t, std::int64_t, std::vector<std::int64_t>, std::vector<std::int64_t>>>;
+  using Shape = std::vector<std::int64_t>;
+  using Key = std::vector<std::tuple<std::uint32_t, std::int64_t, Shape, Shape, bool, bool>>;
 
   std::vector<Checkpoint> others_;
   /// By checkpoint and storage: its views share one, so that it is read to its end once.

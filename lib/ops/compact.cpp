@@ -74,8 +74,10 @@ class Compactor {
       else
         extents[storage].push_back(extent_of(i, info));
     }
-    for (std::uint32_t i = 0, count = static_cast<std::uint32_t>(extents.size()); i < count; ++i)
-      if (!stays[i]) look_at(i, std::move(extents[i]), empty[i]);
+    for (std::uint32_t i = 0, count = static_cast<std::uint32_t>(extents.size()); i < count; ++i) {
+      const bool is_viewed = !extents[i].empty() || !empty[i].empty();  // else arrays, which stay what they are
+      if (!stays[i] && is_viewed) look_at(i, std::move(extents[i]), empty[i]);
+    }
     return {edit_.finish(), report_};
   }
 

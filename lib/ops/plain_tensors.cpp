@@ -40,11 +40,20 @@ bool PlainTensors::is_plain(ValueId call) const {
   return given.size() > 4 && values_.kind(given[4]) == ValueKind::boolean && !values_.boolean(given[4]);
 }
 
+/// Of a script, what says that numbers are conjugate or negative stands in a call that a Python pickle has not.
+void PlainTensors::untag(ValueId call) {
+  const auto given = call_arguments(values_, call);
+  if (callable(values_, call).second != "_rebuild_tensor_v2" || given.size() <= 6) return;
+  const ValueId plain = without_type_tag(values_, given[6]);
+  if (plain != given[6]) values_.set_item(values_.items(call)[1], 6, plain);
+}
+
 ValueId PlainTensors::detached(ValueId id) {
   const auto found = tensors_.find(id);
   if (found == tensors_.end()) return no_value;
   const Tensor& tensor = checkpoint_.tensors[found->second];
   const ValueId call = inner_call(id);
+  untag(call);
   const bool first = !used_[call];
   used_[call] = true;
   if (first && is_plain(call)) return call;
@@ -56,7 +65,8 @@ ValueId PlainTensors::detached(ValueId id) {
 }
 
 ValueId PlainTensors::rebuilt(const Tensor& tensor, ValueId storage) {
-  const auto call = calls_.rebuild(storage, tensor.info, checkpoint_.storages[*tensor.storage].typed);
+  const bool typed = is_typed_as(checkpoint_.storages[*tensor.storage], tensor.info.dtype);
+  const auto call = calls_.rebuild(storage, tensor.info, typed);
   Tensor copy = tensor;
   copy.value = calls_.kept(values_.make_object(CallKind::reduce, call));
   made_.push_back(std::move(copy));

@@ -28,6 +28,7 @@ class PlainTensors {
  private:
   ValueId inner_call(ValueId id);
   bool is_plain(ValueId call) const;
+  void untag(ValueId call);
   ValueId rebuilt(const Tensor& tensor, ValueId storage);
 
   Checkpoint& checkpoint_;

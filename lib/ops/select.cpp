@@ -1,6 +1,5 @@
-#include <functional>
+#include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
 #include "ckpt/ops.h"
+#include "ops/attached_entries.h"
 #include "ops/entry_walk.h"
 #include "ops/mapping_edit.h"
 #include "ops/prune.h"
@@ -44,12 +44,12 @@ class Globs {
   std::vector<bool> matched_;
 };
 
-/// Takes away the entries that `goes` names by their place in `entries`.
+/// Takes away the entries that go, by their place in `entries`.
 void remove_entries(Checkpoint& checkpoint, const std::vector<EntryWalk::Entry>& entries,
-                    const std::function<bool(std::size_t)>& goes) {
+                    const std::vector<bool>& goes) {
   std::map<ValueId, std::set<decltype(place_of({}))>> by_holder;
   for (std::size_t i = 0; i < entries.size(); ++i)
-    if (goes(i)) by_holder[entries[i].holder].insert(place_of(entries[i].pair));
+    if (goes[i]) by_holder[entries[i].holder].insert(place_of(entries[i].pair));
   for (const auto& [holder, places] : by_holder) {
     const auto is_gone = [&places = places](const MappingEntry& pair) { return places.contains(place_of(pair)); };
     remove_pairs(checkpoint.values, holder, pairs_to_remove(checkpoint.values, holder, is_gone));
@@ -67,7 +67,10 @@ Checkpoint keep_entries(Checkpoint checkpoint, Globs& globs) {
     return true;
   });
   stays.resize(walk.entries().size());
-  remove_entries(checkpoint, walk.entries(), [&](std::size_t i) { return !stays[i]; });
+  std::vector<bool> goes = stays;
+  goes.flip();
+  for (const std::size_t entry : attached_entries(checkpoint, walk.entries(), goes)) goes[entry] = false;
+  remove_entries(checkpoint, walk.entries(), goes);
   checkpoint = prune(std::move(checkpoint));
   if (tensor_names(checkpoint).empty())
     throw Error(ErrorCode::invalid_argument, "--keep leaves no tensor")
@@ -103,8 +106,21 @@ std::string_view kind_word(ValueKind holder) {
 
 /// What a drop does to an entry, by the names that it has.
 struct Fate {
-  std::optional<std::string> dropped, kept;
+  bool dropped = false, kept = false;
 };
+
+/// The first name by which an entry is dropped, or kept. A walk of its own, for an error: all names of a file are many.
+std::string name_of(const Checkpoint& checkpoint, Globs& globs, std::size_t entry, bool dropped) {
+  EntryWalk walk(checkpoint);
+  std::string name;
+  walk.run([&](const EntryWalk::Place& place) {
+    if (place.inside) return true;
+    const bool hit = globs.match(place.path);
+    if (name.empty() && place.entry == entry && hit == dropped) name = place.path;
+    return hit && place.entry != EntryWalk::no_entry;
+  });
+  return name;
+}
 
 Checkpoint drop_entries(Checkpoint checkpoint, Globs& globs) {
   EntryWalk walk(checkpoint);
@@ -114,26 +130,32 @@ Checkpoint drop_entries(Checkpoint checkpoint, Globs& globs) {
     const bool hit = globs.match(place.path);
     if (place.inside) return true;
     if (place.entry == EntryWalk::no_entry) {
-      if (hit)
-        refuse_cut(place, walk.around().empty() ? "" : fates[walk.around().back()].kept.value_or(""), checkpoint.file);
-      return false;
+      if (!hit) return false;
+      const auto& around = walk.around();
+      refuse_cut(place, around.empty() ? "" : name_of(checkpoint, globs, around.back(), false), checkpoint.file);
     }
-    auto& name = hit ? fates[place.entry].dropped : fates[place.entry].kept;
-    if (!name) name = place.path;
+    (hit ? fates[place.entry].dropped : fates[place.entry].kept) = true;
     return hit;
   });
   fates.resize(walk.entries().size());
-  bool any = false;
-  for (const Fate& fate : fates) {
-    any = any || fate.dropped;
-    if (fate.dropped && fate.kept)
-      throw Error(ErrorCode::invalid_argument,
-                  "'" + *fate.dropped + "' and '" + *fate.kept + "' are two names of one entry, and one would stay")
+  std::vector<bool> goes;
+  for (std::size_t i = 0; i < fates.size(); ++i) {
+    goes.push_back(fates[i].dropped);
+    if (fates[i].dropped && fates[i].kept)
+      throw Error(ErrorCode::invalid_argument, "'" + name_of(checkpoint, globs, i, true) + "' and '" +
+                                                   name_of(checkpoint, globs, i, false) +
+                                                   "' are two names of one entry, and one would stay")
           .expected("--drop to match both, or what holds the one")
           .in(checkpoint.file);
   }
-  if (!any) return checkpoint;
-  remove_entries(checkpoint, walk.entries(), [&](std::size_t i) { return fates[i].dropped.has_value(); });
+  if (std::find(goes.begin(), goes.end(), true) == goes.end()) return checkpoint;
+  if (const auto attached = attached_entries(checkpoint, walk.entries(), goes); !attached.empty())
+    throw Error(ErrorCode::invalid_argument,
+                "'" + name_of(checkpoint, globs, attached.front(), true) +
+                    "' is in a mapping that an object which stays was made of, or has for its attributes")
+        .expected("--drop to match the object, or what holds the mapping")
+        .in(checkpoint.file);
+  remove_entries(checkpoint, walk.entries(), goes);
   return prune(std::move(checkpoint));
 }
 

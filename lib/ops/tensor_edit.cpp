@@ -160,7 +160,7 @@ void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId
   // _rebuild_tensor_v3 has the dtype between the hooks and the metadata, and what it looks at does not.
   constexpr std::ptrdiff_t dtype_at = 6;
   const std::string_view name = values.name(function);
-  const bool typed = checkpoint_.storages[view.storage].typed;
+  const bool typed = is_typed_as(checkpoint_.storages[view.storage], view.info.dtype);
   if (name == "_rebuild_tensor_v3") {
     if (typed) {
       items.erase(items.begin() + dtype_at);
@@ -190,17 +190,16 @@ void TensorEdit::rewrite(std::size_t index) {
   const Place& place = places_[index];
   ValueGraph& values = checkpoint_.values;
   const Storage& storage = checkpoint_.storages[view.storage];
+  const bool typed = is_typed_as(storage, view.info.dtype);
   const ValueId id = values.make_persistent(
-      storage.typed
-          ? calls_.storage_id(storage.dtype, storage.key, storage.location, storage.nbytes)
-          : calls_.storage_id("torch.storage", "UntypedStorage", storage.key, storage.location, storage.nbytes));
+      typed ? calls_.storage_id(storage.dtype, storage.key, storage.location, storage.nbytes)
+            : calls_.storage_id("torch.storage", "UntypedStorage", storage.key, storage.location, storage.nbytes));
   checkpoint_.storage_uses.push_back({id, {view.storage, nullptr}});
   const bool says_dtype = values.name(values.items(place.call)[0]) != "_rebuild_tensor";
-  if (place.form != TensorPlace::Form::other && (storage.typed || says_dtype))
-    return rewrite_arguments(place, view, id);
+  if (place.form != TensorPlace::Form::other && (typed || says_dtype)) return rewrite_arguments(place, view, id);
   for (auto handle = values.first_effect(place.call); handle != 0; handle = values.effect(handle).next)
     values.set_effect_items(handle, {});
-  values.become_object(place.call, CallKind::reduce, calls_.rebuild(id, view.info, storage.typed));
+  values.become_object(place.call, CallKind::reduce, calls_.rebuild(id, view.info, typed));
 }
 
 void TensorEdit::update(Tensor& tensor) {

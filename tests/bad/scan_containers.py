@@ -92,6 +92,9 @@ def scripts():
     parts = [Part("r/data.pkl", program(name("argparse", "Namespace") + b")\x81" + number(1) + b"b")), Part("r/constants.pkl", program(b")"))]
     for path in ("argparse.py", "__torch__x.py", "a/b/__torch__/m.py"):
         yield Attack(f"scan-script-{path.replace('/', '-')}.pt", archive([*parts, Part(f"r/code/{path}", code), Part("r/version", b"6\n")]), {"scan": Outcome(0, "unknown: (TorchScript).(code)")})
+    for folder, ending, constants in (("CODE", "py", "constants"), ("code", "PY", "constants"), ("code", "py", "CONSTANTS")):
+        odd = [parts[0], Part(f"r/{constants}.pkl", program(b")")), Part(f"r/{folder}/argparse.{ending}", code), Part("r/version", b"6\n")]
+        yield Attack(f"scan-script-of-{folder}-{ending}-{constants}.pt", archive(odd), {"scan": Outcome(0, "unknown: (TorchScript).(code)")})
     yield from harmless("repository-with-code.zip", archive([Part("r/code/train.py", b"import torch\n"), Part("r/m.pkl", GOOD)]))
 
 
@@ -127,6 +130,24 @@ def other_containers():
         ("folder-with-a-size", member(b"d/", member(b"storages", alone), b"\0")),
     ):
         yield from hit(f"torch-tar-storages-{title}.tar", tar(blocks))
+    first = program(number(0)) + program(b"]")
+    for title, blocks in (
+        ("pickle-of-an-unknown-kind", member(b"storages", first) + member(b"tensors", program(number(0))) + member(b"pickle", EVIL, b"Z")),
+        ("pickle-with-a-slash-by-pax", member(b"storages", first) + member(b"x", b"16 path=pickle/\n", b"x") + member(b"blob", EVIL)),
+        ("folder-of-size-minus-zero", tar_attacks.header(b"\x80\2N.", 0, b"5", size_field=b"-0".ljust(12, b"\0")) + member(b"pickle", EVIL)),
+        ("folder-of-size-minus-one", tar_attacks.header(b"\x80\2N.", 0, b"5", size_field=b"\xff" * 12) + member(b"pickle", EVIL)),
+        ("folder-of-a-size-after-a-separator", tar_attacks.header(b"\x80\2N.", 0, b"5", size_field=b"\x1c0".ljust(12, b"\0")) + member(b"pickle", EVIL)),
+    ):
+        yield from hit(f"torch-tar-{title}.tar", tar(blocks))
+    for kind, link in ((b"1", b"d"), (b"2", b"d"), (b"2", b"/dev/stdin"), (b"Z", b"")):
+        blocks = member(b"d", alone) + tar_attacks.header(b"storages", 0, kind, link=link)
+        yield from hit(f"torch-tar-storages-of-kind-{kind.decode()}-{link.decode().replace('/', '-')}.tar", tar(blocks), "dangerous: (tar).storages")
+    for title, blocks in (
+        ("long-name-and-pax", member(b"././@LongLink", b"storages\0", b"L") + member(b"x", b"17 path=harmless\n", b"x")),
+        ("pax-and-long-name", member(b"x", of_all, b"x") + member(b"././@LongLink", b"harmless\0", b"L")),
+        ("pax-twice", member(b"x", of_all, b"x") + member(b"x", b"17 path=harmless\n", b"x")),
+    ):
+        yield from unjudged(f"torch-tar-storages-by-{title}.tar", tar(blocks + member(b"a", alone)), "two headers about one member")
     yield from unjudged("torch-tar-storages-of-all.tar", tar(member(b"x", of_all, b"g") + member(b"blob", alone)), "a pax header that names or measures all members")
     listed = tar_attacks.torch_tar(storages=[tar_attacks.storage_record(), tar_attacks.storage_record(2, "system", module="os")])
     yield from hit("torch-tar-class.tar", listed)

@@ -87,7 +87,7 @@ def headers():
         ("cut-header", tar(good, end=header(b"b", 0)[:100]), "ends within a header"),
         ("size-no-number", tar(good, member(b"b", b"x", size_field=b"99999999999\0")), "checksum or size"),
         ("size-past-2-64", tar(good, member(b"b", size_field=b"\x80" + b"\xff" * 11)), "checksum or size"),
-        ("size-of-16-eib", tar(good, member(b"b", size_field=b"\x80\0\0\0" + b"\xff" * 8)), "less than 2^64"),
+        ("size-of-16-eib", tar(good, member(b"b", size_field=b"\x80\0\0\0" + b"\xff" * 8)), "a number below 2^63"),
         ("absolute", tar(good, member(b"/etc/passwd", b"x")), "a member named '/etc/passwd'"),
         ("outside", tar(good, member(b"../w", b"x")), "stays in the archive"),
         ("name-that-steers", tar(member(b"\x1b]0;owned\x07", torch_zip())), "a name that is none"),

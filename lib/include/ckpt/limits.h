@@ -161,6 +161,8 @@ inline constexpr std::uint64_t confusion_cells = 16 * mib;
 /// Dimensions of one tensor: torch's sums refuse more. Each tensor has a copy of them, and a few bytes of a file
 /// suffice to make one that has the shape of another.
 inline constexpr std::size_t tensor_dimensions = 64;
+/// Bins of the histograms of all tensors together, which are held until the last has been read: 8 bytes each.
+inline constexpr std::uint64_t histogram_counts = 32 * mib;
 /// Tensor names that one file may give rise to (shared containers are walked once a path): this many, and some more for
 /// each tensor that it has.
 inline constexpr std::uint64_t tensor_names = 256 * kib;

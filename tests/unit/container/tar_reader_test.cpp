@@ -101,9 +101,9 @@ TEST(TarReader, RefusesACut) {
 TEST(TarReader, RefusesSizesPastEveryEnd) {
   EXPECT_TRUE(has(refused(tar_of({{.name = "a", .data = "", .size = "77777777777"}})), "a member of 8589934591 bytes"));
   const std::string huge = "\x80" + std::string(3, '\0') + std::string(8, '\xff');
-  EXPECT_TRUE(has(refused(tar_of({{.name = "a", .data = "", .size = huge}})), "less than 2^64"));
+  EXPECT_TRUE(has(refused(tar_of({{.name = "a", .data = "", .size = huge}})), "a number below 2^63"));
   const std::string larger = "\x80" + std::string(11, '\xff');
-  EXPECT_TRUE(has(refused(tar_of({{.name = "a", .data = "", .size = larger}})), "checksum or size"));
+  EXPECT_TRUE(has(refused(tar_of({{.name = "a", .data = "", .size = larger}})), "a number below 2^63"));
 }
 
 TEST(TarReader, RefusesNamesThatLeadOut) {

@@ -53,7 +53,7 @@ TEST(ZipRefuses, NamesEqualButForCase) {
 
 TEST(ZipRefuses, AnEmptyName) { refuses_name("", "without a name"); }
 TEST(ZipRefuses, AnAbsoluteName) { refuses_name("/etc/passwd", "absolute path"); }
-TEST(ZipRefuses, ADriveLetter) { refuses_name("c:x", "absolute path"); }
+TEST(ZipRefuses, ADriveLetter) { refuses_name("c:/x", "absolute path"); }
 TEST(ZipRefuses, ABackslash) { refuses_name("a\\b", "backslash"); }
 TEST(ZipRefuses, ANulInAName) { refuses_name(std::string("a\0b", 3), "NUL"); }
 

@@ -148,7 +148,7 @@ TEST(Trace, GivesBytesThatProtocol2Encodes) {
 TEST(Trace, CountsCallsWithBytesAndAllOtherUses) {
   const auto counts = [](std::string_view code) {
     const TracedName name = traced(code).names.at(0);
-    return std::pair(name.pushed, name.called_with_bytes);
+    return std::pair(name.pushed, name.called_as_judged);
   };
   EXPECT_EQ(counts("\x80\3"
                    "ctorch.storage\n_load_from_bytes\nq\1C\1x\x85R0h\1C\1y\x85R."),

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+/// What policy says of how known names are used. They make harmless values when they are called as picklers call them;
+/// given something else, a few of them call what they are given, or take it for memory.
+namespace ckpt {
+
+enum class CallRisk : std::uint8_t {
+  none,
+  /// numpy.ndarray and its like take bytes for the memory of an array, which may be one of objects: their addresses. No
+  /// pickler calls them: they are what numpy's _reconstruct is given.
+  takes_memory,
+  /// copyreg's functions make an object of the class that they are given first.
+  makes_first,
+  /// torch's _rebuild_from_type calls the function that it is given first, and gives what that makes a state.
+  calls_first,
+  /// numpy.dtype believes its state: sizes, offsets, whether elements are objects (see pickle/dtype_states.h).
+  believes_state,
+  /// Classes of dtypes would as well; none of them is pickled with a state.
+  has_no_state,
+  /// Python's own containers and numbers ask what they are made of for its items, which an object may answer with a
+  /// method of its own. Picklers give them what is written out.
+  iterates,
+  /// Returns what it is given first: torch.jit's restore_type_tag.
+  returns_first,
+  /// _codecs.encode makes bytes of a str by Latin-1, and by other codecs what no file should spell so.
+  encodes,
+  /// Layers, losses, optimizers are made by __new__ alone, and given their attributes: what else their constructors do
+  /// goes by what these are given.
+  is_made_bare,
+  /// Functions that are values in a checkpoint: relu.
+  is_not_called,
+};
+
+CallRisk call_risk(std::string_view module, std::string_view name);
+
+/// Whether Python's own copyreg._reconstructor may be given that class to begin with: its constructor is run.
+bool is_plain_base(std::string_view module);
+
+/// Whether a function is of those that torch gives to its _rebuild_from_type.
+bool is_rebuilt_by(std::string_view module);
+
+/// Whether a class's constructor may take an address of memory by keyword (cdata, allocator), as torch's and numpy's
+/// do; none of what they pickle is made so.
+bool takes_addresses(std::string_view module);
+
+/// Whether a function passes keywords on: copyreg.__newobj_ex__.
+bool passes_keywords(std::string_view module, std::string_view name);
+
+/// The module under which a text is judged that hands numpy an address of memory; its name is the text.
+inline constexpr std::string_view text_module = "(text)";
+/// Whether it does. No pickler writes it.
+bool gives_memory(std::string_view text);
+
+}  // namespace ckpt

@@ -1,0 +1,191 @@
+#include "pickle/misuse.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "model/calls.h"
+#include "pickle/call_policy.h"
+#include "pickle/dtype_states.h"
+#include "pickle/policy.h"
+
+namespace ckpt::pickle {
+namespace {
+
+class Judge {
+ public:
+  Judge(const ValueGraph& values, std::size_t first) : values_(values), first_(static_cast<ValueId>(first)) {}
+
+  std::vector<ValueId> run() {
+    for (ValueId id = first_; id < values_.size(); ++id) {
+      if (values_.kind(id) == ValueKind::object) judge(id);
+      if (values_.kind(id) == ValueKind::persistent) judge_persistent(id);
+    }
+    if (applies_) find_other_uses();
+    if (believes_)
+      for (const ValueId dtype : unsound_dtypes(values_, first_)) misused_.push_back(values_.items(dtype)[0]);
+    return std::move(misused_);
+  }
+
+ private:
+  /// What is judged of a name; a graph has each once.
+  CallRisk risk(ValueId id) {
+    if (values_.kind(id) != ValueKind::global) return CallRisk::none;
+    const std::string_view module = values_.module(id), name = values_.name(id);
+    const auto [found, fresh] = risks_.try_emplace({module.data(), name.data()});
+    if (fresh) found->second = {call_risk(module, name), judge_global(module, name) == Verdict::known};
+    return found->second.first;
+  }
+
+  /// What is known is harmless as picklers use it, and this is not how.
+  void refuse(ValueId name) {
+    if (values_.kind(name) != ValueKind::global) return;
+    static_cast<void>(risk(name));
+    bool& is_known = risks_.at({values_.module(name).data(), values_.name(name).data()}).second;
+    if (is_known) misused_.push_back(name);
+    is_known = false;  // once is enough
+  }
+
+  void judge_keywords(ValueId type) {
+    if (values_.kind(type) == ValueKind::global && takes_addresses(values_.module(type))) misused_.push_back(type);
+  }
+
+  /// Of a call: its callable, or what it makes where that is told.
+  ValueId maker(ValueId object) {
+    const ValueId callable = values_.items(object)[0];
+    const auto arguments = call_arguments(values_, object);
+    return risk(callable) == CallRisk::makes_first && !arguments.empty() ? arguments[0] : callable;
+  }
+
+  bool is_call_of(ValueId id, CallRisk risky) {
+    return values_.kind(id) == ValueKind::object && risk(values_.items(id)[0]) == risky;
+  }
+
+  /// Whether any argument is what a call makes. (Of bytes, the call only spells them.)
+  bool is_given_objects(ValueId object, std::size_t from = 0) {
+    auto arguments = call_arguments(values_, object);
+    arguments = arguments.subspan(std::min(from, arguments.size()));
+    return std::any_of(arguments.begin(), arguments.end(), [&](ValueId argument) {
+      return values_.kind(argument) == ValueKind::object && !is_call_of(argument, CallRisk::encodes);
+    });
+  }
+
+  void judge(ValueId id) {
+    judge_call(id);
+    for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
+      if (const EffectKind kind = values_.effect(handle).kind; kind == EffectKind::build)
+        judge_state(id);
+      else if (risk(maker(id)) != CallRisk::iterates && !is_call_of(id, CallRisk::returns_first))
+        refuse(maker(id));  // of what is known, only Python's containers are given items
+  }
+
+  void judge_call(ValueId id) {
+    const ValueId callable = values_.items(id)[0];
+    const CallKind call = values_.call(id);
+    if (values_.kind(callable) == ValueKind::object) refuse(values_.items(callable)[0]);
+    if (call == CallKind::newobj_ex) judge_keywords(callable);
+    const bool listed = call == CallKind::inst || call == CallKind::obj;
+    if (!listed && values_.kind(values_.items(id)[1]) != ValueKind::tuple) return refuse(callable);
+    switch (risk(callable)) {
+      case CallRisk::takes_memory:
+      case CallRisk::is_not_called:
+        return refuse(callable);
+      case CallRisk::makes_first:
+      case CallRisk::calls_first:
+        applies_ = true;
+        if (!judge_application(id)) refuse(callable);
+        return;
+      case CallRisk::iterates:
+        // A factory is not asked for items.
+        if (is_given_objects(id, values_.name(callable) == "defaultdict" ? 1 : 0)) refuse(callable);
+        return;
+      case CallRisk::is_made_bare:
+        if (call != CallKind::newobj) refuse(callable);
+        return;
+      case CallRisk::returns_first:
+        if (call != CallKind::reduce) refuse(callable);
+        return;
+      case CallRisk::encodes:
+        if (!is_latin1(id)) refuse(callable);
+        return;
+      case CallRisk::none:
+      case CallRisk::believes_state:
+      case CallRisk::has_no_state:
+        return;
+    }
+  }
+
+  bool is_latin1(ValueId id) const {
+    const auto arguments = call_arguments(values_, id);
+    if (values_.call(id) != CallKind::reduce || arguments.size() != 2 || !values_.is_string(arguments[1])) return false;
+    const std::string_view codec = values_.text(arguments[1]);
+    return values_.is_string(arguments[0]) && (codec == "latin1" || codec == "latin-1");
+  }
+
+  void judge_state(ValueId id) {
+    const ValueId callable = values_.items(id)[0];
+    if (is_call_of(id, CallRisk::returns_first))
+      if (const auto arguments = call_arguments(values_, id); !arguments.empty()) refuse(arguments[0]);
+    const CallRisk risky = risk(maker(id));
+    if (risky == CallRisk::believes_state && maker(id) == callable)
+      believes_ = true;
+    else if (risky == CallRisk::believes_state || risky == CallRisk::has_no_state)
+      refuse(maker(id));
+  }
+
+  /// False where it cannot be seen what is made or called, or with which constructor.
+  bool judge_application(ValueId id) {
+    const auto arguments = call_arguments(values_, id);
+    if (values_.call(id) != CallKind::reduce || arguments.empty()) return false;
+    const ValueId callable = values_.items(id)[0], first = arguments[0];
+    if (values_.kind(first) != ValueKind::global) return false;
+    if (risk(callable) == CallRisk::calls_first) {
+      if (!is_rebuilt_by(values_.module(first))) refuse(first);
+      return true;
+    }
+    if (passes_keywords(values_.module(callable), values_.name(callable))) judge_keywords(first);
+    if (risk(first) == CallRisk::takes_memory || is_given_objects(id)) refuse(first);
+    if (values_.name(callable) != "_reconstructor") return true;
+    return !is_given_objects(id) && arguments.size() > 1 && values_.kind(arguments[1]) == ValueKind::global &&
+           is_plain_base(values_.module(arguments[1]));
+  }
+
+  /// ('module', class, file, source)
+  void judge_persistent(ValueId id) {
+    const ValueId tuple = values_.items(id)[0];
+    if (values_.kind(tuple) != ValueKind::tuple) return;
+    const auto items = values_.items(tuple);
+    if (items.size() > 1 && values_.is_string(items[0]) && values_.text(items[0]) == "module" &&
+        values_.kind(items[1]) == ValueKind::object)
+      refuse(values_.items(items[1])[0]);
+  }
+
+  /// What makes or calls what it is given, in other places than at the head of a call.
+  void find_other_uses() {
+    const auto look_at = [&](ValueId item) {
+      if (const CallRisk risky = risk(item); risky == CallRisk::makes_first || risky == CallRisk::calls_first)
+        refuse(item);
+    };
+    for (ValueId id = first_; id < values_.size(); ++id) {
+      const auto items = values_.items(id);
+      const std::size_t head = values_.kind(id) == ValueKind::object ? 1 : 0;
+      for (const ValueId item : items.subspan(std::min(head, items.size()))) look_at(item);
+      for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
+        for (const ValueId item : values_.items(values_.effect(handle))) look_at(item);
+    }
+  }
+
+  const ValueGraph& values_;
+  ValueId first_;
+  std::vector<ValueId> misused_;
+  std::map<std::pair<const char*, const char*>, std::pair<CallRisk, bool>> risks_;  ///< and whether it is known yet
+  bool applies_ = false, believes_ = false;
+};
+
+}  // namespace
+
+std::vector<ValueId> misused_names(const ValueGraph& values, std::size_t first) { return Judge(values, first).run(); }
+
+}  // namespace ckpt::pickle
