@@ -25,6 +25,22 @@ constexpr std::pair<std::string_view, DType> classes[] = {
     {"QUInt2x4", DType::quint2x4},
 };
 
+/// Those that only libtorch spells, in TorchScript (c10/core/ScalarType.h): Python has no such classes.
+constexpr std::pair<std::string_view, DType> script_classes[] = {
+    {"ComplexHalf", DType::complex32},
+    {"UInt16", DType::uint16},
+    {"UInt32", DType::uint32},
+    {"UInt64", DType::uint64},
+    {"Float8_e4m3fn", DType::float8_e4m3fn},
+    {"Float8_e4m3fnuz", DType::float8_e4m3fnuz},
+    {"Float8_e5m2", DType::float8_e5m2},
+    {"Float8_e5m2fnuz", DType::float8_e5m2fnuz},
+    {"Float8_e8m0fnu", DType::float8_e8m0fnu},
+    {"Float4_e2m1fn_x2", DType::float4_e2m1fn_x2},
+    {"Bits8", DType::bits8},
+    {"Bits16", DType::bits16},
+};
+
 std::optional<DType> by_class(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   name.remove_suffix(suffix.size());
@@ -41,9 +57,12 @@ std::optional<StorageType> storage_type(std::string_view module, std::string_vie
   if (name == "UntypedStorage" && (module == "torch.storage" || module == "torch"))
     return StorageType{DType::uint8, false};
   if (!is_torch_module(module)) return std::nullopt;
-  const auto dtype = by_class(name, "Storage");
-  if (!dtype) return std::nullopt;
-  return StorageType{*dtype, true};
+  if (const auto dtype = by_class(name, "Storage")) return StorageType{*dtype, true};
+  if (module == "torch" && name.ends_with("Storage"))
+    for (const auto& [prefix, dtype] : script_classes)
+      if (name.size() == prefix.size() + std::string_view("Storage").size() && name.starts_with(prefix))
+        return StorageType{dtype, true};
+  return std::nullopt;
 }
 
 std::optional<std::string> storage_class(DType dtype) {

@@ -28,6 +28,14 @@ std::array<ValueId, 2> TensorCalls::rebuild(ValueId storage, const TensorInfo& i
                                  values_.make_boolean(false),
                                  ordered_dict()};
   if (!typed) arguments.push_back(dtype(info.dtype));
+  if (info.conjugate || info.negative) {
+    std::vector<ValueId> flags;
+    if (info.conjugate) flags.insert(flags.end(), {text("conj"), values_.make_boolean(true)});
+    if (info.negative) flags.insert(flags.end(), {text("neg"), values_.make_boolean(true)});
+    const ValueId metadata = kept(values_.make_container(ValueKind::dict));
+    values_.add_effect(metadata, EffectKind::set_items, flags);
+    arguments.push_back(metadata);
+  }
   return {global("torch._utils", typed ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3"),
           kept(values_.make_tuple(arguments))};
 }

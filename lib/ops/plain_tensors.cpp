@@ -1,7 +1,9 @@
 #include "ops/plain_tensors.h"
 
 #include "ckpt/dtype.h"
+#include "io/swapped_source.h"
 #include "model/calls.h"
+#include "model/storage_types.h"
 #include "ops/tensor_place.h"
 
 namespace ckpt {
@@ -56,12 +58,29 @@ ValueId PlainTensors::detached(ValueId id) {
   untag(call);
   const bool first = !used_[call];
   used_[call] = true;
+  if (tensor.storage && callable(values_, call).second == "_rebuild_tensor_v2" && !storage_class(tensor.info.dtype))
+    return rebuilt(tensor, untyped(tensor));
   if (first && is_plain(call)) return call;
   const TensorInfo& info = tensor.info;
   const bool strided = info.layout == Layout::strided && tensor.storage && tensor.device_holder == no_value;
   if (!strided || is_quantised(info.dtype) || info.conjugate || info.negative) return call;
   const TensorPlace place = tensor_place(checkpoint_, call);
   return place.storage == no_value || place.form == TensorPlace::Form::subclass ? call : rebuilt(tensor, place.storage);
+}
+
+/// A storage of a class that Python has not becomes one of bytes.
+ValueId PlainTensors::untyped(const Tensor& tensor) {
+  Storage& storage = checkpoint_.storages[*tensor.storage];
+  if (storage.typed && storage.byte_order == ByteOrder::big) {
+    storage.bytes = swapped(storage.bytes, dtype_swap_size(storage.dtype));
+    storage.byte_order = ByteOrder::little;
+  }
+  storage.dtype = DType::uint8;
+  storage.typed = false;
+  const ValueId id =
+      values_.make_persistent(calls_.storage_id(tensor.info.dtype, storage.key, storage.location, storage.nbytes));
+  checkpoint_.storage_uses.push_back({id, {*tensor.storage, nullptr}});
+  return id;
 }
 
 ValueId PlainTensors::rebuilt(const Tensor& tensor, ValueId storage) {

@@ -29,6 +29,7 @@ class PlainTensors {
   ValueId inner_call(ValueId id);
   bool is_plain(ValueId call) const;
   void untag(ValueId call);
+  ValueId untyped(const Tensor& tensor);
   ValueId rebuilt(const Tensor& tensor, ValueId storage);
 
   Checkpoint& checkpoint_;

@@ -128,6 +128,30 @@ def layouts(checks):
     average(checks, "average, other dtypes", saved(checks, mixed), wanted)
 
 
+def lazy(checks):
+    """Conjugate and negative views, in files that store them in other ways: the last one's stays what it is."""
+    torch.manual_seed(14)
+    a, b, wide = (torch.randn(*shape, dtype=torch.complex64) for shape in ((4,), (4,), (8,)))
+    real = torch.randn(4)
+    for title, objs in (
+        ("the last", [{"y": a}, {"y": b.conj()}]),
+        ("the first", [{"y": a.conj()}, {"y": b}]),
+        ("both, of storages that differ", [{"y": wide[:4].conj()}, {"y": b.conj()}]),
+        ("both", [{"y": a.conj()}, {"y": b.conj()}]),
+        ("beside the plain", [{"y": a, "x": a}, {"y": b.conj(), "x": b}]),
+        ("beside the plain, first", [{"y": wide[:4].conj(), "x": wide[:4]}, {"x": b, "y": b.conj()}]),
+        ("negative", [{"y": real}, {"y": torch._neg_view(torch.ones(4))}]),
+        ("negative, of storages that differ", [{"y": torch._neg_view(torch.randn(8)[:4])}, {"y": torch._neg_view(real)}]),
+    ):
+        out = checks.path()
+        checks.run(f"average, lazy: {title}", "average", *saved(checks, objs), out, "--verify=full")
+        got = saving.load(out, weights_only=True)
+        for name in objs[0]:
+            plain = [o[name].resolve_conj().resolve_neg() for o in objs]
+            checks.suite.check(f"average, lazy: {title}, {name}", torch.equal(got[name], averaged(plain)), lambda n=name: got[n])
+            checks.suite.equal(f"average, lazy: {title}, {name} is as it was", (got[name].is_conj(), got[name].is_neg()), (objs[-1][name].is_conj(), objs[-1][name].is_neg()))
+
+
 def trainers(checks):
     """Everything but the state dict is the last file's."""
     torch.manual_seed(13)
@@ -162,4 +186,4 @@ def misfits(checks):
     checks.run("average of real and complex", "average", *real, checks.path(), code=3)
 
 
-GROUPS = [dtypes, layouts, trainers, misfits]
+GROUPS = [dtypes, layouts, lazy, trainers, misfits]

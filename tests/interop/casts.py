@@ -135,4 +135,32 @@ def quantised(checks):
         checks.suite.equal(f"quantised, {dtype}: the weight", got["w"].dtype, dtype)
 
 
-GROUPS = [every_dtype, what_requires_grad, quantised]
+def views_of_bytes(checks):
+    """Numbers that have no storage class, in one of bytes that has: an edit of the one leaves them their dtype."""
+    flat = torch.arange(40, dtype=torch.uint8)
+    parts = {"w": flat[8:24].view(torch.float8_e4m3fn), "s": flat[24:32].view(torch.uint16)}
+    twin = flat.clone()
+    module = nn.Module()
+    module.register_parameter("p", nn.Parameter(parts["w"], requires_grad=False))
+    module.register_parameter("again", module.p)
+    module.register_buffer("b", flat)
+    for title, obj, options in (
+        ("cut up", {"flat": flat, **parts}, ["--compact", "--drop", "flat"]),
+        ("cut up, all", {"flat": flat[:9], "w": flat[:9].view(torch.float8_e4m3fn)}, ["--compact"]),
+        ("closed up", {"flat": flat, "t": parts["w"].view(4, 4).t()}, ["--contiguous"]),
+        ("made one", {"a": flat, "w": parts["w"], "b": twin, "x": twin.view(torch.float8_e4m3fn)}, ["--dedupe"]),
+        ("of a module", module, ["--weights-only"]),
+        ("averaged", {"flat": flat, **parts}, None),
+    ):
+        source, out = checks.path(), checks.path()
+        ZIP.save(obj, source)
+        command = ["average", source, source] if options is None else ["convert", source, *options]
+        checks.run(f"views of bytes, {title}", *command, out, "--verify=full")
+        wanted = obj.state_dict() if isinstance(obj, nn.Module) else obj
+        got = saving.load(out, weights_only=True)
+        for name in got:
+            same = got[name].dtype == wanted[name].dtype and torch.equal(bits(got[name]), bits(wanted[name]))
+            checks.suite.check(f"views of bytes, {title}: {name}", same, repr(got[name]))
+
+
+GROUPS = [every_dtype, what_requires_grad, quantised, views_of_bytes]

@@ -41,6 +41,7 @@ def main():
     import members
     import modules
     import mutants
+    import offsets
     import pickles
     import plain
     import prefixes
@@ -67,6 +68,7 @@ def main():
         selection.roots,
         selection.globs,
         selection.weights_only,
+        selection.attributes,
         selection.shared,
         content.gzip_files,
         content.digests,
@@ -77,6 +79,7 @@ def main():
         hand.python2_strings,
         hand.discarded_calls,
         *arrays.GROUPS,
+        *offsets.GROUPS,
         *casts.GROUPS,
         *members.GROUPS,
         *documented.GROUPS,

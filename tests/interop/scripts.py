@@ -1,11 +1,13 @@
 """TorchScript: what ckpt makes of files of torch.jit.save and of mobile ones, against libtorch's own loader."""
 
+import enum
 import gzip
 import io
 import pickletools
 import re
 import zipfile
 from collections import OrderedDict
+from typing import Optional
 
 import torch
 from equal import differences
@@ -71,6 +73,34 @@ class Kinds(nn.Module):
         return x * self.scalar
 
 
+class Odd(nn.Module):
+    """An Enum, dtypes that have no storage class in Python, buffers that are stored as others than they are, and one that state_dict() leaves out for its type."""
+
+    perhaps: Optional[torch.Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+        self.choice = Choice.right
+        self.register_buffer("perhaps", torch.ones(2))
+        self.register_buffer("negative", torch._neg_view(torch.tensor([1.0, 2.0])))
+        self.register_buffer("conjugate", torch.tensor([1 + 2j, 3j]).conj())
+        self.register_buffer("halved", torch.tensor([1 + 2j, 3j]).to(torch.complex32).conj())
+        for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu"):
+            self.register_buffer(f"b_{kind}", torch.ones(3).to(getattr(torch, f"float8_{kind}")))
+        for kind in ("uint16", "uint32", "uint64"):
+            self.register_buffer(f"b_{kind}", torch.arange(3).to(getattr(torch, kind)))
+        self.b_shared = self.b_e5m2[1:]
+
+    def forward(self, x):
+        return x * self.weight if self.choice == Choice.right else x
+
+
+class Choice(enum.Enum):
+    left = 1
+    right = 2
+
+
 def quantised():
     layers = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     return torch.ao.quantization.quantize_dynamic(layers, {nn.Linear}, dtype=torch.qint8)
@@ -89,6 +119,7 @@ def makers():
     yield "optimised", lambda path: torch.jit.save(torch.jit.optimize_for_inference(scripted), path)
     yield "quantised", lambda path: torch.jit.save(torch.jit.script(quantised()), path)
     yield "kinds", lambda path: torch.jit.save(torch.jit.script(Kinds()), path)
+    yield "odd", lambda path: torch.jit.save(torch.jit.script(Odd()), path)
     yield "nothing", lambda path: torch.jit.save(torch.jit.script(nn.ReLU()), path)
     yield "mobile", lambda path: scripted._save_for_lite_interpreter(str(path))
     yield "mobile, traced", lambda path: traced._save_for_lite_interpreter(str(path))

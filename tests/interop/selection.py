@@ -138,6 +138,26 @@ def weights_only(checks):
             checks.suite.check(f"{label}: the source is refused, or the test is idle", not loads or name == "trainer")
 
 
+def attributes(checks):
+    """A mapping that an object which stays has for its attributes, or was copied from, is not taken apart."""
+    args = argparse.Namespace(lr=0.1, steps=[1, 2])
+    for way in WAYS:
+        for first in ("hyper", "args"):
+            obj = {"w": torch.ones(2), "hyper": vars(args), "args": args}
+            source = checks.path(way.suffix)
+            way.save({key: obj[key] for key in sorted(obj, key=lambda k: k != first)}, source)
+            label = f"attributes, {first} first, {way.name}"
+            for options in (["--keep", "w", "--keep", "args"], ["--drop", "hyper"], ["--drop", "hyper*"]):
+                out = checks.written(f"{label}, {options}", source, *options)
+                got = saving.load(out, weights_only=False) if out else {}
+                checks.suite.equal(f"{label}, {options}: args", got.get("args"), args)
+            done = checks.run(f"{label}, --drop hyper.lr", "convert", source, checks.path(), "--drop", "hyper.lr", code=2)
+            checks.suite.check(f"{label}: refused", "'hyper.lr' is in a mapping that an object which stays was made of" in done.err, done)
+            out = checks.written(f"{label}, both dropped", source, "--drop", "hyper", "--drop", "args")
+            if out:
+                checks.suite.equal(f"{label}, both dropped: names", list(saving.load(out, weights_only=False)), ["w"])
+
+
 def shared(checks):
     """Tensors that a dropped part held first are made where they are needed, for weights_only too."""
     one = torch.ones(3)
