@@ -20,6 +20,8 @@ class Judge {
 
   std::vector<ValueId> run() {
     for (ValueId id = first_; id < values_.size(); ++id) {
+      if (const CallRisk risky = risk(id); risky == CallRisk::makes_first || risky == CallRisk::calls_first)
+        applies_ = true;
       if (values_.kind(id) == ValueKind::object) judge(id);
       if (values_.kind(id) == ValueKind::persistent) judge_persistent(id);
     }
@@ -94,7 +96,6 @@ class Judge {
         return refuse(callable);
       case CallRisk::makes_first:
       case CallRisk::calls_first:
-        applies_ = true;
         if (!judge_application(id)) refuse(callable);
         return;
       case CallRisk::iterates:

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -56,9 +58,14 @@ class Encoder {
     const auto same = [&](const StorageUse* a, const StorageUse* b) { return rank(*a) == rank(*b); };
     std::stable_sort(chosen_.begin(), chosen_.end(), before);
     chosen_.erase(std::unique(chosen_.begin(), chosen_.end(), same), chosen_.end());
+    std::set<std::string> keys;  // in one case: torch finds a member in any
     const bool keep_keys = form_ == IdForm::legacy || std::all_of(chosen_.begin(), chosen_.end(), [&](const auto* use) {
                              const std::string_view own = own_key(*use);
-                             return is_plain_key(own.empty() ? checkpoint_.storages[use->storage].key : own);
+                             std::string key(own.empty() ? checkpoint_.storages[use->storage].key : own);
+                             const bool plain = is_plain_key(key);
+                             for (char& c : key)
+                               if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+                             return plain && keys.insert(std::move(key)).second;
                            });
     written_.reserve(chosen_.size());
     for (const StorageUse* const use : chosen_) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -81,6 +82,13 @@ WriteReceipt write_script(Checkpoint& checkpoint, ByteSink& sink, const WriteOpt
     throw Error(ErrorCode::unsupported, "a TorchScript file in pickle protocol " + std::to_string(*options.protocol))
         .expected("2, the one that libtorch reads")
         .in(checkpoint.file);
+  const auto is_meta = [](const Storage& storage) { return storage.location == "meta"; };
+  if (std::any_of(checkpoint.storages.begin(), checkpoint.storages.end(), is_meta))
+    throw Error(ErrorCode::invalid_argument,
+                "a TorchScript file whose tensors are on the device meta, with their bytes")
+        .expected("a device to load them to")
+        .in(checkpoint.file)
+        .hint("--weights-only --to meta writes its state dict");
   const auto edited = edited_members(checkpoint, details);
   std::map<std::string, std::string> storages;
   for (const Storage& storage : checkpoint.storages) storages[details.root + "/" + storage.key] = storage.key;

@@ -50,7 +50,7 @@ ValueId copy_value(const ValueGraph& from, ValueId id, ValueGraph& to, std::span
 
 GraphCopy::GraphCopy(const ValueGraph& from) : from_(from), moved_(from.size(), no_value) {}
 
-void GraphCopy::reach(ValueId root) {
+void GraphCopy::reach(ValueId root, std::span<const ValueId> more) {
   for (const ValueId id : reached_) moved_[id] = no_value;
   reached_.clear();
   const auto add = [&](ValueId id) {
@@ -59,6 +59,7 @@ void GraphCopy::reach(ValueId root) {
     reached_.push_back(id);
   };
   add(root);
+  for (const ValueId id : more) add(id);
   for (std::size_t i = 0; i < reached_.size(); ++i) from_.each_operand(reached_[i], add);
   std::sort(reached_.begin(), reached_.end());
 }
@@ -71,8 +72,8 @@ Time GraphCopy::later(Time time, Time base) {
   return time + base;
 }
 
-ValueId GraphCopy::below(ValueId root, ValueGraph& to, Time base) {
-  reach(root);
+ValueId GraphCopy::below(ValueId root, ValueGraph& to, Time base, std::span<const ValueId> more) {
+  reach(root, more);
   latest_ = base;
   auto next = static_cast<ValueId>(to.size());
   for (const ValueId id : reached_) moved_[id] = next++;

@@ -19,9 +19,9 @@ class GraphCopy {
   /// `from` must outlive the copy and may not change.
   explicit GraphCopy(const ValueGraph& from);
 
-  /// Copies `root` and all that it reaches to the end of `to`. Everything in it happens later than `base`: the
-  /// latest of what `to` has, where both are to be written as one program. Throws Error (limit_exceeded).
-  ValueId below(ValueId root, ValueGraph& to, Time base = 0);
+  /// Copies `root`, and `more` roots, and all that they reach, to the end of `to`. Everything in it happens later than
+  /// `base`: the latest of what `to` has, where both are to be written as one program. Throws Error (limit_exceeded).
+  ValueId below(ValueId root, ValueGraph& to, Time base = 0, std::span<const ValueId> more = {});
 
   /// Of the last copy: what it reached, oldest first; where a value went, no_value if it did not; its latest time.
   [[nodiscard]] std::span<const ValueId> reached() const { return reached_; }
@@ -29,7 +29,7 @@ class GraphCopy {
   [[nodiscard]] Time latest() const { return latest_; }
 
  private:
-  void reach(ValueId root);
+  void reach(ValueId root, std::span<const ValueId> more);
   Time later(Time time, Time base);
 
   const ValueGraph& from_;

@@ -37,14 +37,14 @@ class Merger {
     next = take_root(std::move(next), "auto");
     for (std::size_t i = told; i < next.warnings.size(); ++i) next.warnings[i] = file + ": " + next.warnings[i];
     GraphCopy copy(next.values);
-    const ValueId root = copy.below(next.root, merged_.values, latest_);
+    const ValueId root = copy.below(next.root, merged_.values, latest_, next.discarded);
     latest_ = copy.latest();
     add_storages(next, copy);
     add_entries(root, file);
     for (GlobalUse& global : next.globals) add_global(std::move(global));
     texts_.add(std::move(next.metadata), file, merged_.warnings);
     std::move(next.warnings.begin(), next.warnings.end(), std::back_inserter(merged_.warnings));
-    merged_.discarded.clear();
+    for (const ValueId id : next.discarded) merged_.discarded.push_back(copy.moved(id));
   }
 
   Checkpoint finish() {

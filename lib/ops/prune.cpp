@@ -73,23 +73,21 @@ class Pruner {
  private:
   /// A dropped value stays where its making may have changed something that does.
   void keep_discarded() {
-    std::vector<bool> barren(values_.size());  // leads to nothing that stays
+    std::vector<bool> barren(values_.size());  // leads to nothing that stays and could be changed
     std::vector<ValueId> kept;
     for (const ValueId id : checkpoint_.discarded) {
-      std::vector<ValueId> open;
+      std::vector<ValueId> seen;
       bool touches = false;
       const auto reach = [&](ValueId item) {
-        if (stays_[item]) touches = touches || may_change(values_.kind(item));
-        if (!stays_[item] && !barren[item]) open.push_back(item);
+        touches = touches || (stays_[item] && may_change(values_.kind(item)));
+        if (barren[item]) return;
         barren[item] = true;
+        seen.push_back(item);
       };
       reach(id);
-      while (!open.empty() && !touches) {
-        const ValueId next = open.back();
-        open.pop_back();
-        values_.each_operand(next, reach);
-      }
+      for (std::size_t i = 0; i < seen.size() && !touches; ++i) values_.each_operand(seen[i], reach);
       if (!touches) continue;
+      for (const ValueId item : seen) barren[item] = false;  // not all of it was looked at
       kept.push_back(id);
       mark_reached(values_, id, stays_);
     }

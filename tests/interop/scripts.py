@@ -213,6 +213,15 @@ def moved(checks):
             checks.suite.check(f"{name}: the tags are CUDA's to libtorch", here and all("CUDA" in o or "NVIDIA" in o or "cuda" in o for o in here), here)
 
 
+def to_meta(checks):
+    """libtorch keeps no bytes of what is on it: only the state dict goes there."""
+    source = checks.path()
+    torch.jit.save(torch.jit.script(Net().eval()), source)
+    done = checks.run("to meta", "convert", source, checks.path(), "--to", "meta", code=2)
+    checks.suite.check("to meta: told how", "--weights-only --to meta" in done.err, done)
+    checks.written("to meta, --weights-only", source, "--weights-only", "--to", "meta")
+
+
 def state_dicts(checks):
     """--weights-only and --format torch are what state_dict() gives; where it gives nothing, that is said."""
     for name, source in saved(checks):
@@ -295,4 +304,4 @@ def named(checks):
         checks.suite.check(f"named, {said}: it is", said in done.err, done)
 
 
-GROUPS = [unedited, moved, state_dicts, loads_into_the_model, packed, layouts, named]
+GROUPS = [unedited, moved, to_meta, state_dicts, loads_into_the_model, packed, layouts, named]

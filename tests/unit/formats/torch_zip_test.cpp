@@ -295,5 +295,18 @@ TEST(TorchZip, MadeFromLegacyKeysThatAreNoFileNamesNumbersThem) {
   }
 }
 
+TEST(TorchZip, MadeFromLegacyKeysThatAreOneButForCaseNumbersThem) {
+  const auto weight = [](const std::string& key) {
+    return torch_testing::tensor(torch_testing::legacy_storage({.key = key}), {4}, {1});
+  };
+  const torch_testing::LegacyFile file{
+      .object = py::list({weight("k"), weight("K")}),
+      .data = {{"K", 4, torch_testing::floats({4, 5, 6, 7})}, {"k", 4, torch_testing::floats({0, 1, 2, 3})}}};
+  const auto back =
+      torch_testing::read_bytes(torch_testing::written_as(torch_testing::read_bytes(bytes_of(file)), "torch"));
+  EXPECT_EQ(torch_testing::values(back, 0), (Floats{0, 1, 2, 3}));
+  EXPECT_EQ(torch_testing::values(back, 1), (Floats{4, 5, 6, 7}));
+}
+
 }  // namespace
 }  // namespace ckpt

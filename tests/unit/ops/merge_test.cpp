@@ -6,6 +6,8 @@
 #include "ckpt/error.h"
 #include "ckpt/extract.h"
 #include "ckpt/state_dict.h"
+#include "formats/torch_files.h"
+#include "pickle/opcodes.h"
 
 namespace ckpt {
 namespace {
@@ -71,6 +73,16 @@ TEST(Merge, TellsOfTextsThatDiffer) {
   const Checkpoint merged = merge({first, second});
   EXPECT_EQ(merged.metadata.size(), 3U);
   EXPECT_EQ(merged.warnings.size(), 1U);
+}
+
+TEST(Merge, KeepsDroppedCallsThatTouchWhatItTakes) {
+  const auto call = py::call(py::global("mylab", "fill"), {py::put(torch_testing::weight(), 7)});
+  const Checkpoint filled = torch_testing::checkpoint_of(call + std::string(1, static_cast<char>(pickle::POP)) +
+                                                         py::dict({{py::str("w"), py::get(7)}}));
+  ASSERT_EQ(filled.discarded.size(), 1U);
+  const Checkpoint merged = merge({assemble({source("a", 1)}), filled, assemble({source("b", 1)})});
+  EXPECT_EQ(merged.discarded.size(), 1U);
+  EXPECT_EQ(names(merged), "a w b ");
 }
 
 TEST(Merge, OfNothingIsRefused) { EXPECT_THROW(merge({}), Error); }

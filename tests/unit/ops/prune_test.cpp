@@ -106,6 +106,15 @@ TEST(Prune, KeepsDroppedCallsThatTouchWhatStays) {
   EXPECT_TRUE(without(checkpoint_of(code), "[lv]").discarded.empty()) << "nor where what it touches goes";
 }
 
+TEST(Prune, KeepsDroppedCallsThatAreGivenATupleThatStays) {
+  const auto pair = py::put(py::tuple({py::list({})}), 7);
+  const auto call = py::global("mylab", "fill") + pair + std::string(1, static_cast<char>(pickle::REDUCE));
+  const auto code =
+      after_dropping(call, py::dict({{py::str("w"), weight()}, {py::str("t"), py::get(7)}, {py::str("v"), weight()}}));
+  EXPECT_EQ(without(checkpoint_of(code), "v").discarded.size(), 1U);
+  EXPECT_TRUE(without(checkpoint_of(code), "[tv]").discarded.empty());
+}
+
 std::size_t count_opcodes(const Checkpoint& checkpoint, std::uint8_t code) {
   const std::string text = pickle::emit(checkpoint.values, checkpoint.root, {checkpoint.protocol, {}, {}});
   const auto source = torch_testing::source_of(io_testing::bytes_of(text));
