@@ -162,16 +162,20 @@ class HistogramPass::Visitor final : public ViewVisitor {
   ViewNumbers numbers_{[this](const NumberBlock& block) { add(block); }};
 };
 
+void check_bins(std::size_t histograms, std::size_t bins) {
+  if (histograms <= limits::histogram_counts / bins) return;
+  throw Error(ErrorCode::limit_exceeded,
+              std::to_string(histograms) + " histograms of " + std::to_string(bins) + " bins")
+      .expected("at most " + std::to_string(limits::histogram_counts) + " bins in all")
+      .hint("--bins " + std::to_string(std::max<std::uint64_t>(1, limits::histogram_counts / histograms)) +
+            " counts in fewer, --keys GLOB fewer tensors");
+}
+
 HistogramPass::HistogramPass(std::span<const SweptView> views, const std::vector<ViewMoments>& found,
                              const Moments& all, std::size_t bins, bool counts_all)
     : views_(views), found_(found), bins_(bins), counts_(views.size()) {
   if (counts_all && all.finite > 0) all_.emplace(all.min, all.max, bins);
-  if (views.size() > limits::histogram_counts / bins)
-    throw Error(ErrorCode::limit_exceeded,
-                std::to_string(views.size()) + " histograms of " + std::to_string(bins) + " bins")
-        .expected("at most " + std::to_string(limits::histogram_counts) + " bins in all")
-        .hint("--bins " + std::to_string(std::max<std::uint64_t>(1, limits::histogram_counts / views.size())) +
-              " counts in fewer, --keys GLOB fewer tensors");
+  check_bins(views.size(), bins);
   for (std::size_t i = 0; i < views.size(); ++i)
     if (found[i].moments.finite > 0) counts_[i].resize(bins);
   counts_of_all_.resize(bins);

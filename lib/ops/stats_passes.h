@@ -35,6 +35,9 @@ struct ViewMoments {
 /// Adds to `found`, which has a place for each view.
 std::unique_ptr<ViewVisitor> moments_visitor(std::span<const SweptView> views, std::vector<ViewMoments>& found);
 
+/// Throws Error (limit_exceeded) where histograms of so many tensors would not stay in bounded memory.
+void check_bins(std::size_t histograms, std::size_t bins);
+
 /// The second pass counts the finite numbers in bins between what the first one found.
 class HistogramPass {
  public:

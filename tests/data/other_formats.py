@@ -59,7 +59,7 @@ def foreign(to):
 
 def array(code, shape, data, order="<", fortran=False):
     """numpy's, as a pickle of protocol 4 has it."""
-    dtype = Call("numpy", "dtype", code, False, True, state=(3, order, None, None, None, -1, -1, 0))
+    dtype = Call("numpy", "dtype", code, False, True, state=(3, order, None, None, None, -1, -1, 63 if code.startswith("O") else 0))
     made = Call("numpy._core.multiarray", "_reconstruct", Global("numpy", "ndarray"), (0,), b"b")
     made.state = (1, shape, dtype, fortran, data)
     return made
@@ -86,7 +86,7 @@ def plain_pickles(to):
         "fc.bias": array("i2", (2,), b"\0\1\0\2", ">"),
         "t": array("f4", (2, 3), floats, fortran=True),
     }
-    odd = {"names": array("O", (1,), ["x"]), "epoch": 3}
+    odd = {"names": array("O8", (1,), ["x"]), "epoch": 3}
     (to / "arrays.pkl").write_bytes(pickled({"model": model, **odd}, 4)[0])
     hooks = Call("collections", "OrderedDict")
     tensor = Call("torch._utils", "_rebuild_tensor_v2", nested(to, Storage(6, device="cuda:0")), 0, (2, 3), (3, 1), False, hooks)

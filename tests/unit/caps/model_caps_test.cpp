@@ -5,6 +5,7 @@
 #include "formats/torch_files.h"
 #include "model/walk.h"
 #include "ops/entry_walk.h"
+#include "ops/stats_passes.h"
 #include "ops/tensor_bytes.h"
 #include "ops/view_sweep.h"
 
@@ -111,6 +112,12 @@ TEST(Cap, sweep_steps) {
 }
 
 // What a comparison that goes past it says, Diff.StepsBeyondWhatTheFilesHoldAreRefused tells.
+TEST(Cap, histogram_counts) {
+  constexpr std::size_t bins = 1024, most = limits::histogram_counts / bins;
+  expect_within([] { check_bins(most, bins); });
+  expect_past([] { check_bins(most + 1, bins); });
+}
+
 TEST(Cap, diff_steps) { EXPECT_EQ(limits::diff_step_cap(0), limits::diff_steps); }
 
 TEST(Cap, diff_steps_a_value) {
