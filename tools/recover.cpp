@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "ckpt/ops.h"
 #include "ckpt/shape.h"
@@ -111,14 +109,9 @@ std::string report_json(const Recovery& found, const std::string& file) {
 }
 
 /// The damaged file may have to be read again, by something better than this.
-void keep_input(const RecoverOptions& options, const Job& job) {
-  std::error_code unknown;
-  const bool is_same = job.out != "-" && (job.in == job.out || std::filesystem::equivalent(job.in, job.out, unknown));
-  if (is_same)
+void keep_input(const Job& job, const std::string& read) {
+  if (is_same_file(job.in, job.out, read))
     throw usage_error("recover does not replace the damaged file", "ckpt recover " + shell_word(job.in) + " OUT");
-  if (options.json && job.out == "-")
-    throw usage_error("--json and OUT '-' are both for standard output",
-                      "ckpt recover " + shell_word(job.in) + " OUT --json");
 }
 
 void print_report(const Recovery& found, const RecoverOptions& options, const Job& job, bool quiet) {
@@ -132,6 +125,7 @@ constexpr std::string_view nothing_left = "fetch or copy the file again; an earl
 /// Its errors are told without the advice to recover the file.
 Recovery recover_input(const Job& job) {
   const ByteSourcePtr source = open_checkpoint(job.in);
+  keep_input(job, source->name());
   try {
     return recover(source);
   } catch (Error& error) {
@@ -143,7 +137,10 @@ Recovery recover_input(const Job& job) {
 
 int run(const RecoverOptions& options, bool quiet) {
   Job job = plan(options.writing, "recover");
-  keep_input(options, job);
+  keep_input(job, job.in);
+  if (options.json && job.out == "-")
+    throw usage_error("--json and OUT '-' are both for standard output",
+                      "ckpt recover " + shell_word(job.in) + " OUT --json");
   if (options.format) job.save.format = writable_format(*options.format);
   Recovery found = recover_input(job);
   print_report(found, options, job, quiet);

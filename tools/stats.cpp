@@ -30,6 +30,8 @@ int stats_of(const StatsArguments& options, const std::string& file, bool quiet)
   StatsReport report{file, {}, false, {}};
   try {
     const Checkpoint checkpoint = load_with_warnings(file, options.reading);
+    if (options.plot && is_same_file(file, *options.plot, checkpoint.file))
+      throw usage_error("--plot would replace the file that is read", "ckpt stats model.pt --plot model.svg");
     report.format = checkpoint.format;
     report.gzip = checkpoint.gzip;
     report.stats = stats(checkpoint, how);

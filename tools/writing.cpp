@@ -1,5 +1,6 @@
 #include "writing.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -247,6 +248,17 @@ void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::
                      compression_summary(report, job);
   for (const std::string& what : done) line += "; " + printable(what);
   print_summary(line, job);
+}
+
+bool is_same_file(const std::string& in, const std::string& out, const std::string& read) {
+  if (out == "-") return false;
+  struct stat there {
+  }, here{};
+  if (::stat(out.c_str(), &there) != 0) return in == out;
+  const auto is_there = [&] { return here.st_dev == there.st_dev && here.st_ino == there.st_ino; };
+  if (in == "-" && ::fstat(STDIN_FILENO, &here) == 0 && is_there()) return true;
+  if (in != "-" && ::stat(in.c_str(), &here) == 0 && is_there()) return true;
+  return !read.empty() && ::stat(read.c_str(), &here) == 0 && is_there();
 }
 
 }  // namespace ckpt::tools

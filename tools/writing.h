@@ -54,6 +54,10 @@ int number_option(const std::string& option, const std::string& text, int least,
 /// The name of a format that is written. Throws Error (invalid_argument) for any other.
 std::string writable_format(const std::string& name);
 
+/// Whether that output is the file that is read: by another name, through a link, as what standard input comes from, or
+/// as the only file of a folder (`read`: what the source is called).
+bool is_same_file(const std::string& in, const std::string& out, const std::string& read = {});
+
 /// Reads the input, and prints what the reader warns of.
 Checkpoint load_input(const Job& job, const ReadOptions& options = {});
 

@@ -1,8 +1,10 @@
 #include "ckpt/error.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
+#include "ckpt/utf8.h"
 #include "io/printable.h"
 
 namespace ckpt {
@@ -66,6 +68,21 @@ std::string shell_word(std::string_view text) {
 std::string shell_value(std::string_view text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=,";
   if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+  const auto steers = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (!is_utf8(text) || std::any_of(text.begin(), text.end(), steers)) {
+    std::string out = "$'";
+    for (const char c : text) {
+      constexpr std::string_view digits = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '\'' || c == '\\')
+        out += std::string("\\") + c;
+      else if (byte < 0x20 || byte >= 0x7F)
+        out += std::string("\\x") + digits[byte >> 4] + digits[byte & 15U];
+      else
+        out += c;
+    }
+    return out + "'";
+  }
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";

@@ -30,11 +30,21 @@ std::optional<std::string> link_target(const std::string& path, const std::strin
   return target.starts_with('/') ? target : folder_of(path) + "/" + target;
 }
 
+Error no_file(const std::string& path) {
+  return Error(ErrorCode::io, "is a device, a pipe or a socket, or what this program was given open")
+      .expected("a file")
+      .in(path)
+      .on_output()
+      .hint("write to standard output (-) and redirect it there");
+}
+
 std::string follow_links(const std::string& path) {
   std::string at = path;
   for (int links = 0; links <= most_links; ++links) {
     std::optional<std::string> next = link_target(at, path);
     if (!next) return at;
+    // /dev/stdout: a file that is open, and may have been written to, is not to be replaced by another.
+    if (at.starts_with("/proc/") && at.find("/fd/") != std::string::npos) throw no_file(path);
     at = std::move(*next);
   }
   throw output_error("cannot create", path, ELOOP);
@@ -71,13 +81,7 @@ OutputTarget open_target(const std::string& path) {
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) throw output_error("cannot create", path, errno);
   if (exists && S_ISDIR(status.st_mode)) throw output_error("cannot create", path, EISDIR);
-  if (exists && !S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::io, "is a device, a pipe or a socket")
-        .expected("a file")
-        .in(path)
-        .on_output()
-        .hint("write to standard output (-) and redirect it there");
-  }
+  if (exists && !S_ISREG(status.st_mode)) throw no_file(path);
   if (exists) target.existing = status;
   const std::string resolved = follow_links(path);
   target.folder_path = folder_of(resolved);

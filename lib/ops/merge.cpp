@@ -22,12 +22,10 @@ namespace {
 /// Puts state dicts one behind the other into a checkpoint.
 class Merger {
  public:
-  /// What is made is of the format of the first file, and named as it is in messages.
+  /// What is made is named as the first file is in messages.
   explicit Merger(const Checkpoint& first) {
     merged_.file = first.file;
-    merged_.format = first.format;
     merged_.gzip = first.gzip;
-    merged_.pickled = first.pickled;
   }
 
   void add(Checkpoint next) {
@@ -36,6 +34,10 @@ class Merger {
     const std::size_t told = next.warnings.size();
     next = take_root(std::move(next), "auto");
     for (std::size_t i = told; i < next.warnings.size(); ++i) next.warnings[i] = file + ": " + next.warnings[i];
+    if (files_ == 0) {  // it is of the format of the first one's state dict
+      merged_.format = next.format;
+      merged_.pickled = next.pickled;
+    }
     GraphCopy copy(next.values);
     const ValueId root = copy.below(next.root, merged_.values, latest_, next.discarded);
     latest_ = copy.latest();

@@ -101,10 +101,11 @@ std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view
   PrefixReport report;
   const auto dicts = find_state_dicts(checkpoint);
   report.state_dicts = dicts.size();
+  RenamedPlaces places;
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     const std::size_t before = report.changed;
-    const RenamedKeys keys = rename_keys(checkpoint, dict, rename, "another --prefix may keep them apart");
+    const RenamedKeys keys = rename_keys(checkpoint, dict, rename, places, "another --prefix may keep them apart");
     report.changed += keys.changed;
     report.unchanged += keys.unchanged;
     for (const std::string& key : keys.left)

@@ -1,7 +1,9 @@
 #include "ops/prune.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -71,27 +73,37 @@ class Pruner {
   }
 
  private:
-  /// A dropped value stays where its making may have changed something that does.
+  /// A dropped value stays where its making may have changed something that does: something that may change, stays,
+  /// and that it leads to.
   void keep_discarded() {
-    std::vector<bool> barren(values_.size());  // leads to nothing that stays and could be changed
-    std::vector<ValueId> kept;
-    for (const ValueId id : checkpoint_.discarded) {
-      std::vector<ValueId> seen;
-      bool touches = false;
-      const auto reach = [&](ValueId item) {
-        touches = touches || (stays_[item] && may_change(values_.kind(item)));
-        if (barren[item]) return;
-        barren[item] = true;
-        seen.push_back(item);
-      };
-      reach(id);
-      for (std::size_t i = 0; i < seen.size() && !touches; ++i) values_.each_operand(seen[i], reach);
-      if (!touches) continue;
-      for (const ValueId item : seen) barren[item] = false;  // not all of it was looked at
-      kept.push_back(id);
-      mark_reached(values_, id, stays_);
+    if (checkpoint_.discarded.empty()) return;
+    // What each value is an operand of, one list behind the other.
+    std::vector<std::uint32_t> begin(values_.size() + 1);
+    for (ValueId id = 0; id < values_.size(); ++id) values_.each_operand(id, [&](ValueId item) { ++begin[item + 1]; });
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<ValueId> holders(begin.back());
+    std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+    for (ValueId id = 0; id < values_.size(); ++id)
+      values_.each_operand(id, [&](ValueId item) { holders[next[item]++] = id; });
+    std::vector<bool> is_discarded(values_.size()), leads(values_.size());
+    for (const ValueId id : checkpoint_.discarded) is_discarded[id] = true;
+    std::vector<ValueId> open;  // of those that lead, whose holders have not been looked at
+    const auto lead = [&](ValueId id) {
+      if (!leads[id]) open.push_back(id);
+      leads[id] = true;
+    };
+    const auto stay = [&](ValueId id) {
+      if (may_change(values_.kind(id))) lead(id);
+    };
+    for (ValueId id = 0; id < values_.size(); ++id)
+      if (stays_[id]) stay(id);
+    while (!open.empty()) {
+      const ValueId id = open.back();
+      open.pop_back();
+      for (std::uint32_t i = begin[id]; i < begin[id + 1]; ++i) lead(holders[i]);
+      if (is_discarded[id]) mark_reached(values_, id, stays_, stay);
     }
-    checkpoint_.discarded = std::move(kept);
+    std::erase_if(checkpoint_.discarded, [&](ValueId id) { return !leads[id]; });
   }
 
   /// A name goes with its last value. (A name that no value of the graph has comes from elsewhere in the file.)
@@ -175,11 +187,14 @@ class Pruner {
 
 }  // namespace
 
-void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached) {
+void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached,
+                  const std::function<void(ValueId)>& meet) {
   std::vector<ValueId> open;
   const auto reach = [&](ValueId id) {
-    if (!reached[id]) open.push_back(id);
+    if (reached[id]) return;
     reached[id] = true;
+    open.push_back(id);
+    if (meet) meet(id);
   };
   reach(root);
   while (!open.empty()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -12,6 +13,8 @@ namespace ckpt {
 Checkpoint prune(Checkpoint checkpoint);
 
 /// Marks, by id, the values that `root` leads to, itself among them; from those that are marked it goes no further.
-void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached);
+/// `meet` is called with each that it marks.
+void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached,
+                  const std::function<void(ValueId)>& meet = {});
 
 }  // namespace ckpt

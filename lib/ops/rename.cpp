@@ -113,6 +113,7 @@ std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const std::vec
   const auto dicts = find_state_dicts(checkpoint);
   report.state_dicts = dicts.size();
   NameBudget budget(checkpoint.file);
+  RenamedPlaces places;
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     Names names;
@@ -121,7 +122,8 @@ std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const std::vec
       names.emplace(key, name.value_or(std::string(key)));
       return name;
     };
-    const RenamedKeys keys = rename_keys(checkpoint, dict, rename_key, "another expression may keep them apart");
+    const RenamedKeys keys =
+        rename_keys(checkpoint, dict, rename_key, places, "another expression may keep them apart");
     report.changed += keys.changed;
     report.unchanged += keys.unchanged;
     const ValueId metadata = state_dict_metadata(checkpoint.values, dict.value);

@@ -22,7 +22,7 @@ void set_value(ValueGraph& values, const MappingEntry& entry, ValueId value) {
     values.set_item(entry.holder, entry.index + 1, value);
 }
 
-RenamedKeys rename_keys(Checkpoint& checkpoint, const StateDict& dict, const RenameKey& rename,
+RenamedKeys rename_keys(Checkpoint& checkpoint, const StateDict& dict, const RenameKey& rename, RenamedPlaces& renamed,
                         const std::string& advice) {
   constexpr std::size_t shown_keys = 3;
   ValueGraph& values = checkpoint.values;
@@ -34,8 +34,9 @@ RenamedKeys rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Ren
   places.reserve(pairs.size());
   for (const MappingEntry& entry : pairs) {
     const std::string key(values.text(entry.key));
-    const auto renamed = rename(key);
-    const std::string& name = names.emplace_back(renamed.value_or(key));
+    const bool is_done = renamed.contains(place_of(entry));
+    const auto other_name = is_done ? std::optional(key) : rename(key);
+    const std::string& name = names.emplace_back(other_name.value_or(key));
     const std::uint32_t other = places.add(hash_of(name), static_cast<std::uint32_t>(names.size() - 1),
                                            [&](std::uint32_t place) { return names[place] == name; });
     if (const std::string_view other_key = values.text(pairs[other].key); other_key != key)
@@ -43,8 +44,9 @@ RenamedKeys rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Ren
                   "the keys '" + std::string(other_key) + "' and '" + key + "' would both be named '" + name + "'")
           .in(checkpoint.file)
           .hint("ckpt inspect " + shell_word(checkpoint.file) + " shows both; " + advice);
-    if (renamed) {
-      set_key(values, entry, *renamed);
+    if (other_name) {
+      if (!is_done) set_key(values, entry, *other_name);
+      renamed.insert(place_of(entry));
       ++done.changed;
     } else {
       ++done.unchanged;

@@ -259,6 +259,19 @@ def texts():
     }
 
 
+def dropped():
+    """Calls whose results are dropped, each of what leads far away to a list that stays."""
+    memo = Memo()
+    held = memo.keep(b"]")
+    far = memo.keep(held + b"\x85" * 80_000)
+    call = memo.keep(name("mylab", "f")) + far + b"\x85R0"
+    code = memo.code + call * 80_000 + mapping(("w", WEIGHT), ("held", held), ("z", WEIGHT))
+    yield "80000-dropped-calls.pt", pickled(program(code)), {
+        "convert FILE OUT --drop z": DONE,
+        "convert FILE OUT --keep w": DONE,
+    }
+
+
 def expanded():
     """Views of stride 0, each of which may be."""
     views = ((f"t{i}", tensor(storage(key=str(i), elements=1), (1 << 24,), (0,))) for i in range(100))
@@ -272,6 +285,6 @@ def expanded():
 
 
 def attacks():
-    for group in (state_dicts, names, members, views, headers, texts, expanded):
+    for group in (state_dicts, names, members, views, headers, texts, dropped, expanded):
         for title, data, outcomes in group():
             yield Attack(title, data, outcomes)

@@ -70,7 +70,8 @@ void Arguments::values(const std::string& name, const std::string& placeholder, 
 void Arguments::optional_value(const std::string& name, const std::string& placeholder, const std::string& otherwise,
                                std::optional<std::string>& target, std::string help) {
   // A flag with a default value: unlike an option that expects 0 to 1 values it never takes the next word.
-  state_->app.add_flag(name + "{" + otherwise + "}", target);
+  auto& given = state_->singles.emplace_back(State::Single{name, &target, {}}).given;
+  state_->app.add_flag(name + "{" + otherwise + "}", given);
   state_->note(name, "[=" + placeholder + "]", std::move(help));
 }
 

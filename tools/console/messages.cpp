@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "ckpt/version.h"
@@ -30,12 +31,20 @@ void print_line(std::string_view kind, std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+/// The file of the user's in "FILE: member 'x'"; a name may hold ": " itself.
+std::string outer_file(const std::string& name) {
+  std::error_code unknown;
+  for (std::size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind(": ", end - 1))
+    if (std::filesystem::exists(name.substr(0, end), unknown)) return name.substr(0, end);
+  return name.substr(0, name.find(": "));
+}
+
 /// What to do about an error that brings no hint of its own.
 std::string hint_for(const Error& error) {
   if (!error.hint().empty()) return error.hint();
   if (error.is_output())
     return "the folder of OUT must be there, be yours to write to, and have room: ls -ld and df -h tell";
-  const std::string path = error.file().substr(0, error.file().find(": "));
+  const std::string path = outer_file(error.file());
   const std::string file = path.empty() ? "FILE" : shell_word(path);
   switch (error.code()) {
     case ErrorCode::truncated:

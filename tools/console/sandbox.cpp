@@ -75,6 +75,12 @@ bool is_pipe(const std::string& word) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
+/// Whether a word is standard input or output: "-", "--like=-", "-o-".
+bool is_stream(const std::string& word) {
+  return word == "-" || word.ends_with("=-") ||
+         (word.size() == 3 && word[0] == '-' && word[1] != '-' && word[2] == '-');
+}
+
 /// The folder in which a file or folder of that name is made: a link's file stands where the link leads. None where
 /// that cannot be found out.
 std::optional<fs::path> folder_made_in(const std::string& output) {
@@ -342,7 +348,8 @@ void confine_calls(bool) {}
 void confine(std::vector<std::string> outputs, const std::vector<std::string>& words) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
   const bool writes = std::any_of(outputs.begin(), outputs.end(), [](const std::string& out) { return out != "-"; });
-  const auto streams = std::count(words.begin(), words.end(), "-") - std::count(outputs.begin(), outputs.end(), "-");
+  const auto streams =
+      std::count_if(words.begin(), words.end(), is_stream) - std::count(outputs.begin(), outputs.end(), "-");
   if (streams > 0 || std::any_of(words.begin(), words.end(), is_pipe)) outputs.push_back(temporary_folder() + "/.");
   confine_files(outputs);
   confine_calls(writes);

@@ -74,6 +74,7 @@ TEST(ErrorTest, DetailsStandBesideTheMessage) {
 TEST(ErrorTest, ShellWordIsOneWord) {
   EXPECT_EQ(shell_word("a/b-c.pt"), "a/b-c.pt");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("a\nb'\\\xff"), "$'a\\x0ab\\'\\\\\\xff'");
   EXPECT_EQ(shell_word("-x"), "./-x");
   EXPECT_EQ(shell_value("-x"), "-x");
   EXPECT_EQ(shell_value("standard input"), "'standard input'");

@@ -98,6 +98,18 @@ TEST(StripPrefix, RenamesAKeySetTwiceInBothPlaces) {
   EXPECT_EQ(mapping_pairs(checkpoint.values, checkpoint.root).size(), 3U);
 }
 
+TEST(StripPrefix, OfPairsThatTwoDictsShareTakesOnePrefix) {
+  const auto dict_of = [](const py::Code& pairs) {
+    return py::call(py::global("collections", "OrderedDict"), {pairs});
+  };
+  const auto pairs = py::list({py::list({py::str("module.module.w"), weight()})});
+  const Checkpoint both =
+      checkpoint_of(py::dict({{py::str("a"), dict_of(py::put(pairs, 7))}, {py::str("b"), dict_of(py::get(7))}}));
+  const auto [stripped, report] = strip_prefix(both, "module.");
+  EXPECT_EQ(report.changed, 2U);
+  EXPECT_EQ(torch_testing::names(stripped), (std::vector<std::string>{"a.module.w", "b.module.w"}));
+}
+
 TEST(StripPrefix, RenamesThePairsOfPython2sOrderedDict) {
   const auto pairs = py::list({py::list({py::py2_str("module.a"), weight()}), py::list({py::py2_str("b"), weight()})});
   const auto checkpoint = stripped(py::call(py::global("collections", "OrderedDict"), {pairs}));
