@@ -16,25 +16,47 @@ struct Risk {
 
 constexpr std::array risks{
     Risk{"_codecs", "encode", CallRisk::encodes},
+    Risk{"builtins", "object", CallRisk::none},
+    Risk{"builtins", "slice", CallRisk::none},
+    Risk{"builtins", "str", CallRisk::is_not_called},
     Risk{"copyreg", "__newobj__", CallRisk::makes_first},
     Risk{"copyreg", "__newobj_ex__", CallRisk::makes_first},
     Risk{"copyreg", "_reconstructor", CallRisk::makes_first},
     Risk{"numpy", "dtype", CallRisk::believes_state},
     Risk{"numpy", "ndarray", CallRisk::takes_memory},
     Risk{"numpy", "recarray", CallRisk::takes_memory},
+    Risk{"numpy._core._internal", "_convert_to_stringdtype_kwargs", CallRisk::has_no_state},
+    Risk{"numpy._core.multiarray", "_reconstruct", CallRisk::makes_array},
     Risk{"numpy._core.multiarray", "dtype", CallRisk::believes_state},
     Risk{"numpy._core.multiarray", "ndarray", CallRisk::takes_memory},
+    Risk{"numpy._core.multiarray", "scalar", CallRisk::none},
+    Risk{"numpy._core.numeric", "_frombuffer", CallRisk::makes_array},
     Risk{"numpy._core.records", "recarray", CallRisk::takes_memory},
-    Risk{"numpy._core._internal", "_convert_to_stringdtype_kwargs", CallRisk::has_no_state},
+    Risk{"numpy.core.multiarray", "_reconstruct", CallRisk::makes_array},
     Risk{"numpy.core.multiarray", "dtype", CallRisk::believes_state},
     Risk{"numpy.core.multiarray", "ndarray", CallRisk::takes_memory},
+    Risk{"numpy.core.multiarray", "scalar", CallRisk::none},
+    Risk{"numpy.core.numeric", "_frombuffer", CallRisk::makes_array},
     Risk{"numpy.core.records", "recarray", CallRisk::takes_memory},
+    Risk{"numpy.ma.core", "MaskedConstant", CallRisk::none},
+    Risk{"numpy.ma.core", "_mareconstruct", CallRisk::makes_array},
+    Risk{"numpy.random", "__RandomState_ctor", CallRisk::makes_random},
+    Risk{"numpy.random._pickle", "__bit_generator_ctor", CallRisk::makes_random},
+    Risk{"numpy.random._pickle", "__generator_ctor", CallRisk::makes_random},
+    Risk{"numpy.random._pickle", "__randomstate_ctor", CallRisk::makes_random},
+    Risk{"numpy.random.bit_generator", "__pyx_unpickle_SeedSequence", CallRisk::none},
     Risk{"numpy.rec", "recarray", CallRisk::takes_memory},
     Risk{"torch._tensor", "_rebuild_from_type", CallRisk::calls_first},
     Risk{"torch._tensor", "_rebuild_from_type_v2", CallRisk::calls_first},
-    Risk{"torch.jit._pickle", "restore_type_tag", CallRisk::returns_first},
     Risk{"torch.tensor", "_rebuild_from_type", CallRisk::calls_first},
+    Risk{"uuid", "UUID", CallRisk::is_made_plain},
 };
+
+/// Of which checkpoints hold functions and classes, and what those make is made otherwise.
+bool holds_values(std::string_view module) {
+  return module == "numpy" || module.starts_with("numpy.") || module == "torch.nn.functional" ||
+         module == "torch._C._nn";
+}
 
 std::string_view first_component(std::string_view dotted) { return dotted.substr(0, dotted.find('.')); }
 
@@ -47,11 +69,21 @@ CallRisk call_risk(std::string_view python_module, std::string_view python_name)
       risks.begin(), risks.end(),
       [&, &module = module, &name = name](const Risk& risk) { return risk.name == name && risk.module == module; });
   if (found != risks.end()) return found->risk;
-  if (name == "slice" || name == "object") return CallRisk::none;
   if (module == "builtins" || module == "collections") return CallRisk::iterates;
   if (module == "numpy.dtypes") return CallRisk::has_no_state;
-  if (module == "torch.nn.functional" || module == "torch._C._nn") return CallRisk::is_not_called;
+  if (module == "torch.jit._pickle") return CallRisk::returns_first;
+  if (holds_values(module)) return CallRisk::is_not_called;
   return is_instance_class(module, name) ? CallRisk::is_made_bare : CallRisk::none;
+}
+
+bool has_any_attributes(std::string_view module) {
+  constexpr std::array<std::string_view, 12> packages{
+      "argparse", "torch._dynamo", "torch.amp",          "torch.ao",    "torch.cuda.amp", "torch.distributed",
+      "torch.nn", "torch.optim",   "torch.quantization", "torch.utils", "types",          "uuid"};
+  if (module == "torch.nn.parameter") return false;  // tensors
+  return std::any_of(packages.begin(), packages.end(), [&](std::string_view package) {
+    return module.starts_with(package) && (module.size() == package.size() || module[package.size()] == '.');
+  });
 }
 
 bool is_plain_base(std::string_view module) { return module == "builtins" || module == "__builtin__"; }

@@ -16,28 +16,38 @@ enum class CallRisk : std::uint8_t {
   makes_first,
   /// torch's _rebuild_from_type calls the function that it is given first, and gives what that makes a state.
   calls_first,
-  /// numpy.dtype believes its state: sizes, offsets, whether elements are objects (see pickle/dtype_states.h).
+  /// numpy.dtype believes its state: sizes, offsets, whether elements are objects (see pickle/numpy_states.h).
   believes_state,
   /// Classes of dtypes would as well; none of them is pickled with a state.
   has_no_state,
   /// Python's own containers and numbers ask what they are made of for its items, which an object may answer with a
   /// method of its own. Picklers give them what is written out.
   iterates,
-  /// Returns what it is given first: torch.jit's restore_type_tag.
+  /// Returns what it is given first: torch.jit's restore_type_tag, build_intlist and their like.
   returns_first,
   /// _codecs.encode makes bytes of a str by Latin-1, and by other codecs what no file should spell so.
   encodes,
   /// Layers, losses, optimizers are made by __new__ alone, and given their attributes: what else their constructors do
   /// goes by what these are given.
   is_made_bare,
-  /// Functions that are values in a checkpoint: relu.
+  /// Made by __new__ alone as well, and nothing but data: uuid.UUID.
+  is_made_plain,
+  /// What is a value in a checkpoint: the function relu, numpy's classes, which _reconstruct and scalar are given; str.
   is_not_called,
+  /// numpy's functions that make arrays out of bytes and of what follows (see pickle/numpy_states.h).
+  makes_array,
+  /// numpy's functions for random generators, which may be told a function to call.
+  makes_random,
 };
 
 CallRisk call_risk(std::string_view module, std::string_view name);
 
 /// Whether Python's own copyreg._reconstructor may be given that class to begin with: its constructor is run.
 bool is_plain_base(std::string_view module);
+
+/// Whether what a known class of that module makes has whatever attributes the file gives it, methods among them: what
+/// asks it for one may call anything.
+bool has_any_attributes(std::string_view module);
 
 /// Whether a function is of those that torch gives to its _rebuild_from_type.
 bool is_rebuilt_by(std::string_view module);
@@ -48,6 +58,9 @@ bool takes_addresses(std::string_view module);
 
 /// Whether a function passes keywords on: copyreg.__newobj_ex__.
 bool passes_keywords(std::string_view module, std::string_view name);
+
+/// What stands for a part of a name that is no text of the pickle's.
+inline constexpr std::string_view computed_name = "(computed)";
 
 /// The module under which a text is judged that hands numpy an address of memory; its name is the text.
 inline constexpr std::string_view text_module = "(text)";

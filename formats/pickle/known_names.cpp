@@ -30,12 +30,17 @@ constexpr Module modules[] = {
      "bool bool_ byte bytes_ cdouble character clongdouble complex128 complex192 complex256 complex64 "
      "complexfloating csingle datetime64 double dtype flexible float128 float16 float32 float64 float96 "
      "floating generic half inexact int16 int32 int64 int8 int_ intc integer intp long longdouble longlong "
-     "matrix ndarray number object_ recarray record short signedinteger single str_ string_ timedelta64 ubyte "
+     "matrix memmap ndarray number object_ recarray record short signedinteger single str_ string_ timedelta64 ubyte "
      "uint uint16 uint32 uint64 uint8 uintc uintp ulong ulonglong unicode_ unsignedinteger ushort void"},
     {"numpy._core._internal", "_convert_to_stringdtype_kwargs"},
+    {"numpy._core.defchararray", "chararray"},
+    {"numpy._core.memmap", "memmap"},
     {"numpy._core.multiarray", "_reconstruct dtype ndarray scalar"},
     {"numpy._core.numeric", "_frombuffer"},
     {"numpy._core.records", "recarray record"},
+    {"numpy.char", "chararray"},
+    {"numpy.core.defchararray", "chararray"},
+    {"numpy.core.memmap", "memmap"},
     {"numpy.core.multiarray", "_reconstruct dtype ndarray scalar"},
     {"numpy.core.numeric", "_frombuffer"},
     {"numpy.core.records", "recarray record"},
@@ -46,7 +51,7 @@ constexpr Module modules[] = {
      "UInt16DType UInt32DType UInt64DType UInt8DType UIntDType ULongDType ULongLongDType UShortDType "
      "VoidDType"},
     {"numpy.ma", "MaskedArray"},
-    {"numpy.ma.core", "MaskedArray _mareconstruct"},
+    {"numpy.ma.core", "MaskedArray MaskedConstant _mareconstruct"},
     {"numpy.matrixlib.defmatrix", "matrix"},
     {"numpy.random", "Generator RandomState __RandomState_ctor"},
     {"numpy.random._generator", "Generator"},
@@ -172,12 +177,11 @@ constexpr std::string_view listed_classes[] = {
 };
 
 /// What those modules import from elsewhere and hold under a class's spelling; ABCMeta and TypedDict make classes of
-/// whatever they are given, _PartialWrapper calls what it is given, and _WrappedHook's constructor puts on whatever it
-/// is given the attributes of anything.
+/// whatever they are given, and _PartialWrapper calls what it is given.
 constexpr std::string_view imported =
     "ABC ABCMeta Any BroadcastingList2 Callable ClassVar Counter Dict Enum EnumMeta Generic Iterable "
     "Iterator List Literal Mapping MutableMapping NamedTuple Node Optional OrderedDict Protocol Self Sequence "
-    "Set SupportsFloat Tuple Type TypedDict TypeVar Union _PartialWrapper _Reduction _WrappedHook";
+    "Set SupportsFloat Tuple Type TypedDict TypeVar Union _PartialWrapper _Reduction";
 // clang-format on
 
 constexpr bool sorted_by_name() {

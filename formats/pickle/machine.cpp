@@ -7,6 +7,7 @@
 #include "ckpt/limits.h"
 #include "io/bytes.h"
 #include "model/pair_lists.h"
+#include "pickle/call_policy.h"
 #include "pickle/machine_state.h"
 #include "pickle/misuse.h"
 #include "pickle/policy.h"
@@ -76,6 +77,8 @@ void Machine::effect(const Op& op, EffectKind kind, std::span<const ValueId> ope
   if (!fits) fail(std::string(opcode_table[op.code].name) + " on a value that cannot take it");
   // What is imported is everybody's: changed, it does in other hands what it should not.
   if (kind == EffectKind::build) judge_as_dangerous(target);
+  if (kind == EffectKind::build && has == ValueKind::persistent)
+    judge(computed_name, computed_name, Verdict::dangerous);
   graph_.add_effect(target, kind, operands, op.code, now_, fetched);
 }
 

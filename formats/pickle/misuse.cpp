@@ -8,7 +8,7 @@
 
 #include "model/calls.h"
 #include "pickle/call_policy.h"
-#include "pickle/dtype_states.h"
+#include "pickle/numpy_states.h"
 #include "pickle/policy.h"
 
 namespace ckpt::pickle {
@@ -27,7 +27,7 @@ class Judge {
     }
     if (applies_) find_other_uses();
     if (believes_)
-      for (const ValueId dtype : unsound_dtypes(values_, first_)) misused_.push_back(values_.items(dtype)[0]);
+      for (const ValueId made : unsound_states(values_, first_)) misused_.push_back(values_.items(made)[0]);
     return std::move(misused_);
   }
 
@@ -76,9 +76,10 @@ class Judge {
 
   void judge(ValueId id) {
     judge_call(id);
+    bool built = false;
     for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
       if (const EffectKind kind = values_.effect(handle).kind; kind == EffectKind::build)
-        judge_state(id);
+        judge_state(id, values_.effect(handle), std::exchange(built, true));
       else if (risk(maker(id)) != CallRisk::iterates && !is_call_of(id, CallRisk::returns_first))
         refuse(maker(id));  // of what is known, only Python's containers are given items
   }
@@ -90,6 +91,7 @@ class Judge {
     if (call == CallKind::newobj_ex) judge_keywords(callable);
     const bool listed = call == CallKind::inst || call == CallKind::obj;
     if (!listed && values_.kind(values_.items(id)[1]) != ValueKind::tuple) return refuse(callable);
+    if (acts_in(call_arguments(values_, id))) refuse(callable);
     switch (risk(callable)) {
       case CallRisk::takes_memory:
       case CallRisk::is_not_called:
@@ -103,7 +105,14 @@ class Judge {
         if (is_given_objects(id, values_.name(callable) == "defaultdict" ? 1 : 0)) refuse(callable);
         return;
       case CallRisk::is_made_bare:
+      case CallRisk::is_made_plain:
         if (call != CallKind::newobj) refuse(callable);
+        return;
+      case CallRisk::makes_array:
+        believes_ = true;
+        return;
+      case CallRisk::makes_random:
+        if (!is_told_numpys(id)) refuse(callable);
         return;
       case CallRisk::returns_first:
         if (call != CallKind::reduce) refuse(callable);
@@ -125,7 +134,24 @@ class Judge {
     return values_.is_string(arguments[0]) && (codec == "latin1" || codec == "latin-1");
   }
 
-  void judge_state(ValueId id) {
+  /// Whether any of them, or of a tuple's among them, has whatever attributes the file gives it.
+  bool acts_in(std::span<const ValueId> arguments, bool within = false) {
+    return std::any_of(arguments.begin(), arguments.end(), [&](ValueId argument) {
+      if (values_.kind(argument) == ValueKind::tuple && !within) return acts_in(values_.items(argument), true);
+      if (values_.kind(argument) != ValueKind::object) return false;
+      const ValueId made_by = maker(argument);
+      return values_.kind(made_by) == ValueKind::global && has_any_attributes(values_.module(made_by));
+    });
+  }
+
+  bool is_told_numpys(ValueId id) {
+    const auto arguments = call_arguments(values_, id);
+    return arguments.size() < 2 || (arguments.size() == 2 && risk(arguments[1]) == CallRisk::makes_random);
+  }
+
+  void judge_state(ValueId id, const Effect& build, bool is_again) {
+    // A state may be a method that the next one is given to; of an object, it is asked for.
+    if (is_again || build.late || values_.kind(values_.items(build)[0]) == ValueKind::object) refuse(maker(id));
     const ValueId callable = values_.items(id)[0];
     if (is_call_of(id, CallRisk::returns_first))
       if (const auto arguments = call_arguments(values_, id); !arguments.empty()) refuse(arguments[0]);
@@ -156,11 +182,13 @@ class Judge {
   /// ('module', class, file, source)
   void judge_persistent(ValueId id) {
     const ValueId tuple = values_.items(id)[0];
+    if (values_.kind(tuple) == ValueKind::object) refuse(values_.items(tuple)[0]);
     if (values_.kind(tuple) != ValueKind::tuple) return;
     const auto items = values_.items(tuple);
     if (items.size() > 1 && values_.is_string(items[0]) && values_.text(items[0]) == "module" &&
         values_.kind(items[1]) == ValueKind::object)
       refuse(values_.items(items[1])[0]);
+    if (!items.empty() && values_.kind(items[0]) == ValueKind::object) refuse(values_.items(items[0])[0]);
   }
 
   /// What makes or calls what it is given, in other places than at the head of a call.

@@ -68,6 +68,7 @@ void Tracer::get(std::uint64_t index) {
   const std::uint32_t bits = memo_.get(index);
   if (bits == no_value && !options_.continued)
     fail("memo entry " + std::to_string(index) + " is fetched before it is stored");
+  trace_.lacks = trace_.lacks || bits == no_value;
   push(shared(bits == no_value ? Cell{Kind::result, none} : unpacked(bits)));
 }
 
@@ -88,6 +89,7 @@ void Tracer::step_memo(const Op& op) {
 }
 
 void Tracer::step_effect(const Op& op) {
+  Cell state;
   switch (op.code) {
     case APPEND:
       pop(1);
@@ -96,22 +98,26 @@ void Tracer::step_effect(const Op& op) {
       pop(2);
       break;
     case BUILD:
-      pop(1);
+      state = unpacked(pop(1)[0]);
       break;
     default:
       pop_to_mark();
   }
   const Cell target = top();
   if (target.kind == Kind::text) texts_[target.index].is_changed = true;  // a bytearray
-  if (op.code == BUILD) return build(target);
+  if (op.code == BUILD) return build(op, target, state);
   // Of what is known, only Python's containers are given items.
   if (is_object(target) && target.index != none && trace_.names[target.index].risk != CallRisk::iterates)
     refuse(target.index);
 }
 
-void Tracer::build(Cell target) {
-  if (target.kind == Kind::plain || target.kind == Kind::text || target.kind == Kind::tuple || target.index == none)
+void Tracer::build(const Op& op, Cell target, Cell state) {
+  if (target.kind == Kind::plain || target.kind == Kind::text || target.kind == Kind::tuple) return;
+  if (target.index == none) {
+    // What a persistent id stands for is everybody's. (In a memo that goes on, it may be anything.)
+    if (!options_.continued || target.kind == Kind::result) suspect(op, computed_name, computed_name);
     return;
+  }
   reach(target.index, BUILD);
   TracedName& name = trace_.names[target.index];
   if (target.kind == Kind::name) {
@@ -119,11 +125,16 @@ void Tracer::build(Cell target) {
     // What is imported is everybody's: a class that is given another method or name does in other hands what it should
     // not.
     name.verdict = Verdict::dangerous;
-  } else if (name.risk == CallRisk::believes_state && target.kind == Kind::result) {
-    trace_.builds_dtypes = true;
-  } else if (name.risk == CallRisk::believes_state || name.risk == CallRisk::has_no_state) {
-    name.verdict = Verdict::dangerous;
+    return;
   }
+  stack_.back() = packed(shared(target));
+  // A state may be a method that the next one is given to; of an object, it is asked for. A dtype that others have is
+  // another one in their hands.
+  if (target.kind == Kind::again || is_object(state)) refuse(target.index);
+  if (name.risk == CallRisk::has_no_state) refuse(target.index);
+  if (name.risk == CallRisk::believes_state) trace_.needs_values = true;
+  // Their methods run with whatever attributes the file gives them.
+  if (name.risk == CallRisk::is_made_bare && name.verdict == Verdict::known) name.verdict = Verdict::unknown;
 }
 
 /// What is pushed again.
@@ -145,9 +156,11 @@ void Tracer::step_container(const Op& op) {
     case DICT:
     case FROZENSET:
       pop_to_mark();
+      return push(container);
+    case EMPTY_TUPLE:
       return push({});
     default:
-      return push({});
+      return push(container);
   }
 }
 
@@ -271,6 +284,7 @@ Trace Tracer::run() {
     judge_appliers();
   } catch (Error& error) {
     if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+    if (options_.until != 0) judge_appliers();
     trace_.broken = error.at(trace_.end);  // which a text that is cut has said more exactly
     try {
       if (error.code() == ErrorCode::truncated) import_cut_name();

@@ -16,9 +16,6 @@
 /// what came before a break, and holds no more than stack, memo and names.
 namespace ckpt::pickle {
 
-/// What stands for a part of a name that is no text of the pickle's.
-inline constexpr std::string_view computed_name = "(computed)";
-
 /// A name that is imported, once for each.
 struct TracedName {
   std::string module, name;
@@ -54,7 +51,8 @@ struct Trace {
   std::uint64_t read = 0;       ///< how far the bytes have been read to find that out
   bool announced = false;       ///< it begins with PROTO
   bool fetches = false;         ///< from the memo
-  bool builds_dtypes = false;   ///< gives states to what numpy.dtype makes, which is for the machine to judge
+  bool needs_values = false;    ///< makes dtypes or arrays of numpy's, which is for the machine to judge
+  bool lacks = false;           ///< fetches what it has not stored, of a memo that goes on
   std::optional<Error> broken;  ///< why there was no STOP
 };
 

@@ -113,6 +113,15 @@ void Tracer::step_literal(const Op& op) {
   }
 }
 
+bool Tracer::acts(Cell cell) const {
+  if (cell.kind == Kind::tuple) return tuples_[cell.index].acts;
+  return is_object(cell) && cell.index != none && has_any_attributes(trace_.names[cell.index].module);
+}
+
+bool Tracer::any_acts(std::span<const std::uint32_t> items) const {
+  return std::any_of(items.begin(), items.end(), [&](std::uint32_t item) { return acts(unpacked(item)); });
+}
+
 std::uint32_t Tracer::objects_among(std::span<const std::uint32_t> items) {
   for (std::size_t i = items.size(); i > 0; --i)
     if (is_object(unpacked(items[i - 1]))) return static_cast<std::uint32_t>(i);
@@ -125,6 +134,7 @@ Tracer::Cell Tracer::tuple_of(std::span<const std::uint32_t> items) {
   count_to(tuples_.size());
   Tuple tuple{.size = static_cast<std::uint32_t>(items.size()), .first = unpacked(items[0]), .second = {}};
   tuple.objects = objects_among(items);
+  tuple.acts = any_acts(items);
   if (items.size() > 1) tuple.second = unpacked(items[1]);
   tuples_.push_back(tuple);
   return {Kind::tuple, static_cast<std::uint32_t>(tuples_.size() - 1)};
@@ -219,8 +229,10 @@ void Tracer::step_name(const Op& op) {
 /// Torch's ids are ('storage', class, …), and in legacy files ('module', class, file, source), which stands for the
 /// class: torch looks for its file, and writes another beside it where they differ.
 void Tracer::step_persistent(Cell id) {
+  if (is_object(id) && id.index != none) refuse(id.index);
   if (id.kind == Kind::tuple) {
     const Tuple& tuple = tuples_[id.index];
+    if (is_object(tuple.first) && tuple.first.index != none) refuse(tuple.first.index);
     const auto begins = tuple.first.kind == Kind::text ? word(tuple.first) : std::nullopt;
     if (begins == "module" && tuple.second.kind == Kind::name) return push(shared(tuple.second));
     if (begins == "module" && is_object(tuple.second) && tuple.second.index != none) refuse(tuple.second.index);
@@ -293,11 +305,25 @@ void Tracer::apply(std::uint32_t callable, const Tuple& arguments) {
   ++by.called_as_judged;
 }
 
+/// Whether what a generator of random numbers is made by is told by none, or by a function of numpy's own.
+bool Tracer::is_told_numpys(std::span<const std::uint32_t> arguments) const {
+  const Cell one = arguments.empty() ? Cell{} : unpacked(arguments[0]);
+  if (arguments.size() != 1 || one.kind != Kind::tuple) return arguments.size() == 1;
+  const Tuple& tuple = tuples_[one.index];
+  if (tuple.size < 2) return true;
+  const bool is_name = tuple.second.kind == Kind::name;
+  return tuple.size == 2 && is_name && trace_.names[tuple.second.index].risk == CallRisk::makes_random;
+}
+
 /// `arguments`: REDUCE, NEWOBJ and NEWOBJ_EX have a tuple (and keywords), INST and OBJ what they pass.
 void Tracer::judge_call(const Op& op, std::uint32_t name, std::span<const std::uint32_t> arguments) {
   const bool listed = op.code == INST || op.code == OBJ;
   std::uint32_t objects = objects_among(arguments);
-  if (!listed && objects != 0) return refuse(name);  // what it is given cannot be seen
+  const Cell one = arguments.empty() ? Cell{} : unpacked(arguments[0]);
+  const bool is_hidden =
+      one.kind == container.kind && one.index == container.index;   // Python's own unpickler takes any
+  if (!listed && (objects != 0 || is_hidden)) return refuse(name);  // what it is given cannot be seen
+  if (any_acts(arguments)) refuse(name);
   if (!listed && !arguments.empty() && unpacked(arguments[0]).kind == Kind::tuple)
     objects = tuples_[unpacked(arguments[0]).index].objects;
   switch (trace_.names[name].risk) {
@@ -305,7 +331,14 @@ void Tracer::judge_call(const Op& op, std::uint32_t name, std::span<const std::u
     case CallRisk::is_not_called:
       return refuse(name);
     case CallRisk::is_made_bare:
+    case CallRisk::is_made_plain:
       if (op.code != NEWOBJ) refuse(name);
+      return;
+    case CallRisk::makes_array:
+      trace_.needs_values = true;
+      return;
+    case CallRisk::makes_random:
+      if (!is_told_numpys(arguments)) refuse(name);
       return;
     case CallRisk::iterates:
       // A factory is not asked for items.

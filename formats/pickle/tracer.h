@@ -41,6 +41,8 @@ class Tracer {
     std::uint32_t index = 0;
   };
   static bool is_object(Cell cell) { return cell.kind == Kind::result || cell.kind == Kind::again; }
+  /// Of a plain value: a list, dict or set, which is no tuple of arguments.
+  static constexpr Cell container{Kind::plain, 1};
   static constexpr std::uint32_t none = (1U << 29) - 1;
   static std::uint32_t packed(Cell cell) { return cell.index << 3 | static_cast<std::uint32_t>(cell.kind); }
   static Cell unpacked(std::uint32_t bits) { return {static_cast<Kind>(bits & 7U), bits >> 3}; }
@@ -57,6 +59,7 @@ class Tracer {
   struct Tuple {
     std::uint32_t size = 0;
     std::uint32_t objects = 0;  ///< how far those go that calls make: behind the last one
+    bool acts = false;          ///< any item, or one of a tuple among them, has whatever attributes the file gives it
     Cell first, second;
   };
 
@@ -95,10 +98,13 @@ class Tracer {
   void reach(std::uint32_t name, std::uint8_t code);
   void call(const Op& op, Cell callable, std::span<const std::uint32_t> arguments);
   Cell shared(Cell cell);
-  void build(Cell target);
+  void build(const Op& op, Cell target, Cell state);
+  [[nodiscard]] bool acts(Cell cell) const;
+  [[nodiscard]] bool any_acts(std::span<const std::uint32_t> items) const;
   void refuse_keywords(std::uint32_t type);
   void apply(std::uint32_t callable, const Tuple& arguments);
   void refuse(std::uint32_t name);
+  [[nodiscard]] bool is_told_numpys(std::span<const std::uint32_t> arguments) const;
   void judge_call(const Op& op, std::uint32_t name, std::span<const std::uint32_t> arguments);
   void step_persistent(Cell id);
   void judge_appliers();

@@ -61,18 +61,6 @@ bool is_believed(const Part& part, const pickle::Trace& trace, bool first) {
   return part.role != Role::storage && (calls_an_extension(trace) || (first && !trace.broken));
 }
 
-/// Pickles that stand one behind the other.
-struct Neighbours {
-  std::uint64_t begin = 0, until = 0;  ///< of the first; behind where the last begins
-  bool fetch = false;                  ///< whether one behind the first fetches anything
-
-  void add(std::uint64_t at, bool fetches) {
-    fetch = fetch || (until != 0 && fetches);
-    if (until == 0) begin = at;
-    until = at + 1;
-  }
-};
-
 }  // namespace
 
 Walk::Walk(const ByteSourcePtr& source, ScanResult& result)
@@ -316,7 +304,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
   constexpr std::size_t legacy_pickles = 5;
   const bool is_legacy = part.role == Role::file && recognises(*find_format("torch-legacy"), *part.bytes);
   std::size_t met = 0;
-  Neighbours neighbours;
+  std::optional<Neighbours> neighbours;
   for (std::uint64_t at = 0; part.bytes->read_at(at, next) != 0;) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
     if (pickle::opcode_table[code].name.empty()) break;
@@ -324,6 +312,11 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     const pickle::Trace trace = follow_pickle(part, at);
     // A window is read to begin one; most are short.
     followed_ += std::max(trace.end - at, trace.read - at > pickle_window ? trace.read - at : 0);
+    if (neighbours) {
+      neighbours->fetch = neighbours->fetch || trace.fetches;
+      neighbours->lack = neighbours->lack || trace.lacks;
+      neighbours->until = trace.broken && trace.fetches ? UINT64_MAX : at + 1;
+    }
     const bool believed = is_believed(part, trace, at == 0);
     const bool is_of_legacy = is_legacy && met++ < legacy_pickles;  // each of which has an unpickler of its own
     const bool is_in_place =
@@ -337,13 +330,15 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
       }
       // What prose or numbers say by chance is spelt as no name is.
       const bool for_certain = part.role == Role::pickle || (trace.announced && (expected || !trace.broken));
-      add(part, trace, for_certain || believed);
-      judge_values(part, trace, at, trace.end);
-      if (!is_of_legacy) neighbours.add(at, trace.fetches);
-      if (trace.broken) {
-        note(*trace.broken, part, trace.end);
-        break;
+      if (!neighbours) neighbours = Neighbours{.begin = at, .until = at + 1, .is_legacy = is_of_legacy};
+      if (trace.lacks) {
+        add_up_to_lack(part, at, for_certain || believed);
+      } else {
+        add(part, trace, for_certain || believed);
+        judge_values(part, trace, at, trace.end);
+        if (trace.broken) note(*trace.broken, part, trace.end);
       }
+      if (trace.broken) break;
     } else if (!expected || trace.broken) {
       break;
     }  // else its names are none, so that no loader gets any further; one that reads others than this may
@@ -351,36 +346,62 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     // What begins as an archive may be none, and be the next pickle.
     is_archive_behind = is_archive_behind || (part.may_be_archive && open_behind(part, at));
   }
-  if (neighbours.fetch) follow_as_one(part, neighbours.begin, neighbours.until);
+  if (neighbours && neighbours->fetch) follow_as_one(part, *neighbours);
+}
+
+/// An unpickler of its own gets no further than to what another one would have to have stored.
+void Walk::add_up_to_lack(const Part& part, std::uint64_t at, bool odd_too) {
+  pickle::TraceOptions options;
+  options.cap = limits::scan_cap(source_->size());
+  pickle::Trace trace = pickle::trace(part.bytes, at, options);
+  trace.broken.reset();
+  add(part, trace, odd_too);
+  judge_values(part, trace, at, trace.end);
 }
 
 /// Pickles that stand one behind the other, as an unpickler reads them that is told to load again and again: what the
-/// first put into its memo, the next may fetch.
-void Walk::follow_as_one(const Part& part, std::uint64_t begin, std::uint64_t until) {
+/// first put into its memo, the next may fetch. Where each has all that it fetches, it was written with a memo of its
+/// own, and read as one they name what nobody meant: only what is dangerous by its name counts as such then.
+void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
   pickle::TraceOptions options;
   options.cap = limits::scan_cap(source_->size());
-  options.continued = begin != 0;
-  options.until = until;
-  pickle::Trace trace = pickle::trace(part.bytes, begin, options);
-  if (past_a_cap(trace)) note(*trace.broken, part, trace.end);
-  trace.broken.reset();  // else each was written with a memo of its own, and is read so
+  options.continued = neighbours.begin != 0;
+  options.until = neighbours.until;
+  pickle::Trace trace = pickle::trace(part.bytes, neighbours.begin, options);
+  if (trace.broken && (neighbours.lack || past_a_cap(trace))) note(*trace.broken, part, trace.end);
+  trace.broken.reset();
+  for (pickle::TracedName& name : trace.names) {
+    const bool by_name = !name.is_odd && name.module.find('(') == std::string::npos &&
+                         judge_global(name.module, name.name) == Verdict::dangerous;
+    if (!neighbours.lack && !by_name && name.verdict == Verdict::dangerous) name.verdict = Verdict::unknown;
+    // torch reads those of a legacy file with one unpickler each.
+    if (neighbours.is_legacy && !by_name) name.verdict = Verdict::known;
+  }
   add(part, trace, part.role != Role::storage);
-  judge_values(part, trace, begin, until);
+  if (!neighbours.is_legacy)
+    judge_values(part, trace, neighbours.begin, neighbours.until,
+                 neighbours.lack ? Verdict::dangerous : Verdict::unknown);
 }
 
-/// States of numpy.dtype are harmless or not by what they say, which only the values tell.
-void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until) {
-  if (!trace.builds_dtypes) return;
+/// Arrays and dtypes of numpy's are harmless or not by what they are made of, which only the values tell.
+void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
+                        Verdict most) {
+  if (!trace.needs_values) return;
+  const auto is_of_numpys = [](CallRisk risk) {
+    return risk == CallRisk::believes_state || risk == CallRisk::makes_array;
+  };
   try {
     ValueGraph values;
     const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));
     for (const GlobalUse& use : pickle::run_as_one(part.bytes, begin, until, values, cap).globals)
-      if (call_risk(use.module, use.name) == CallRisk::believes_state) add_use(part, use);
+      if (is_of_numpys(call_risk(use.module, use.name)))
+        add_use(part, {use.module, use.name, std::min(use.verdict, most), use.offset});
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
+    if (most != Verdict::dangerous) return;
     // It reads less than a trace follows.
     for (const pickle::TracedName& name : trace.names)
-      if (name.risk == CallRisk::believes_state) add_use(part, {name.module, name.name, Verdict::unknown, name.offset});
+      if (is_of_numpys(name.risk)) add_use(part, {name.module, name.name, Verdict::unknown, name.offset});
   }
 }
 

@@ -36,6 +36,14 @@ class Walk {
     bool doubt = false;
   };
 
+  /// Pickles that stand one behind the other.
+  struct Neighbours {
+    std::uint64_t begin = 0, until = 0;  ///< of the first; behind where the last begins that is looked at
+    bool is_legacy = false;              ///< they are the first ones of a legacy file
+    bool fetch = false;                  ///< one behind the first fetches anything
+    bool lack = false;                   ///< and has not stored it itself
+  };
+
   void visit(const Part& part);
   void look_at(const Part& part);
   void count_unlisted();
@@ -43,8 +51,10 @@ class Walk {
   void open_array(const Part& part);
   void refuse_packed(const Part& part, std::string_view head);
   void follow_pickles(const Part& part, bool is_archive);
-  void judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until);
-  void follow_as_one(const Part& part, std::uint64_t begin, std::uint64_t until);
+  void judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
+                    Verdict most = Verdict::dangerous);
+  void add_up_to_lack(const Part& part, std::uint64_t at, bool odd_too);
+  void follow_as_one(const Part& part, const Neighbours& neighbours);
   pickle::Trace follow_pickle(const Part& part, std::uint64_t at);
   static bool is_pickle(const Part& part, const pickle::Trace& trace, bool believed, bool expected);
   void open_gzip(const Part& part);

@@ -24,7 +24,7 @@ from forge import (
     torch_zip,
 )
 from scan_cases import EVIL, GOOD, OLD, WHOLE, harmless, octets
-from scan_misuse import dtypes, gadgets, memory, series
+from scan_misuse import arrays, attributes, dtypes, gadgets, memory, series
 from scan_pickles import behind, broken_tails, leniencies, memos, nested, opcodes, protocols, results_thrown_away
 from scan_containers import bombs, other_containers, other_formats, packed, scripts, zips
 
@@ -57,7 +57,7 @@ def controls():
     yield from harmless("folder-of-prose", prose | {"m.pt": WHOLE}, "; 3 skipped")
 
 
-GROUPS = (protocols, opcodes, memos, dtypes, memory, gadgets, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, scripts, other_containers, other_formats, packed,
+GROUPS = (protocols, opcodes, memos, dtypes, memory, arrays, gadgets, attributes, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, scripts, other_containers, other_formats, packed,
           bombs, controls)
 
 

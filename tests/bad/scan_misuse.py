@@ -131,7 +131,7 @@ def gadgets():
     keys = built(bare("torch.ao.quantization.observer", "_PartialWrapper"), mapping(("p", name("builtins", "dict"))))
     wrapped = built(call(name("copyreg", "_reconstructor"), parameters, name("torch.nn.modules.module", "_WrappedHook"), parameters), mapping(("keys", keys)))
     yield from plain("gadget-partial", keys, "dangerous: torch.ao.quantization.observer._PartialWrapper")
-    yield from plain("gadget-hook", wrapped, "dangerous: torch.nn.modules.module._WrappedHook")
+    yield from plain("gadget-hook", wrapped, "dangerous: copyreg._reconstructor")
     yield from plain("gadget-reconstructor-of-a-layer", call(name("copyreg", "_reconstructor"), parameters, name("torch.nn.modules.linear", "Linear"), b"N"), "dangerous: copyreg._reconstructor")
     layer = bare(CONTAINER, "ModuleList")
     for kind in ("dict", "list", "tuple", "set", "str"):
@@ -149,8 +149,82 @@ def gadgets():
     module = "torch.nn.modules.activation"
     whole = built(bare(module, "ReLU"), mapping(("inplace", b"\x89"), ("f", name("torch.nn.functional", "relu"))))
     old = built(call(name("copy_reg", "_reconstructor"), name(module, "ReLU"), name("__builtin__", "object"), b"N"), mapping(("inplace", b"\x89")))
+    yield from harmless("layer-saved-whole.pkl", program(whole), f"unknown: {module}.ReLU, called (GLOBAL, NEWOBJ, BUILD)")
+    yield from harmless("layer-saved-whole-in-protocol-1.pkl", program(old), f"unknown: {module}.ReLU, imported (GLOBAL, BUILD)")
+    yield from harmless("layer-that-is-a-value.pkl", program(many(name(module, "ReLU"), bare(module, "ReLU"))))
     subclass = call(APPLY, name("torch._utils", "_rebuild_tensor_v2"), name("torch.nn.parameter", "Parameter"), b")", b"}")
-    yield from harmless("layers.pkl", program(many(whole, old, tag(b"]"), subclass, call(name("collections", "defaultdict"), name("builtins", "list")) + text("a") + b"]s")))
+    yield from harmless("uses.pkl", program(many(tag(b"]"), subclass, call(name("collections", "defaultdict"), name("builtins", "list")) + text("a") + b"]s")))
+
+
+def attributes():
+    """Objects that have whatever attributes the file gives them, methods among them, and what asks for those."""
+    relu = name("torch.nn.functional", "relu")
+    space = built(call(name("argparse", "Namespace")), mapping(("detach", relu), ("replace", relu), ("__array__", relu)))
+    for title, code, said in (
+        ("a-parameter", call(name("torch._utils", "_rebuild_parameter"), space, b"\x89", b"}"), "torch._utils._rebuild_parameter"),
+        ("in-a-tuple", call(name("torch", "Size"), many(space)), "torch.Size"),
+        ("by-newobj", name("torch.nn.parameter", "Parameter") + many(space) + b"\x81", "torch.nn.parameter.Parameter"),
+        ("by-obj", b"(" + name("decimal", "Decimal") + space + b"o", "decimal.Decimal"),
+        ("a-uuid", call(name("uuid", "UUID"), text("x")), "uuid.UUID"),
+        ("an-array", call(name("numpy", "float64"), space), "numpy.float64"),
+        ("an-array-of-a-list", call(name("numpy", "matrix"), b"](" + space + b"e"), "numpy.matrix"),
+        ("masked", call(name("numpy.ma", "MaskedArray"), b"](" + space + b"e"), "numpy.ma.MaskedArray"),
+        ("generator", call(name("numpy.random._pickle", "__generator_ctor"), text("x"), relu), "numpy.random._pickle.__generator_ctor"),
+        ("a-state-that-is-a-method", built(space, b"]"), "argparse.Namespace"),
+        ("a-state-for-what-was-kept", call(name("argparse", "Namespace")) + b"q\0" + b"0h\0]b", "argparse.Namespace"),
+        ("a-state-that-is-an-object", built(call(name("argparse", "Namespace")), bare(CONTAINER, "ParameterDict")), "argparse.Namespace"),
+        ("arguments-in-a-list", name("collections", "OrderedDict") + b"](" + space + b"eR", "collections.OrderedDict"),
+        ("str-of-bytes", call(name("builtins", "str"), b"C\1x", text("unicode_escape")), "builtins.str"),
+        ("state-of-a-storage", text("0") + b"Q}b", "(computed).(computed)"),
+    ):
+        yield from plain(f"attributes-of-{title}", code, f"dangerous: {said}", protocol=3)
+    for kind in ("build_intlist", "build_tensorlist", "build_doublelist", "build_boollist"):
+        same = call(name("torch.jit._pickle", kind), name("argparse", "Namespace"))
+        yield from plain(f"attributes-by-{kind}", built(same, b"N" + mapping(("x", number(7))) + b"\x86"), "dangerous: argparse.Namespace")
+    made = call(name("builtins", "tuple"), b"](" + text("module") + name("argparse", "Namespace") + text("") * 2 + b"e")
+    yield from plain("persistent-id-that-is-computed", made + b"Q}b", "dangerous: builtins.tuple")
+    said = call(name("builtins", "str"), b"C\6module", text("ascii"))
+    yield from plain("persistent-id-of-a-computed-text", many(said, name("argparse", "Namespace")) + b"Q", "dangerous: builtins.str", protocol=3)
+    random = call(name("numpy.random._pickle", "__generator_ctor"), text("PCG64"), name("numpy.random._pickle", "__bit_generator_ctor"))
+    ident = call(name("numpy.random._pickle", "__bit_generator_ctor"), text("MT19937"))
+    names = many(random, ident, name("numpy", "float64"), call(name("numpy.ma.core", "MaskedConstant")))
+    yield from harmless("attributes.pkl", program(many(names, space, built(bare("uuid", "UUID"), mapping(("int", number(1)))))))
+
+
+def arrays():
+    """Memory of an array that another one, or nobody, has any more."""
+    make, kind = name("numpy.core.multiarray", "_reconstruct"), name("numpy", "ndarray")
+    def made(*shape):
+        return call(make, kind, many(*map(number, shape)), octets(b"b"))
+    content = many(number(1), many(number(8)), dtype("u1", state(0)), b"\x89", octets(bytes(8)))
+    view = name("numpy.core.numeric", "_frombuffer")
+    given = dtype("u1", state(0)) + many(number(8)) + text("C")
+    masked = call(name("numpy.ma.core", "_mareconstruct"), name("numpy.ma", "MaskedArray"), kind, many(number(1 << 20)), octets(b"b"))
+    for title, code, said in (
+        ("twice", built(built(made(0), content), content), make),
+        ("large-from-the-start", built(made(200), content), make),
+        ("large-without-a-state", made(200), make),
+        ("masked-and-large", masked, name("numpy.ma.core", "_mareconstruct")),
+        ("seen-before", made(0) + b"q\0" + view + b"(h\0" + given + b"tR0" + content + b"b", view),
+        ("of-what-is-computed", view + b"(" + call(name("torch._utils", "_rebuild_tensor"), b"N") + given + b"tR", view),
+    ):
+        module, member = said[1:-1].decode().split("\n")
+        yield from plain(f"array-{title}", code, f"dangerous: {module}.{member}", protocol=3)
+    for title, code in (
+        ("plain", built(made(0), content)),
+        ("buffer", view + b"(" + octets(bytes(8)) + given + b"tR"),
+        ("buffer-that-may-change", view + b"(" + call(name("builtins", "bytearray"), octets(bytes(8))) + given + b"tR"),
+        ("empty", made(0)),
+    ):
+        yield from harmless(f"array-{title}.pkl", program(code, 3))
+    overlapping = fields(("a", OBJECT, 0), ("b", LONG, 0))
+    both = fields(("a", OBJECT, 0), ("b", LONG, 8))
+    named = {"names": many(text("a"), text("b"))}
+    yield from plain("dtype-of-an-object-and-a-number-in-one", dtype("V8", state(27, 8, 1, **named, fields=overlapping)), "dangerous: numpy.dtype")
+    for title, names in (("missing", many(text("a"))), ("too-many", many(*map(text, "abc"))), ("twice", many(*map(text, "aab"))), ("no-texts", many(number(0), text("a"))), ("a-list", b"](" + text("a") + text("b") + b"e")):
+        yield from plain(f"dtype-of-names-{title}", dtype("V16", state(27, 16, 1, names=names, fields=both)), "dangerous: numpy.dtype")
+    yield from plain("dtype-of-object-itself", built(call(name("numpy", "dtype"), name("builtins", "object"), b"\x89", b"\x88"), state(0)), "dangerous: numpy.dtype")
+    yield from harmless("dtype-of-an-object-and-a-number.pkl", program(dtype("V16", state(27, 16, 1, **named, fields=both))))
 
 
 def series():
@@ -163,9 +237,15 @@ def series():
     made = b"\x80\4" + call(name("numpy", "dtype"), text("O8"), b"\x89", b"\x88") + b"\x94."
     yield from hit("series-of-a-dtype.pkl", made + program(b"h\0" + state(0) + b"b", 4), "dangerous: numpy.dtype")
     flags = b"\x80\4K\0\x94." + b"\x80\4" + number(63) + b"\x94" + dtype("O8", many(number(3), text("|"), b"NNN", signed(-1), signed(-1), b"h\0")) + b"."
-    yield from hit("series-of-a-dtypes-flags.pkl", flags, "dangerous: numpy.dtype")
+    yield from harmless("series-of-a-dtypes-flags.pkl", flags, "unknown: numpy.dtype")  # read one by one, it is
     each = b"\x80\4\x8c\x0bcollections\x94\x8c\x0bOrderedDict\x94\x93\x94)R\x94(\x8c\1a\x94h\0\x8c\7Counter\x93u."
     yield from harmless("series.pkl", each * 3, ": safe (3 pickles")
+    breaks = b"\x80\4\x8c\7builtins\x94".replace(b"\7", b"\x08") + b"\x8c\4dict\x94]\x94h\2h\0\x93."
+    yield from hit("series-that-breaks-alone.pkl", b"\x80\4" + b"\x8c\6system\x94" + b"\x8c\1x\x94" + b"\x8c\2os\x94N." + breaks, "os.system")
+    old = legacy()
+    yield from hit("series-in-the-place-of-a-legacy-file.pt", old[: old.index(b".") + 1] + names + uses + old, "os.system")
+    own = b"\x80\4" + b"\x8c\x09bytearray\x94\x8c\x08builtins\x94N." + b"\x80\4h\1h\0\x93)R."
+    yield from harmless("series-of-one-pickler.pkl", own, ": safe (2 pickles")
     frame = b"\x80\4\x95" + struct.pack("<Q", 4) + b"N.\xff\xff"
     yield from unjudged("frame-past-its-pickle.pkl", frame + program(b"N"), "a FRAME reaches past the end of its pickle (at byte 13)")
     inner = b"\x80\4\x95" + struct.pack("<Q", 13) + b"\x95" + struct.pack("<Q", 2) + b"N.\xff\xff"

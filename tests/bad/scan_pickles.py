@@ -143,7 +143,7 @@ def behind():
     yield from hit("second-pickle.pkl", GOOD + EVIL)
     yield from hit("second-of-protocol-0.pkl", GOOD + OLD)
     yield from hit("pickle-1500.pkl", b"N." * 1500 + EVIL)
-    yield from hit("second-with-the-first-memo.pkl", b"\x80\2" + text("os") + b"q\0" + text("system") + b"q\1\x86." + b"h\0h\1\x93.", "dangerous: (computed).(computed)")
+    yield from hit("second-with-the-first-memo.pkl", b"\x80\2" + text("os") + b"q\0" + text("system") + b"q\1\x86." + b"h\0h\1\x93.")
     cut = b"(S'true'\nios\nsystemX"
     yield from hit("name-that-the-end-cuts-off.pkl", cut)
     yield from hit("name-that-the-end-of-a-legacy-file-cuts-off.pt", legacy(cut, keys=b"", data=b""))

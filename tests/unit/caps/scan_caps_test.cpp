@@ -58,7 +58,7 @@ TEST(Cap, scan_name_bytes) {
     return pickle::trace(memory_source(bytes_of(code), "test"), 0).names.at(0).module;
   };
   EXPECT_EQ(module_of(limits::scan_name_bytes), std::string(limits::scan_name_bytes, 'x'));
-  EXPECT_EQ(module_of(limits::scan_name_bytes + 1), pickle::computed_name);
+  EXPECT_EQ(module_of(limits::scan_name_bytes + 1), computed_name);
 }
 
 TEST(Cap, scan_patience) {

@@ -1,12 +1,14 @@
-#include "pickle/dtype_states.h"
+#include "pickle/numpy_states.h"
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "io/bytes.h"
 #include "model/calls.h"
 #include "pickle/call_policy.h"
+#include "pickle/policy.h"
 
 namespace ckpt::pickle {
 namespace {
@@ -29,17 +32,22 @@ struct Elements {
   bool objects = false;
 };
 
-class Dtypes {
+class NumpyStates {
  public:
-  Dtypes(const ValueGraph& values, ValueId first) : values_(values), first_(first) {}
+  NumpyStates(const ValueGraph& values, ValueId first) : values_(values), first_(first) {}
 
   std::vector<ValueId> unsound() {
-    for (ValueId id = first_; id < values_.size(); ++id)
-      if (is_dtype(id)) built_.emplace(id, values_.effect(values_.first_effect(id)).time);
-    std::vector<std::pair<Time, ValueId>> in_order;  // what one is made of has its state before it has
-    for (const auto& [id, time] : built_) in_order.emplace_back(time, id);
-    std::sort(in_order.begin(), in_order.end());
+    std::vector<std::pair<Time, ValueId>> in_order;  // what a dtype is made of has its state before it has
     std::vector<ValueId> found;
+    for (ValueId id = first_; id < values_.size(); ++id) {
+      if (is_made(id, CallRisk::makes_array) && !is_array(id)) found.push_back(id);
+      const auto handle = values_.kind(id) == ValueKind::object ? values_.first_effect(id) : 0;
+      if (handle == 0) continue;
+      const bool is_dtype = is_made(id, CallRisk::believes_state);
+      if (is_dtype || is_made(id, CallRisk::makes_array)) built_.emplace(id, values_.effect(handle).time);
+      if (is_dtype) in_order.emplace_back(values_.effect(handle).time, id);
+    }
+    std::sort(in_order.begin(), in_order.end());
     for (const auto& [time, id] : in_order) {
       const auto elements = elements_of(id);
       if (elements) known_.emplace(id, *elements);
@@ -50,10 +58,34 @@ class Dtypes {
   }
 
  private:
-  bool is_dtype(ValueId id) const {
-    if (values_.kind(id) != ValueKind::object || values_.first_effect(id) == 0) return false;
+  bool is_made(ValueId id, CallRisk risk) const {
+    if (values_.kind(id) != ValueKind::object) return false;
     const auto [module, name] = callable(values_, id);
-    return call_risk(module, name) == CallRisk::believes_state;
+    return call_risk(module, name) == risk;
+  }
+
+  /// _reconstruct(class, (0,), b'b') and one state; _frombuffer(bytes, dtype, shape, order) and none. Memory that an
+  /// array gives back when it gets its state must have been nobody's else.
+  bool is_array(ValueId id) const {
+    const auto arguments = call_arguments(values_, id);
+    const auto handle = values_.first_effect(id);
+    if (values_.call(id) != CallKind::reduce || arguments.empty()) return false;
+    if (callable(values_, id).second == "_frombuffer") {
+      const bool is_bytes = values_.kind(arguments[0]) != ValueKind::object || is_spelt_bytes(arguments[0]);
+      return handle == 0 && is_bytes;
+    }
+    const std::size_t shape = callable(values_, id).second == "_mareconstruct" ? 2 : 1;
+    if (arguments.size() <= shape) return false;
+    const auto extents = tuple(arguments[shape]);
+    const bool is_empty = extents.size() == 1 && integer(extents[0]) == 0;
+    if (!is_empty || handle == 0) return is_empty;
+    return values_.effect(handle).kind == EffectKind::build && values_.effect(handle).next == 0;
+  }
+
+  /// What bytes and bytearrays are before the protocols that have opcodes for them.
+  bool is_spelt_bytes(ValueId id) const {
+    const auto [module, name] = callable(values_, id);
+    return name == "encode" || name == "bytes" || name == "bytearray";
   }
 
   std::optional<std::int64_t> integer(ValueId id) const {
@@ -71,7 +103,7 @@ class Dtypes {
   bool is_of_other_type(ValueId id) const {
     const auto arguments = call_arguments(values_, id);
     return !arguments.empty() && values_.kind(arguments[0]) == ValueKind::global &&
-           !values_.module(arguments[0]).starts_with("numpy");
+           judge_global(values_.module(arguments[0]), values_.name(arguments[0])) == Verdict::unknown;
   }
 
   /// "f8", "O8", "U3": of the letter `kind` and `size`.
@@ -133,6 +165,7 @@ class Dtypes {
     if (code.kind != 'V') return std::nullopt;
     const bool has_fields = is_none(state[2]);
     const auto parts = has_fields ? fields(state[4], time) : subarray(state);
+    if (has_fields && !are_names_of(state[3], state[4])) return std::nullopt;
     if (!parts || (has_fields ? parts->size > bytes : parts->size != bytes)) return std::nullopt;
     const bool owns_up = (*flags & holds_objects) == holds_objects && (!has_fields || (*flags & is_pointer) == 0);
     if (parts->objects ? !owns_up : !is_without_objects(*flags)) return std::nullopt;
@@ -161,18 +194,43 @@ class Dtypes {
 
   std::optional<Elements> fields(ValueId dict) const {
     Elements all;
+    std::vector<std::tuple<std::uint64_t, std::uint64_t, ValueId>> places;  // begin, end, dtype
     for (const MappingEntry& entry : mapping_pairs(values_, dict)) {
       const auto field = tuple(entry.value);
       if (field.size() != 2 && field.size() != 3) return std::nullopt;
       const auto elements = part(field[0]);
       const auto offset = integer(field[1]);
       if (!elements || !offset || *offset < 0) return std::nullopt;
-      const auto end = checked_add(static_cast<std::uint64_t>(*offset), elements->size);
+      const auto begin = static_cast<std::uint64_t>(*offset);
+      const auto end = checked_add(begin, elements->size);
       if (!end) return std::nullopt;
+      places.emplace_back(begin, *end, field[0]);
       all.size = std::max(all.size, *end);
       all.objects = all.objects || elements->objects;
     }
+    if (!all.objects) return all;
+    // An address must be no part of a number. (A title is the same field again.)
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    for (std::size_t i = 1; i < places.size(); ++i)
+      if (std::get<0>(places[i]) < std::get<1>(places[i - 1])) return std::nullopt;
     return all;
+  }
+
+  /// Whether each name is a field, and each field has a name or is another's title.
+  bool are_names_of(ValueId names, ValueId dict) const {
+    if (values_.kind(names) != ValueKind::tuple) return false;
+    std::set<std::string_view> left;
+    for (const ValueId name : values_.items(names))
+      if (!values_.is_string(name) || !left.insert(values_.text(name)).second) return false;
+    for (const MappingEntry& entry : mapping_entries(values_, dict)) {
+      if (!values_.is_string(entry.key)) return false;
+      const auto field = tuple(entry.value);
+      const bool is_title =
+          field.size() == 3 && values_.is_string(field[2]) && values_.text(field[2]) == values_.text(entry.key);
+      if (left.erase(values_.text(entry.key)) == 0 && !is_title) return false;
+    }
+    return left.empty();
   }
 
   /// (dtype, shape)
@@ -195,7 +253,7 @@ class Dtypes {
     return all;
   }
 
-  /// An array that has a dtype before it has its state has it afterwards too.
+  /// What has a dtype or the memory of an array before that has its state, has it afterwards too.
   void find_used_before(std::vector<ValueId>& found) const {
     if (built_.empty()) return;
     const auto look_at = [&](ValueId item, Time time) {
@@ -218,6 +276,8 @@ class Dtypes {
 
 }  // namespace
 
-std::vector<ValueId> unsound_dtypes(const ValueGraph& values, ValueId first) { return Dtypes(values, first).unsound(); }
+std::vector<ValueId> unsound_states(const ValueGraph& values, ValueId first) {
+  return NumpyStates(values, first).unsound();
+}
 
 }  // namespace ckpt::pickle
