@@ -79,9 +79,12 @@ int run(const ExtractArguments& arguments, bool quiet) {
     write_output(std::move(checkpoint), job, {}, quiet);
   } catch (Error& error) {
     // numpy has no such numbers: the way there is a cast, or a format that has them.
+    const bool is_name =
+        std::string_view(error.what()).find("cannot be a member of an archive") != std::string_view::npos;
     if (error.code() == ErrorCode::unsupported && !error.is_output())
-      error.hint(castable ? "--dtype float32 casts it; -o x.safetensors and -o x.pt hold it as it is"
-                          : "-o x.pt holds it as it is");
+      error.hint(is_name    ? "-o x.npy holds it without its name"
+                 : castable ? "--dtype float32 casts it; -o x.safetensors and -o x.pt hold it as it is"
+                            : "-o x.pt holds it as it is");
     throw;
   }
   return exit_done;

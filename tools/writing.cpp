@@ -78,8 +78,9 @@ std::string compression_summary(const SaveReport& report, const Job& job) {
   if (report.folder) return "a folder of files";
   if (!report.gzip) return "not compressed (--gzip compresses)";
   const auto& level = job.save.gzip_level;  // else some may have been copied, of whatever level it is
-  return (level ? "gzip level " + std::to_string(*level) : "gzip") + " (" + loader_of(report.format) +
-         " needs gzip.open for it; --no-gzip writes a bare file)";
+  const std::string how = report.format == "safetensors" ? "safetensors.torch.load takes gzip.open(OUT).read()"
+                                                         : loader_of(report.format) + " needs gzip.open for it";
+  return (level ? "gzip level " + std::to_string(*level) : "gzip") + " (" + how + "; --no-gzip writes a bare file)";
 }
 
 std::string shown_output(const Job& job) { return job.out == "-" ? "standard output" : job.out; }

@@ -67,7 +67,11 @@ class Reader {
  private:
   void fault(std::size_t entry, const Error& error) {
     broken_[entry] = true;
-    context_.report(error, in_quotes(metadata_.entries[entry].name));
+    Error told = error;
+    if (told.hint().empty())
+      told.hint("ckpt verify " + shell_word(context_.folder) +
+                " lists all that is wrong; copy the file that is named again");
+    context_.report(told, in_quotes(metadata_.entries[entry].name));
   }
 
   /// Of a file: how many entries have items in it, and the names of the first.

@@ -1,20 +1,19 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <unordered_map>
+#include <set>
 #include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
-#include "container/json_shape.h"
 #include "dcp/dcp.h"
 #include "dcp/join.h"
 #include "io/bytes.h"
 #include "io/file_source.h"
-#include "io/keyed_hash.h"
 #include "model/joined_metadata.h"
+#include "safetensors/sharding_info.h"
+#include "shards/names.h"
 
 namespace ckpt::dcp {
 namespace {
@@ -22,44 +21,7 @@ namespace {
 /// What a list of shards begins with; their names follow, a line each.
 constexpr std::string_view list_mark = "shards of a distributed checkpoint\n";
 constexpr std::string_view prefix = "shard-", suffix = ".safetensors";
-/// torch/distributed/checkpoint/_hf_utils.py
-constexpr std::string_view sharding_key = "DCP_SHARDING_INFO";
-constexpr std::string_view offsets_key = "saved_offsets";
-
-using Offsets = std::unordered_map<std::string, std::vector<std::int64_t>, KeyedHash>;
-
-/// {"NAME": {"saved_offsets": [0, 128]}, …}
-Offsets parse_offsets(const std::string& text) {
-  const auto refuse = [](const std::string& found) {
-    return Error(ErrorCode::corrupt, found + " in " + std::string(sharding_key))
-        .expected(R"({"NAME": {"saved_offsets": [0, 128]}})");
-  };
-  constexpr std::size_t deepest = 3;
-  check_json_shape(text, [&](const JsonPlace& place) {
-    if (place.depth > deepest) throw refuse("lists in lists");
-    if (place.in_list && place.count > limits::tensor_dimensions)
-      throw refuse("a list of more than " + std::to_string(limits::tensor_dimensions));
-  });
-  nlohmann::json parsed;
-  try {
-    parsed = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception&) {
-    throw refuse("no JSON");
-  }
-  if (!parsed.is_object()) throw refuse("no object");
-  Offsets offsets;
-  for (const auto& [name, info] : parsed.items()) {
-    const auto found = info.is_object() ? info.find(offsets_key) : info.end();
-    if (found == info.end() || !found->is_array()) throw refuse("no offsets of '" + name + "'");
-    std::vector<std::int64_t>& list = offsets[name];
-    for (const auto& offset : *found) {
-      if (!offset.is_number_unsigned() || offset.get<std::uint64_t>() > INT64_MAX)
-        throw refuse("a bad offset of '" + name + "'");
-      list.push_back(offset.get<std::int64_t>());
-    }
-  }
-  return offsets;
-}
+using safetensors::Offsets, safetensors::parse_offsets, safetensors::sharding_key;
 
 std::vector<std::string> names_of(const ByteSource& list) {
   const auto bytes = read_all(list, limits::folder_entries * limits::kib);
@@ -79,7 +41,9 @@ class Reader {
 
   Checkpoint run(const ByteSourcePtr& list) {
     NameSet read;
-    for (const std::string& name : names_of(*list)) {
+    const std::vector<std::string> names = names_of(*list);
+    report_missing(names);
+    for (const std::string& name : names) {
       try {
         if (!read.insert(name).second) throw Error(ErrorCode::corrupt, "the file comes twice").expected("each once");
         read_file(name);
@@ -110,6 +74,21 @@ class Reader {
   }
 
  private:
+  /// "shard-00003-model-00001-of-00002.safetensors": of each number there is a file, of one rank at least.
+  void report_missing(const std::vector<std::string>& names) const {
+    std::map<std::uint32_t, std::set<std::uint32_t>> numbers;  // by how many there are
+    for (const std::string& name : names)
+      if (const auto shard = shards::parse_shard_name(name)) numbers[shard->count].insert(shard->number);
+    for (const auto& [count, there] : numbers)
+      for (std::uint32_t number = 1; number <= count && there.size() < count; ++number)
+        if (!there.contains(number))
+          context_.report(
+              Error(ErrorCode::truncated, "no rank's file of number " + std::to_string(number) + " is there")
+                  .expected("one of each number up to the " + std::to_string(count) + " that the others' names say")
+                  .hint("copy the files of every rank into one folder"),
+              "");
+  }
+
   void read_file(const std::string& name) {
     const ByteSourcePtr file = context_.open_beside(name);
     if (file == nullptr) throw Error(ErrorCode::corrupt, "the file '" + name + "' is missing");

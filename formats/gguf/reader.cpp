@@ -85,6 +85,9 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
   if (to_the_end)
     for (std::string& warning : details->finish()) warnings.push_back(std::move(warning));
   if (!context.options.dequantize) warn_of_blocks(header, warnings);
+  for (const auto& [key, text] : header.metadata)
+    if (key == "split.count" && text != "0" && text != "1")
+      warnings.push_back("this is one of " + text + " parts of a model: ckpt merge PART… OUT joins all of them");
   std::vector<TensorSource> tensors;
   tensors.reserve(header.tensors.size());
   for (const TensorEntry& tensor : header.tensors) {

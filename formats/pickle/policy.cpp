@@ -75,10 +75,13 @@ std::string danger_names(const std::vector<GlobalUse>& globals) {
   constexpr std::size_t most = 3;
   std::string names;
   std::size_t count = 0;
-  for (const GlobalUse& global : globals) {
-    if (global.verdict != Verdict::dangerous || ++count > most) continue;
-    names += (names.empty() ? "" : ", ") + global.module + "." + global.name;
-  }
+  // Those that are dangerous by their names say most; then known ones that are used as no pickler uses them.
+  for (const bool by_name : {true, false})
+    for (const GlobalUse& global : globals) {
+      if (global.verdict != Verdict::dangerous) continue;
+      if ((judge_global(global.module, global.name) == Verdict::dangerous) != by_name || ++count > most) continue;
+      names += (names.empty() ? "" : ", ") + global.module + "." + global.name;
+    }
   if (count > most) names += " and " + std::to_string(count - most) + " more";
   return names;
 }

@@ -7,6 +7,7 @@
 #include "io/keyed_hash.h"
 #include "safetensors/header.h"
 #include "safetensors/safetensors.h"
+#include "safetensors/sharding_info.h"
 #include "safetensors/views.h"
 
 namespace ckpt::safetensors {
@@ -95,6 +96,8 @@ Checkpoint make_checkpoint(Header header, const ByteSourcePtr& source, const Rea
   checkpoint.file = source->name();
   checkpoint.format = safetensors_format.name;
   checkpoint.metadata = std::move(header.metadata);
+  if (std::string pieces = warning_of_pieces(checkpoint.metadata, checkpoint.file); !pieces.empty())
+    warnings.push_back(std::move(pieces));
   checkpoint.warnings = std::move(warnings);
   return checkpoint;
 }

@@ -9,6 +9,7 @@
 #include "safetensors/copy_tensors.h"
 #include "safetensors/plan.h"
 #include "safetensors/safetensors.h"
+#include "safetensors/sharding_info.h"
 
 namespace ckpt::safetensors {
 namespace {
@@ -20,6 +21,9 @@ Metadata metadata_of(const Checkpoint& checkpoint, const Plan& plan) {
   const bool says = std::any_of(metadata.begin(), metadata.end(), [](const auto& e) { return e.first == "format"; });
   if (!says && !checkpoint.format.starts_with(safetensors_format.name))
     metadata.insert(metadata.begin(), {"format", "pt"});
+  std::vector<std::string> names;
+  for (const OutTensor& out : plan.written) names.push_back(out.tensor.name);
+  std::erase_if(metadata, [&](const auto& e) { return e.first == sharding_key && !is_about(e.second, names); });
   add_views(metadata, plan.views);
   return metadata;
 }

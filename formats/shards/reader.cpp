@@ -85,7 +85,8 @@ class Joiner {
       named_tensors::refuse_other_values(checkpoint);
       sources = named_tensors::tensor_sources(checkpoint, names);
     } catch (Error& error) {
-      throw error.within(shard_called(name));
+      throw error.within(shard_called(name))
+          .hint("a shard reads by itself too, and ckpt merge SHARD… OUT joins what they hold");
     }
     warn_of_unnamed(names, sources, shard);
     for (TensorSource& source : sources) add_tensor(std::move(source), shard);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "named_tensors/losses.h"
 #include "named_tensors/names.h"
 #include "named_tensors/sources.h"
+#include "ops/watched_source.h"
 #include "shards/index.h"
 #include "shards/names.h"
 #include "shards/shards.h"
@@ -64,6 +66,12 @@ WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const 
         .expected("at most " + std::to_string(limits::shard_files))
         .in(checkpoint.file)
         .hint("a larger --shard-size");
+  // Watched once: what a shard does not show of a storage is read in the end, and not for each shard.
+  const std::vector<Storage> storages = watched_storages(checkpoint);
+  std::map<const ByteSource*, ByteSourcePtr> watched;
+  for (std::size_t i = 0; i < storages.size(); ++i)
+    if (const ByteSourcePtr& bytes = storages[i].bytes; bytes != nullptr)
+      watched[checkpoint.storages[i].bytes.get()] = slice(bytes, 0, storages[i].nbytes, bytes->source_name());
   WriteReceipt receipt;
   for (const auto& members : parts.shards) {
     ++name.number;
@@ -72,9 +80,12 @@ WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const 
       if (!parts.is_view[i]) index.weight_map->emplace_back(names[i].name, name.number - 1);
     const std::unique_ptr<ByteSink> file = sink.add(index.shards.back());
     Checkpoint part = part_of(checkpoint, names, members);
+    for (Storage& storage : part.storages)
+      if (const auto found = watched.find(storage.bytes.get()); found != watched.end()) storage.bytes = found->second;
     add_receipt(receipt, format.write(part, *file, options));
     file->commit();
   }
+  finish_watching(storages);
   write_index(index, sink, flavour);
   return receipt;
 }

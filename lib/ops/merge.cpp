@@ -32,11 +32,13 @@ class Merger {
     const std::string file = next.file;
     for (std::string& warning : finish_reading(next)) next.warnings.push_back(file + ": " + std::move(warning));
     const std::size_t told = next.warnings.size();
+    if (next.tensors.empty() && !next.pickled) return add_texts(std::move(next));  // a part of texts alone
     next = take_root(std::move(next), "auto");
     for (std::size_t i = told; i < next.warnings.size(); ++i) next.warnings[i] = file + ": " + next.warnings[i];
-    if (files_ == 0) {  // it is of the format of the first one's state dict
+    if (!has_format_) {  // it is of the format of the first one's state dict
       merged_.format = next.format;
       merged_.pickled = next.pickled;
+      has_format_ = true;
     }
     GraphCopy copy(next.values);
     const ValueId root = copy.below(next.root, merged_.values, latest_, next.discarded);
@@ -44,9 +46,14 @@ class Merger {
     add_storages(next, copy);
     add_entries(root, file);
     for (GlobalUse& global : next.globals) add_global(std::move(global));
-    texts_.add(std::move(next.metadata), file, merged_.warnings);
-    std::move(next.warnings.begin(), next.warnings.end(), std::back_inserter(merged_.warnings));
     for (const ValueId id : next.discarded) merged_.discarded.push_back(copy.moved(id));
+    add_texts(std::move(next));
+  }
+
+  void add_texts(Checkpoint next) {
+    if (merged_.format.empty()) merged_.format = next.format;
+    texts_.add(std::move(next.metadata), next.file, merged_.warnings);
+    std::move(next.warnings.begin(), next.warnings.end(), std::back_inserter(merged_.warnings));
   }
 
   Checkpoint finish() {
@@ -123,6 +130,7 @@ class Merger {
   Checkpoint merged_;
   Time latest_ = 0;
   std::size_t files_ = 0;
+  bool has_format_ = false;
   std::vector<ValueId> entries_, modules_;  ///< keys and values in turn
   NameMap<std::string> file_of_;
   NameSet module_names_;

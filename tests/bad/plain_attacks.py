@@ -22,7 +22,7 @@ def nested(data=STORAGE):
 
 
 def dtype(code, order="<"):
-    state = many(number(3), text(order), b"N", b"N", b"N", b"J\xff\xff\xff\xff", b"J\xff\xff\xff\xff", number(0))
+    state = many(number(3), text(order), b"N", b"N", b"N", b"J\xff\xff\xff\xff", b"J\xff\xff\xff\xff", number(63 if code.startswith("O") else 0))
     return call(name("numpy", "dtype"), text(code), b"\x89", b"\x88") + state + b"b"
 
 
@@ -115,7 +115,7 @@ def arrays():
     ):
         yield from plain(title, mapping(("w", body)), refused(said))
     for title, body, said in (
-        ("array-of-objects", array("O", data=b"]q\1"), "1 array is of Python objects"),
+        ("array-of-objects", array("O8", data=b"]q\1"), "1 array is of Python objects"),
         ("array-of-an-unknown-dtype", array("f3"), "1 array is of a dtype that torch lacks"),
         ("array-of-an-unknown-order", array(order="?"), "1 array is of a dtype that is no call"),
         ("array-of-no-bytes", array(data=b"N"), "1 array is of data that are no bytes"),

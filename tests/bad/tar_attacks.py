@@ -85,8 +85,8 @@ def headers():
     for title, data, said in (
         ("checksum", tar(good, member(b"b", b"x", wrong=1)), "wrong checksum"),
         ("cut-header", tar(good, end=header(b"b", 0)[:100]), "ends within a header"),
-        ("size-no-number", tar(good, member(b"b", b"x", size_field=b"99999999999\0")), "checksum or size"),
-        ("size-past-2-64", tar(good, member(b"b", size_field=b"\x80" + b"\xff" * 11)), "checksum or size"),
+        ("size-no-number", tar(good, member(b"b", b"x", size_field=b"99999999999\0")), "a size that is none"),
+        ("size-past-2-64", tar(good, member(b"b", size_field=b"\x80" + b"\xff" * 11)), "a size that is none"),
         ("size-of-16-eib", tar(good, member(b"b", size_field=b"\x80\0\0\0" + b"\xff" * 8)), "a number below 2^63"),
         ("absolute", tar(good, member(b"/etc/passwd", b"x")), "a member named '/etc/passwd'"),
         ("outside", tar(good, member(b"../w", b"x")), "stays in the archive"),

@@ -165,6 +165,45 @@ def shards_of_one(checks):
         shards(checks, folder, tensors)
 
 
+def shards_that_are_missing(checks):
+    """The names of the others say how many there are; a part by itself says that it is one."""
+    tensors = {"a": torch.randn(3, 4), "b": torch.arange(5), "c": torch.ones(3)}
+    folder = checks.folder / "numbered"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        writer = HuggingFaceStorageWriter(folder, fqn_to_index_mapping={"a": 1, "b": 2, "c": 2}, save_distributed=True)
+        dcp.save(tensors, storage_writer=writer, no_dist=True)
+    shards(checks, folder, tensors)
+    first, second = sorted(folder.glob("*.safetensors"))
+    done = checks.run("a part of them", "convert", first, checks.path())
+    checks.suite.check("a part of them: said", "one rank's part of a distributed checkpoint" in done.err, done)
+    second.unlink()
+    done = checks.run("a number is missing: verify", "verify", folder, code=1)
+    checks.suite.check("a number is missing: said", "no rank's file of number 2 is there" in done.out.decode(), done)
+    checks.run("a number is missing: convert", "convert", folder, checks.path(), code=3)
+
+
+def edited_shards(checks):
+    """What is said of tensors that are no longer so goes: PyTorch's reader takes what is made."""
+    tensors = {"model.a": torch.randn(3, 4), "model.b": torch.arange(5)}
+    folder = checks.folder / "plain"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        writer = HuggingFaceStorageWriter(folder, fqn_to_index_mapping={"model.a": 1, "model.b": 2})
+        dcp.save(tensors, storage_writer=writer, no_dist=True)
+    (joined_to := checks.folder / "joined").mkdir()
+    done = checks.run("plain shards, merge", "merge", folder, joined_to / "model.safetensors")
+    checks.suite.check("plain shards, merge: nothing differs", "says otherwise" not in done.err, done)
+    checks.run("plain shards, strip-prefix", "convert", folder, checks.folder / "stripped", "--strip-prefix=model.", "--format", "safetensors-index")
+    checks.run("plain shards, shard", "shard", folder, checks.folder / "sharded", "--max-size", "30")
+    for name, prefix in (("joined", ""), ("stripped", "model."), ("sharded", "")):
+        expected = {key.removeprefix(prefix): torch.empty_like(value) for key, value in tensors.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dcp.load(expected, storage_reader=HuggingFaceStorageReader(checks.folder / name), no_dist=True)
+        same(checks, f"plain shards, {name}", expected, {key.removeprefix(prefix): value for key, value in tensors.items()})
+
+
 def alone(checks):
     """A process that saves by itself."""
     folder = save(one_process(), checks.folder / "alone")
@@ -272,4 +311,4 @@ def again(checks):
     same(checks, "again", joined(checks.folder / "second"), joined(folder))
 
 
-GROUPS = [alone, before_2_4, spellings, many_chunks, written, again, shards_of_one, distributed]
+GROUPS = [alone, before_2_4, spellings, many_chunks, written, again, shards_of_one, shards_that_are_missing, edited_shards, distributed]

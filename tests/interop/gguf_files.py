@@ -6,6 +6,7 @@ from pathlib import Path
 
 import gguf
 import numpy as np
+import safetensors
 import saving
 import torch
 from gguf import GGMLQuantizationType as Type
@@ -167,6 +168,23 @@ def first_version(checks):
     compare(checks, "version 2", second)
 
 
+def splits(checks):
+    """Parts of a model, the first of which may hold no tensor; one of them says that it is a part."""
+    paths = []
+    for number, tensors in enumerate(({}, {"a": (random((2, 32)), Type.F32)}, {"b": (random((3,)), Type.F32)})):
+        paths.append(checks.path(".gguf"))
+        split = {"split.no": (number, GGUFValueType.UINT16), "split.count": (3, GGUFValueType.UINT16), "note": ("x", GGUFValueType.STRING)}
+        write(paths[-1], tensors, metadata=split)
+    done = checks.run("a part of a model", "convert", paths[1], checks.path())
+    checks.suite.check("a part of a model: said", "this is one of 3 parts of a model" in done.err, done)
+    out = checks.path(".safetensors")
+    checks.run("parts of a model, merge", "merge", *paths, out)
+    with safetensors.safe_open(out, "pt") as file:
+        checks.suite.equal("parts of a model: tensors", sorted(file.keys()), ["a", "b"])
+        said = set(file.metadata())
+    checks.suite.check("parts of a model: no split", "note" in said and not any(key.startswith("split.") for key in said), said)
+
+
 def real_files(checks):
     if not CORPUS.exists():
         return checks.suite.skip("real GGUF files", f"no shared corpus at {CORPUS}")
@@ -179,4 +197,4 @@ def real_files(checks):
             compare(checks, source.name, source)
 
 
-GROUPS = [every_type, numbers, metadata, first_version, real_files]
+GROUPS = [every_type, numbers, metadata, first_version, splits, real_files]
