@@ -356,7 +356,6 @@ void Walk::add_up_to_lack(const Part& part, std::uint64_t at, bool odd_too) {
   pickle::Trace trace = pickle::trace(part.bytes, at, options);
   trace.broken.reset();
   add(part, trace, odd_too);
-  judge_values(part, trace, at, trace.end);
 }
 
 /// Pickles that stand one behind the other, as an unpickler reads them that is told to load again and again: what the
