@@ -282,7 +282,10 @@ void Tracer::refuse_keywords(std::uint32_t type) {
 
 /// What is known is harmless as picklers use it, and this is not how.
 void Tracer::refuse(std::uint32_t name) {
-  if (trace_.names[name].verdict == Verdict::known) trace_.names[name].verdict = Verdict::dangerous;
+  TracedName& used = trace_.names[name];
+  const bool is_known =
+      used.verdict == Verdict::known || used.risk == CallRisk::is_made_bare;  // unknown once it is built
+  if (is_known) used.verdict = Verdict::dangerous;
 }
 
 /// A call that makes or calls what it is given first, which is a name.
@@ -345,6 +348,8 @@ void Tracer::judge_call(const Op& op, std::uint32_t name, std::span<const std::u
       if (objects > (trace_.names[name].name == "defaultdict" ? 1 : 0)) refuse(name);
       return;
     case CallRisk::encodes:
+      if (op.code != REDUCE || one.kind != Kind::tuple || !encodes(name, tuples_[one.index])) refuse(name);
+      return;
     case CallRisk::returns_first:
       if (op.code != REDUCE) refuse(name);
       return;
@@ -386,7 +391,6 @@ void Tracer::call(const Op& op, Cell callable, std::span<const std::uint32_t> ar
       return push({Kind::text, static_cast<std::uint32_t>(texts_.size() - 1)});
     }
     const CallRisk risk = trace_.names[callable.index].risk;
-    if (risk == CallRisk::encodes) refuse(callable.index);
     if (risk == CallRisk::returns_first) return push(shared(tuple.first));
     if (tuple.first.kind == Kind::name) {
       if (op.code == REDUCE) apply(callable.index, tuple);

@@ -172,6 +172,8 @@ def attributes():
         ("generator", call(name("numpy.random._pickle", "__generator_ctor"), text("x"), relu), "numpy.random._pickle.__generator_ctor"),
         ("a-state-that-is-a-method", built(space, b"]"), "argparse.Namespace"),
         ("a-state-for-what-was-kept", call(name("argparse", "Namespace")) + b"q\0" + b"0h\0]b", "argparse.Namespace"),
+        ("a-layer-that-is-built-twice", built(built(bare(CONTAINER, "ModuleList"), b"}"), b"}"), f"{CONTAINER}.ModuleList"),
+        ("an-encoder-of-nothing", call(name("_codecs", "encode")), "_codecs.encode"),
         ("a-state-that-is-an-object", built(call(name("argparse", "Namespace")), bare(CONTAINER, "ParameterDict")), "argparse.Namespace"),
         ("arguments-in-a-list", name("collections", "OrderedDict") + b"](" + space + b"eR", "collections.OrderedDict"),
         ("str-of-bytes", call(name("builtins", "str"), b"C\1x", text("unicode_escape")), "builtins.str"),
