@@ -194,7 +194,8 @@ what nothing has written, and are passed over (`tests/cli/valgrind.supp`).
   trust finds that.
 - An input that is rewritten within one tick of the file system's clock, with as many bytes, is not noticed in a format
   without checksums.
-- SIGKILL may leave `.ckpt-PID-N.tmp` where a file system has no unnamed files, or in the instant before the rename;
+- SIGKILL may leave `.ckpt-PID-N.tmp`: a folder, of an output that is one; a file where a file system has no unnamed files,
+  or in the instant before the rename;
   the next run that writes there once it is an hour old removes it and says so. Where an input is a pipe, it may leave
   `ckpt-XXXXXX` in the folder of temporary files, which that folder's owner tidies.
 """

@@ -65,13 +65,14 @@ class Judge {
     return values_.kind(id) == ValueKind::object && risk(values_.items(id)[0]) == risky;
   }
 
-  /// Whether any argument is what a call makes. (Of bytes, the call only spells them.)
+  /// Whether it is what a call makes. (Of bytes, the call only spells them.)
+  bool is_made(ValueId id) { return values_.kind(id) == ValueKind::object && !is_call_of(id, CallRisk::encodes); }
+
+  /// Whether any argument is.
   bool is_given_objects(ValueId object, std::size_t from = 0) {
     auto arguments = call_arguments(values_, object);
     arguments = arguments.subspan(std::min(from, arguments.size()));
-    return std::any_of(arguments.begin(), arguments.end(), [&](ValueId argument) {
-      return values_.kind(argument) == ValueKind::object && !is_call_of(argument, CallRisk::encodes);
-    });
+    return std::any_of(arguments.begin(), arguments.end(), [&](ValueId argument) { return is_made(argument); });
   }
 
   void judge(ValueId id) {
@@ -182,13 +183,13 @@ class Judge {
   /// ('module', class, file, source)
   void judge_persistent(ValueId id) {
     const ValueId tuple = values_.items(id)[0];
-    if (values_.kind(tuple) == ValueKind::object) refuse(values_.items(tuple)[0]);
+    if (is_made(tuple)) refuse(values_.items(tuple)[0]);
     if (values_.kind(tuple) != ValueKind::tuple) return;
     const auto items = values_.items(tuple);
     if (items.size() > 1 && values_.is_string(items[0]) && values_.text(items[0]) == "module" &&
         values_.kind(items[1]) == ValueKind::object)
       refuse(values_.items(items[1])[0]);
-    if (!items.empty() && values_.kind(items[0]) == ValueKind::object) refuse(values_.items(items[0])[0]);
+    if (!items.empty() && is_made(items[0])) refuse(values_.items(items[0])[0]);
   }
 
   /// What makes or calls what it is given, in other places than at the head of a call.

@@ -33,7 +33,7 @@ bool is_spelt_right(std::string_view text) {
     const bool digit = c >= '0' && c <= '9';
     const bool between = c == '.' || c == ',' || (c == ' ' && before == ',');
     if (!letter && !between && (!digit || begins)) return false;
-    if (before == ',' && c != ' ') return false;
+    if ((before == ',' && c != ' ') || (c == '.' && begins)) return false;
     begins = between;
     before = c;
   }
