@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "ckpt/gzip.h"
@@ -251,15 +253,34 @@ void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::
   print_summary(line, job);
 }
 
+namespace {
+
+/// None where nothing is there. Throws Error: io, where that cannot be found out.
+std::optional<struct stat> status_of(const std::string& path, bool is_output) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP) return std::nullopt;
+  Error error(ErrorCode::io, "cannot look at it: " + std::generic_category().message(errno));
+  error.in(path);
+  throw is_output ? error.on_output() : error;
+}
+
+}  // namespace
+
 bool is_same_file(const std::string& in, const std::string& out, const std::string& read) {
   if (out == "-") return false;
-  struct stat there {
-  }, here{};
-  if (::stat(out.c_str(), &there) != 0) return in == out;
-  const auto is_there = [&] { return here.st_dev == there.st_dev && here.st_ino == there.st_ino; };
-  if (in == "-" && ::fstat(STDIN_FILENO, &here) == 0 && is_there()) return true;
-  if (in != "-" && ::stat(in.c_str(), &here) == 0 && is_there()) return true;
-  return !read.empty() && ::stat(read.c_str(), &here) == 0 && is_there();
+  const auto there = status_of(out, true);
+  if (!there) return in == out;
+  const auto is_there = [&](const std::optional<struct stat>& here) {
+    return here && here->st_dev == there->st_dev && here->st_ino == there->st_ino;
+  };
+  struct stat input {};
+  if (in == "-") {
+    if (::fstat(STDIN_FILENO, &input) == 0 && is_there(input)) return true;
+  } else if (is_there(status_of(in, false))) {
+    return true;
+  }
+  return !read.empty() && read != in && is_there(status_of(read, false));
 }
 
 }  // namespace ckpt::tools

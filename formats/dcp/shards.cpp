@@ -12,8 +12,8 @@
 #include "io/bytes.h"
 #include "io/file_source.h"
 #include "model/joined_metadata.h"
-#include "safetensors/sharding_info.h"
-#include "shards/names.h"
+#include "named_tensors/shard_names.h"
+#include "named_tensors/sharding_info.h"
 
 namespace ckpt::dcp {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 /// What a list of shards begins with; their names follow, a line each.
 constexpr std::string_view list_mark = "shards of a distributed checkpoint\n";
 constexpr std::string_view prefix = "shard-", suffix = ".safetensors";
-using safetensors::Offsets, safetensors::parse_offsets, safetensors::sharding_key;
+using named_tensors::Offsets, named_tensors::parse_offsets, named_tensors::sharding_key;
 
 std::vector<std::string> names_of(const ByteSource& list) {
   const auto bytes = read_all(list, limits::folder_entries * limits::kib);

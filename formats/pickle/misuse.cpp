@@ -145,9 +145,18 @@ class Judge {
     });
   }
 
+  bool is_number(ValueId id) const {
+    const ValueKind kind = values_.kind(id);
+    return kind == ValueKind::none || kind == ValueKind::boolean || kind == ValueKind::integer ||
+           kind == ValueKind::real;
+  }
+
   bool is_told_numpys(ValueId id) {
     const auto arguments = call_arguments(values_, id);
-    return arguments.size() < 2 || (arguments.size() == 2 && risk(arguments[1]) == CallRisk::makes_random);
+    const bool names_none =
+        std::all_of(arguments.begin(), arguments.end(), [&](ValueId argument) { return is_number(argument); });
+    return names_none || arguments.size() < 2 ||
+           (arguments.size() == 2 && risk(arguments[1]) == CallRisk::makes_random);
   }
 
   void judge_state(ValueId id, const Effect& build, bool is_again) {

@@ -13,7 +13,8 @@
 #include "pickle/scanner.h"
 #include "pickle/trace.h"
 
-/// The machine behind trace(): stack, memo and control in trace.cpp, texts, names and calls in trace_names.cpp.
+/// The machine behind trace(): stack, memo and control in trace.cpp, texts and names in trace_names.cpp, calls in
+/// trace_calls.cpp.
 namespace ckpt::pickle {
 
 class Tracer {

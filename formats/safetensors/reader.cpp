@@ -5,9 +5,9 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "named_tensors/sharding_info.h"
 #include "safetensors/header.h"
 #include "safetensors/safetensors.h"
-#include "safetensors/sharding_info.h"
 #include "safetensors/views.h"
 
 namespace ckpt::safetensors {
@@ -96,7 +96,7 @@ Checkpoint make_checkpoint(Header header, const ByteSourcePtr& source, const Rea
   checkpoint.file = source->name();
   checkpoint.format = safetensors_format.name;
   checkpoint.metadata = std::move(header.metadata);
-  if (std::string pieces = warning_of_pieces(checkpoint.metadata, checkpoint.file); !pieces.empty())
+  if (std::string pieces = named_tensors::warning_of_pieces(checkpoint.metadata, checkpoint.file); !pieces.empty())
     warnings.push_back(std::move(pieces));
   checkpoint.warnings = std::move(warnings);
   return checkpoint;

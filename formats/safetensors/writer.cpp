@@ -4,12 +4,12 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "named_tensors/losses.h"
+#include "named_tensors/sharding_info.h"
 #include "ops/tensor_bytes.h"
 #include "ops/watched_source.h"
 #include "safetensors/copy_tensors.h"
 #include "safetensors/plan.h"
 #include "safetensors/safetensors.h"
-#include "safetensors/sharding_info.h"
 
 namespace ckpt::safetensors {
 namespace {
@@ -23,7 +23,9 @@ Metadata metadata_of(const Checkpoint& checkpoint, const Plan& plan) {
     metadata.insert(metadata.begin(), {"format", "pt"});
   std::vector<std::string> names;
   for (const OutTensor& out : plan.written) names.push_back(out.tensor.name);
-  std::erase_if(metadata, [&](const auto& e) { return e.first == sharding_key && !is_about(e.second, names); });
+  std::erase_if(metadata, [&](const auto& e) {
+    return e.first == named_tensors::sharding_key && !named_tensors::is_about(e.second, names);
+  });
   add_views(metadata, plan.views);
   return metadata;
 }

@@ -4,8 +4,8 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/file_source.h"
+#include "named_tensors/shard_names.h"
 #include "shards/index.h"
-#include "shards/names.h"
 #include "shards/shards.h"
 
 namespace ckpt::shards {

@@ -9,11 +9,11 @@
 #include "io/keyed_hash.h"
 #include "model/joined_metadata.h"
 #include "named_tensors/losses.h"
+#include "named_tensors/shard_names.h"
 #include "named_tensors/sources.h"
 #include "ops/tensor_bytes.h"
 #include "pickle/global_uses.h"
 #include "shards/index.h"
-#include "shards/names.h"
 #include "shards/shards.h"
 
 namespace ckpt::shards {

@@ -8,10 +8,10 @@
 #include "io/bytes.h"
 #include "named_tensors/losses.h"
 #include "named_tensors/names.h"
+#include "named_tensors/shard_names.h"
 #include "named_tensors/sources.h"
 #include "ops/watched_source.h"
 #include "shards/index.h"
-#include "shards/names.h"
 #include "shards/shards.h"
 #include "shards/split.h"
 

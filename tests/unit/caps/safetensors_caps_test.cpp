@@ -7,8 +7,8 @@
 #include "formats/safetensors_files.h"
 #include "formats/torch_files.h"
 #include "io/file_pool.h"
+#include "named_tensors/shard_names.h"
 #include "shards/index.h"
-#include "shards/names.h"
 
 namespace ckpt {
 namespace {

@@ -8,8 +8,8 @@
 #include "ckpt/assemble.h"
 #include "ckpt/ops.h"
 #include "formats/torch_files.h"
+#include "named_tensors/shard_names.h"
 #include "shards/index.h"
-#include "shards/names.h"
 
 namespace ckpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "safetensors/sharding_info.h"
+#include "named_tensors/sharding_info.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 #include "ckpt/limits.h"
 #include "container/json_shape.h"
 
-namespace ckpt::safetensors {
+namespace ckpt::named_tensors {
 namespace {
 
 constexpr std::string_view offsets_key = "saved_offsets";
@@ -46,7 +46,8 @@ Offsets parse_offsets(const std::string& text) {
   return offsets;
 }
 
-std::string warning_of_pieces(const Metadata& metadata, const std::string& file) {
+std::string warning_of_pieces(const std::vector<std::pair<std::string, std::string>>& metadata,
+                              const std::string& file) {
   const auto told =
       std::find_if(metadata.begin(), metadata.end(), [](const auto& entry) { return entry.first == sharding_key; });
   if (told == metadata.end()) return {};
@@ -72,4 +73,4 @@ bool is_about(const std::string& text, const std::vector<std::string>& names) {
   }
 }
 
-}  // namespace ckpt::safetensors
+}  // namespace ckpt::named_tensors

@@ -1,4 +1,4 @@
-#include "shards/names.h"
+#include "named_tensors/shard_names.h"
 
 #include <algorithm>
 

@@ -3,14 +3,14 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "io/keyed_hash.h"
-#include "safetensors/header.h"
 
 /// What torch's HuggingFaceStorageWriter says in a file of safetensors of where its tensors stand in whole ones
 /// (torch/distributed/checkpoint/_hf_utils.py).
-namespace ckpt::safetensors {
+namespace ckpt::named_tensors {
 
 inline constexpr std::string_view sharding_key = "DCP_SHARDING_INFO";
 
@@ -21,9 +21,10 @@ using Offsets = std::unordered_map<std::string, std::vector<std::int64_t>, Keyed
 Offsets parse_offsets(const std::string& text);
 
 /// A warning where the file says of itself that it holds pieces; empty else.
-std::string warning_of_pieces(const Metadata& metadata, const std::string& file);
+std::string warning_of_pieces(const std::vector<std::pair<std::string, std::string>>& metadata,
+                              const std::string& file);
 
 /// Whether it speaks of these tensors, and of no other: what an edit has renamed, or joined with others, it does not.
 bool is_about(const std::string& text, const std::vector<std::string>& names);
 
-}  // namespace ckpt::safetensors
+}  // namespace ckpt::named_tensors

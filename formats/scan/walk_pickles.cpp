@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <array>
+
+#include "foreign.h"
+#include "pickle/call_policy.h"
+#include "pickle/machine.h"
+#include "pickle/opcodes.h"
+#include "pickle/policy.h"
+#include "scan/walk.h"
+
+/// Where pickles stand in a part, and which of what they name is believed.
+namespace ckpt::scanning {
+namespace {
+
+constexpr std::uint64_t pickle_window = 64 * limits::kib;
+
+bool past_a_cap(const pickle::Trace& trace) {
+  return trace.broken && trace.broken->code() == ErrorCode::limit_exceeded;
+}
+
+bool is_extension(const pickle::TracedName& name) { return name.module == extension_module; }
+
+bool names_something(const pickle::Trace& trace) {
+  const auto names = [](const auto& name) { return !name.is_odd && !is_extension(name); };
+  return std::any_of(trace.names.begin(), trace.names.end(), names);
+}
+
+bool calls_an_extension(const pickle::Trace& trace) {
+  const auto calls = [](const auto& name) { return is_extension(name) && pickle::is_called(name); };
+  return std::any_of(trace.names.begin(), trace.names.end(), calls);
+}
+
+/// Whether the names are no chance. One in ninety random storages begins as an import by number does, and one in 20,000
+/// ends right behind it; the length of a legacy file's storage may be spelt so too. Where numbers are expected, such an
+/// import counts only behind what says that this is a pickle: by chance, not once in 10^8 storages.
+bool is_believed(const Part& part, const pickle::Trace& trace, bool first) {
+  if (names_something(trace)) return true;
+  if (std::none_of(trace.names.begin(), trace.names.end(), is_extension)) return false;
+  if (trace.announced || part.role == Role::pickle) return true;
+  return part.role != Role::storage && (calls_an_extension(trace) || (first && !trace.broken));
+}
+
+}  // namespace
+
+void Walk::search_pickles(const Part& part) {
+  std::array<std::byte, 64 * limits::kib> window;
+  std::uint64_t next = 0;  // behind what was followed
+  for (std::uint64_t at = 0;;) {
+    const std::size_t got = part.bytes->read_at(at, window);
+    for (std::size_t i = 0; i + 1 < got; ++i) {
+      const bool announced = window[i] == std::byte{pickle::PROTO} && window[i + 1] <= std::byte{5};
+      if (!announced || at + i < next) continue;
+      if (followed_ >= limits::scan_cap(source_->size()))
+        return note(Error(ErrorCode::limit_exceeded, "more places look like pickles than are followed")
+                        .expected("at most " + std::to_string(followed_) + " bytes of them"),
+                    part, at + i);
+      const pickle::Trace trace = follow_pickle(part, at + i);
+      followed_ += trace.read - (at + i);
+      if (!names_something(trace) && !calls_an_extension(trace)) continue;
+      add(part, trace, true);
+      next = trace.end;
+    }
+    if (got < window.size()) return;
+    at += got - 1;
+  }
+}
+
+/// The pickle at `at`. Where none is expected, a mebibyte must show that there is one.
+pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
+  const std::uint64_t cap = limits::scan_cap(source_->size());
+  pickle::TraceOptions options;
+  options.cap = std::min(limits::pickle_bytes, cap - std::min(cap, followed_));
+  options.continued = at != 0;
+  if (part.role == Role::storage) {
+    options.patience = limits::scan_patience;
+    pickle::TraceOptions short_options = options;
+    short_options.cap = std::min(options.cap, limits::scan_patience_bytes);
+    pickle::Trace trace = pickle::trace(part.bytes, at, short_options);
+    if (!names_something(trace) || !past_a_cap(trace)) return trace;
+  }
+  return pickle::trace(part.bytes, at, options);
+}
+
+void Walk::follow_pickles(const Part& part, bool is_archive) {
+  std::array<std::byte, 1> next{};
+  bool is_archive_behind = false;
+  // In front of the storages of a file before PyTorch 1.6.
+  constexpr std::size_t legacy_pickles = 5;
+  const bool is_legacy = part.role == Role::file && recognises(*find_format("torch-legacy"), *part.bytes);
+  std::size_t met = 0;
+  std::optional<Neighbours> neighbours;
+  for (std::uint64_t at = 0; part.bytes->read_at(at, next) != 0;) {
+    const auto code = std::to_integer<std::uint8_t>(next[0]);
+    if (pickle::opcode_table[code].name.empty()) break;
+    const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
+    const pickle::Trace trace = follow_pickle(part, at);
+    // A window is read to begin one; most are short.
+    followed_ += std::max(trace.end - at, trace.read - at > pickle_window ? trace.read - at : 0);
+    if (neighbours) {
+      neighbours->fetch = neighbours->fetch || trace.fetches;
+      neighbours->lack = neighbours->lack || trace.lacks;
+      neighbours->until = trace.broken && trace.fetches ? UINT64_MAX : at + 1;
+    }
+    const bool believed = is_believed(part, trace, at == 0);
+    const bool is_of_legacy = is_legacy && met++ < legacy_pickles;  // each of which has an unpickler of its own
+    const bool is_in_place =
+        is_of_legacy || (part.role == Role::pickle && !is_archive && at == 0 && trace.instructions > 1);  // else a text
+    if (is_in_place || is_pickle(part, trace, believed, expected && at == 0)) {
+      if (is_archive_behind && trace.broken && !believed) break;  // an archive's bytes, to a pickle
+      // Two bytes that may be a pickle are one number of many.
+      if (part.role != Role::storage || trace.announced || believed) {
+        ++result_.pickles;
+        result_.recognised = true;
+      }
+      // What prose or numbers say by chance is spelt as no name is.
+      const bool for_certain = part.role == Role::pickle || (trace.announced && (expected || !trace.broken));
+      if (!neighbours) neighbours = Neighbours{.begin = at, .until = at + 1, .is_legacy = is_of_legacy};
+      if (trace.lacks) {
+        add_up_to_lack(part, at, for_certain || believed);
+      } else {
+        add(part, trace, for_certain || believed);
+        judge_values(part, trace, at, trace.end);
+        if (trace.broken) note(*trace.broken, part, trace.end);
+      }
+      if (trace.broken) break;
+    } else if (!expected || trace.broken) {
+      break;
+    }  // else its names are none, so that no loader gets any further; one that reads others than this may
+    at = trace.end;
+    // What begins as an archive may be none, and be the next pickle.
+    is_archive_behind = is_archive_behind || (part.may_be_archive && open_behind(part, at));
+  }
+  if (neighbours && neighbours->fetch) follow_as_one(part, *neighbours);
+}
+
+/// An unpickler of its own gets no further than to what another one would have to have stored.
+void Walk::add_up_to_lack(const Part& part, std::uint64_t at, bool odd_too) {
+  pickle::TraceOptions options;
+  options.cap = limits::scan_cap(source_->size());
+  pickle::Trace trace = pickle::trace(part.bytes, at, options);
+  trace.broken.reset();
+  add(part, trace, odd_too);
+}
+
+/// Pickles that stand one behind the other, as an unpickler reads them that is told to load again and again: what the
+/// first put into its memo, the next may fetch. Where each has all that it fetches, it was written with a memo of its
+/// own, and read as one they name what nobody meant: only what is dangerous by its name counts as such then.
+void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
+  pickle::TraceOptions options;
+  options.cap = limits::scan_cap(source_->size());
+  options.continued = neighbours.begin != 0;
+  options.until = neighbours.until;
+  pickle::Trace trace = pickle::trace(part.bytes, neighbours.begin, options);
+  if (trace.broken && (neighbours.lack || past_a_cap(trace))) note(*trace.broken, part, trace.end);
+  trace.broken.reset();
+  for (pickle::TracedName& name : trace.names) {
+    const bool by_name = !name.is_odd && name.module.find('(') == std::string::npos &&
+                         judge_global(name.module, name.name) == Verdict::dangerous;
+    if (!neighbours.lack && !by_name && name.verdict == Verdict::dangerous) name.verdict = Verdict::unknown;
+    // torch reads those of a legacy file with one unpickler each.
+    if (neighbours.is_legacy && !by_name) name.verdict = Verdict::known;
+  }
+  add(part, trace, part.role != Role::storage);
+  if (!neighbours.is_legacy)
+    judge_values(part, trace, neighbours.begin, neighbours.until,
+                 neighbours.lack ? Verdict::dangerous : Verdict::unknown);
+}
+
+/// Arrays and dtypes of numpy's are harmless or not by what they are made of, which only the values tell.
+void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
+                        Verdict most) {
+  if (!trace.needs_values) return;
+  const auto is_of_numpys = [](CallRisk risk) {
+    return risk == CallRisk::believes_state || risk == CallRisk::makes_array;
+  };
+  try {
+    ValueGraph values;
+    const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));
+    for (const GlobalUse& use : pickle::run_as_one(part.bytes, begin, until, values, cap).globals)
+      if (is_of_numpys(call_risk(use.module, use.name)))
+        add_use(part, {use.module, use.name, std::min(use.verdict, most), use.offset});
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    if (most != Verdict::dangerous) return;
+    // It reads less than a trace follows.
+    for (const pickle::TracedName& name : trace.names)
+      if (is_of_numpys(name.risk)) add_use(part, {name.module, name.name, Verdict::unknown, name.offset});
+  }
+}
+
+bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool believed, bool expected) {
+  constexpr std::uint64_t least_instructions = 32;  // of a program that breaks off, and is no accident
+  const bool says_something = trace.names.empty() || believed;
+  if (!says_something && !trace.announced && part.role != Role::pickle) return false;
+  if (part.role == Role::storage) return !trace.broken || (trace.announced && believed);
+  if (believed || !trace.broken || past_a_cap(trace)) return true;
+  return expected && (trace.announced || trace.instructions >= least_instructions);
+}
+
+}  // namespace ckpt::scanning
