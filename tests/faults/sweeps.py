@@ -84,9 +84,7 @@ def judge_failing_call(case, call, number, trouble):
     outcome = case.run(f"{call.kind}:{call.number}:fail={number}")
     case.program.count("calls that failed")
     unreadable_folder = call.subject == str(case.out_folder) and call.kind == "open" and number == errno.EACCES
-    # recover asks whether its output is its input, and does not need to know.
-    only_asked = case.scenario.command[0] == "recover" and call.kind == "stat" and call.number in (1, 2)
-    if call.kind in TOLERATED or unreadable_folder or only_asked:
+    if call.kind in TOLERATED or unreadable_folder:
         if call.kind == "unlink":
             case.remove_spooled()  # what cannot be removed stays
         return judge(case, outcome, 0, "", "", ["new"], trouble, what)
