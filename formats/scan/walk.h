@@ -16,7 +16,8 @@
 
 namespace ckpt::scanning {
 
-/// Goes through the parts of one file: what is in each (walk.cpp), its pickles (walk_pickles.cpp), and what they name (findings.cpp).
+/// Goes through the parts of one file: what is in each (walk.cpp), its pickles (walk_pickles.cpp), and what they name
+/// (findings.cpp).
 class Walk {
  public:
   Walk(const ByteSourcePtr& source, ScanResult& result);
