@@ -52,13 +52,14 @@ constexpr std::array risks{
     Risk{"uuid", "UUID", CallRisk::is_made_plain},
 };
 
-/// Of which checkpoints hold functions and classes, and what those make is made otherwise.
-bool holds_values(std::string_view module) {
-  return module == "numpy" || module.starts_with("numpy.") || module == "torch.nn.functional" ||
-         module == "torch._C._nn";
+bool is_in(std::string_view module, std::string_view package) {
+  return module.starts_with(package) && (module.size() == package.size() || module[package.size()] == '.');
 }
 
-std::string_view first_component(std::string_view dotted) { return dotted.substr(0, dotted.find('.')); }
+/// Of which checkpoints hold functions and classes, and what those make is made otherwise.
+bool holds_values(std::string_view module) {
+  return is_in(module, "numpy") || module == "torch.nn.functional" || module == "torch._C._nn";
+}
 
 }  // namespace
 
@@ -81,9 +82,8 @@ bool has_any_attributes(std::string_view module) {
       "argparse", "torch._dynamo", "torch.amp",          "torch.ao",    "torch.cuda.amp", "torch.distributed",
       "torch.nn", "torch.optim",   "torch.quantization", "torch.utils", "types",          "uuid"};
   if (module == "torch.nn.parameter") return false;  // tensors
-  return std::any_of(packages.begin(), packages.end(), [&](std::string_view package) {
-    return module.starts_with(package) && (module.size() == package.size() || module[package.size()] == '.');
-  });
+  return std::any_of(packages.begin(), packages.end(),
+                     [&](std::string_view package) { return is_in(module, package); });
 }
 
 bool is_plain_base(std::string_view module) { return module == "builtins" || module == "__builtin__"; }
@@ -92,10 +92,7 @@ bool is_rebuilt_by(std::string_view module) {
   return module == "torch._utils" || module == "torch.nested._internal.nested_tensor";
 }
 
-bool takes_addresses(std::string_view module) {
-  const std::string_view package = first_component(module);
-  return package == "torch" || package == "numpy";
-}
+bool takes_addresses(std::string_view module) { return is_in(module, "torch") || is_in(module, "numpy"); }
 
 bool passes_keywords(std::string_view module, std::string_view name) {
   return name == "__newobj_ex__" && call_risk(module, name) == CallRisk::makes_first;

@@ -76,9 +76,10 @@ void Machine::effect(const Op& op, EffectKind kind, std::span<const ValueId> ope
                         : symbolic || has == ValueKind::global || has == ValueKind::extension;
   if (!fits) fail(std::string(opcode_table[op.code].name) + " on a value that cannot take it");
   // What is imported is everybody's: changed, it does in other hands what it should not.
-  if (kind == EffectKind::build) judge_as_dangerous(target);
-  if (kind == EffectKind::build && has == ValueKind::persistent)
-    judge(computed_name, computed_name, Verdict::dangerous);
+  if (kind == EffectKind::build) {
+    judge_as_dangerous(target);
+    if (has == ValueKind::persistent) judge(computed_name, computed_name, Verdict::dangerous);
+  }
   graph_.add_effect(target, kind, operands, op.code, now_, fetched);
 }
 

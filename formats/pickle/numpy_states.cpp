@@ -40,11 +40,13 @@ class NumpyStates {
     std::vector<std::pair<Time, ValueId>> in_order;  // what a dtype is made of has its state before it has
     std::vector<ValueId> found;
     for (ValueId id = first_; id < values_.size(); ++id) {
-      if (is_made(id, CallRisk::makes_array) && !is_array(id)) found.push_back(id);
-      const auto handle = values_.kind(id) == ValueKind::object ? values_.first_effect(id) : 0;
+      const CallRisk risk = risk_of(id);
+      const bool is_dtype = risk == CallRisk::believes_state;
+      if (!is_dtype && risk != CallRisk::makes_array) continue;
+      if (!is_dtype && !is_array(id)) found.push_back(id);
+      const auto handle = values_.first_effect(id);
       if (handle == 0) continue;
-      const bool is_dtype = is_made(id, CallRisk::believes_state);
-      if (is_dtype || is_made(id, CallRisk::makes_array)) built_.emplace(id, values_.effect(handle).time);
+      built_.emplace(id, values_.effect(handle).time);
       if (is_dtype) in_order.emplace_back(values_.effect(handle).time, id);
     }
     std::sort(in_order.begin(), in_order.end());
@@ -58,10 +60,11 @@ class NumpyStates {
   }
 
  private:
-  bool is_made(ValueId id, CallRisk risk) const {
-    if (values_.kind(id) != ValueKind::object) return false;
+  /// Of what numpy makes; most values are something else.
+  CallRisk risk_of(ValueId id) const {
+    if (values_.kind(id) != ValueKind::object) return CallRisk::none;
     const auto [module, name] = callable(values_, id);
-    return call_risk(module, name) == risk;
+    return module.starts_with("numpy") ? call_risk(module, name) : CallRisk::none;
   }
 
   /// _reconstruct(class, (0,), b'b') and one state; _frombuffer(bytes, dtype, shape, order) and none. Memory that an

@@ -57,8 +57,7 @@ void Tracer::judge_call(const Op& op, std::uint32_t name, std::span<const std::u
       one.kind == container.kind && one.index == container.index;   // Python's own unpickler takes any
   if (!listed && (objects != 0 || is_hidden)) return refuse(name);  // what it is given cannot be seen
   if (any_acts(arguments)) refuse(name);
-  if (!listed && !arguments.empty() && unpacked(arguments[0]).kind == Kind::tuple)
-    objects = tuples_[unpacked(arguments[0]).index].objects;
+  if (!listed && one.kind == Kind::tuple) objects = tuples_[one.index].objects;
   switch (trace_.names[name].risk) {
     case CallRisk::takes_memory:
     case CallRisk::is_not_called:
