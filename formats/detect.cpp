@@ -69,6 +69,8 @@ Checkpoint read(const ByteSourcePtr& source, const ReadOptions& options) {
   try {
     Checkpoint checkpoint = read_opened(open_layers(source), ReadContext::of(*source, options));
     checkpoint.file = source->name();
+    if (checkpoint.archive || !checkpoint.beside.empty()) checkpoint.parts.push_back(checkpoint.file);
+    for (const ByteSourcePtr& file : checkpoint.beside) checkpoint.parts.push_back(file->name());
     return checkpoint;
   } catch (Error& error) {
     throw error.in(source->name());

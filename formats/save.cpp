@@ -78,31 +78,30 @@ bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const Sav
   return was && !ends_in_gz(checkpoint.file);
 }
 
-bool is_same_file(const std::string& path, const std::string& other) {
+/// Whether what is written to `path` would land in the file `read`, by whatever names.
+bool lands_in(const std::string& path, const std::string& read) {
   std::error_code unknown;
-  return path == other || std::filesystem::equivalent(path, other, unknown);
+  return std::filesystem::equivalent(path == "-" ? "/dev/stdout" : path, read == "standard input" ? "/dev/stdin" : read,
+                                     unknown);
 }
 
-/// The others would be of no use without it.
-void refuse_to_replace_part(const Checkpoint& checkpoint, const std::string& path) {
-  if (checkpoint.beside.empty() || path == "-") return;
-  const bool is_part = is_same_file(path, checkpoint.file) ||
-                       std::any_of(checkpoint.beside.begin(), checkpoint.beside.end(),
-                                   [&](const ByteSourcePtr& file) { return is_same_file(path, file->name()); });
-  if (!is_part) return;
-  throw Error(ErrorCode::invalid_argument, "is a part of the checkpoint that is read, which would be lost")
-      .expected("another OUT")
-      .in(path)
-      .hint("name a file outside its folder");
-}
-
-/// What is written is bare: an archive's other files would be gone.
-void refuse_to_replace_archive(const Checkpoint& checkpoint, const std::string& path) {
-  if (!checkpoint.archive || path == "-" || !is_same_file(path, checkpoint.file)) return;
-  throw Error(ErrorCode::invalid_argument, "is a tar archive, and would be replaced by the checkpoint in it alone")
-      .expected("another OUT")
-      .in(checkpoint.file)
-      .hint("tar xf " + shell_word(checkpoint.file) + " gives the file to change");
+/// A file that is read may be replaced as a whole by what is made of it, but not where others need it or would go with
+/// it, and nothing is written into it while it is read.
+void refuse_to_lose_input(const Checkpoint& checkpoint, const std::string& path) {
+  const auto refuse = [&](const std::string& what, const std::string& expected, const std::string& hint) {
+    throw Error(ErrorCode::invalid_argument, what)
+        .expected(expected)
+        .in(path == "-" ? checkpoint.file : path)
+        .hint(hint);
+  };
+  if (path == "-" && std::filesystem::is_regular_file("/dev/stdout") && lands_in(path, checkpoint.file))
+    refuse("is read, and standard output would be written into it", "another file", "name another OUT");
+  if (checkpoint.archive && lands_in(path, checkpoint.file))
+    refuse("is a tar archive, and would be replaced by the checkpoint in it alone", "another OUT",
+           "tar xf " + shell_word(checkpoint.file) + " gives the file to change");
+  if (std::any_of(checkpoint.parts.begin(), checkpoint.parts.end(),
+                  [&](const std::string& part) { return lands_in(path, part); }))
+    refuse("is a part of what is read, which would be lost", "another OUT", "name a file outside its folder");
 }
 
 /// A pickle that is only read may be of any protocol. torch.save's own is 2.
@@ -146,6 +145,7 @@ void save_file(const Format& format, Checkpoint& checkpoint, const std::string& 
   } else {
     auto owned = std::make_unique<FileSink>(path, FileSinkOptions{options.no_clobber});
     file = owned.get();
+    report.removed = file->removed();
     sink = std::move(owned);
   }
   const Expected expected(format, checkpoint, options.read_back);
@@ -167,7 +167,6 @@ void save_file(const Format& format, Checkpoint& checkpoint, const std::string& 
           format, expected, [&] { return file->read_back(); }, receipt);
   }
   report.bytes = sink->offset();
-  if (file != nullptr) report.removed = file->removed();
   sink->commit();
 }
 
@@ -183,13 +182,13 @@ void save_folder(const Format& format, Checkpoint& checkpoint, const std::string
   if (ends_in_gz(std::string_view(path).substr(0, path.find_last_not_of('/') + 1)))
     throw refuse("'" + name + "' is a folder of files, which is not compressed", "a name for it without .gz");
   FolderSink sink(path, {options.no_clobber, options.dry_run});
+  report.removed = sink.removed();
   const Expected expected(format, checkpoint, options.read_back);
   const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options);
   if (!options.dry_run && options.read_back != ReadBack::none)
     check_read_back(
         format, expected, [&] { return open_checkpoint(sink.path()); }, receipt);
   report.bytes = sink.bytes();
-  report.removed = sink.removed();
   sink.commit();
 }
 
@@ -206,8 +205,7 @@ void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options) {
 }
 
 SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options) {
-  refuse_to_replace_archive(checkpoint, path);
-  refuse_to_replace_part(checkpoint, path);
+  refuse_to_lose_input(checkpoint, path);
   SaveOptions chosen = options;
   chosen.format = format_name(checkpoint, path, options);
   const Format& format = format_to_write(checkpoint, chosen);
@@ -227,10 +225,16 @@ SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOption
   report.tensors = count_tensors(checkpoint);  // now: what cannot be counted is not half a success
   tell_of_arrays(checkpoint, report);
   tell_of_metadata(checkpoint, format, report);
-  if (format.write_folder != nullptr)
-    save_folder(format, checkpoint, path, chosen, report);
-  else
-    save_file(format, checkpoint, path, chosen, report);
+  try {
+    if (format.write_folder != nullptr)
+      save_folder(format, checkpoint, path, chosen, report);
+    else
+      save_file(format, checkpoint, path, chosen, report);
+  } catch (Error& error) {
+    for (const std::string& name : report.removed)
+      error.detail(name + " beside it was left by a run that was killed, and is removed");
+    throw;
+  }
   return report;
 }
 

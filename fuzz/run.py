@@ -90,8 +90,8 @@ class Outcome:
 class Log:
     """By target: executions, seconds of a processor, how many lines and branches of ckpt's own code were reached, and the last
     runs in which that was `flat`: in all of them, each `[seconds, found anew]`, no more than one in a thousand was new. They
-    are counted from nothing where more than one in a thousand of the code is other, or the corpus is gone. (A program's edges
-    are no measure: most of those that are found late are the standard library's, or copies of a line in what it is inlined
+    are counted from nothing where more than one in a thousand of the code in the files that are reached is other, or the corpus
+    is gone. (A program's edges are no measure: most of those that are found late are the standard library's, or copies of a line in what it is inlined
     into.)"""
 
     def __init__(self, path):
@@ -206,10 +206,11 @@ class Fuzzer:
         return self.outcome
 
     def count_reached(self):
-        """Lines and branches of ckpt's own code that the sanitizers' program has reached, and those that there are."""
+        """Lines and branches of ckpt's own code that the sanitizers' program has reached, and those that there are in their files."""
         profiles = list(self.profiles.glob("*.profraw"))
         files = llvm_coverage.by_file(self.sanitized.parent.parent, profiles, [self.sanitized])
-        counts = [count for name, by in files.items() if name.startswith(OWN) for count in by.values()]
+        of_files = [list(by.values()) for name, by in files.items() if name.startswith(OWN)]
+        counts = [count for by in of_files if any(covered for covered, _ in by) for count in by]
         return sum(covered for covered, _ in counts), sum(count for _, count in counts)
 
     def replay(self):

@@ -55,6 +55,7 @@ int run(const AverageArguments& arguments, bool quiet) {
   std::vector<std::string> inputs;
   const Job job = plan_many(arguments.writing, "average", inputs);
   const AverageOptions options = options_of(arguments, inputs.size());
+  if (inputs.size() == 1) keep_what_is_there(job, "average");
   std::vector<Checkpoint> checkpoints;
   for (const std::string& input : inputs) checkpoints.push_back(load_with_warnings(input));
   const std::size_t told = checkpoints.back().warnings.size();

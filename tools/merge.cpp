@@ -30,6 +30,7 @@ int run(const MergeArguments& arguments, bool quiet) {
   std::size_t files = 0;
   for (const Checkpoint& checkpoint : checkpoints) files += std::max<std::size_t>(checkpoint.beside.size(), 1);
   const bool one = inputs.size() == 1;
+  if (one && checkpoints.front().beside.empty()) keep_what_is_there(job, "merge");
   Checkpoint merged = one ? std::move(checkpoints.front()) : Checkpoint();
   if (!one) {
     std::vector<std::string> told;

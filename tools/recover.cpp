@@ -10,6 +10,7 @@
 #include "console/command.h"
 #include "console/messages.h"
 #include "console/render.h"
+#include "console/same_file.h"
 #include "console/text.h"
 #include "writing.h"
 
@@ -109,8 +110,8 @@ std::string report_json(const Recovery& found, const std::string& file) {
 }
 
 /// The damaged file may have to be read again, by something better than this.
-void keep_input(const Job& job, const std::string& read) {
-  if (is_same_file(job.in, job.out, read))
+void keep_input(const Job& job, const std::string& file) {
+  if (is_same_file(file, job.out))
     throw usage_error("recover does not replace the damaged file", "ckpt recover " + shell_word(job.in) + " OUT");
 }
 

@@ -1,11 +1,13 @@
 #include "ckpt/stats.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "bars.h"
 #include "ckpt/formats.h"
 #include "console/command.h"
 #include "console/messages.h"
+#include "console/same_file.h"
 #include "console/text_file.h"
 #include "loading.h"
 #include "stats_report.h"
@@ -30,7 +32,10 @@ int stats_of(const StatsArguments& options, const std::string& file, bool quiet)
   StatsReport report{file, {}, false, {}};
   try {
     const Checkpoint checkpoint = load_with_warnings(file, options.reading);
-    if (options.plot && is_same_file(file, *options.plot, checkpoint.file))
+    std::vector<std::string> read = checkpoint.parts;
+    read.insert(read.end(), {file, checkpoint.file});
+    if (options.plot && std::any_of(read.begin(), read.end(),
+                                    [&](const std::string& name) { return is_same_file(name, *options.plot); }))
       throw usage_error("--plot would replace the file that is read", "ckpt stats model.pt --plot model.svg");
     report.format = checkpoint.format;
     report.gzip = checkpoint.gzip;

@@ -1,12 +1,11 @@
 #include "writing.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "ckpt/modules.h"
 #include "console/messages.h"
 #include "console/render.h"
+#include "console/same_file.h"
 #include "console/text.h"
 #include "console/text_file.h"
 #include "loading.h"
@@ -38,6 +38,12 @@ Error missing_files(const std::vector<std::string>& files, const std::string& co
       begin + "IN OUT, such as " + begin + in + " " + out + "; to replace the input: " + begin + "--in-place " + in);
 }
 
+/// Appended to a file, or written over it in place, it would end in what is read.
+void keep_from_standard_output(const std::string& in, const std::string& out) {
+  if (out != "-" || !is_same_file(in, out)) return;
+  throw usage_error("standard output is the file that is read, which would be lost", "name another file to write to");
+}
+
 void take_files(Job& job, const WritingOptions& options, const std::string& command) {
   const std::size_t wanted = options.in_place ? 1 : 2;
   const std::string usage = "ckpt " + command + (options.in_place ? " --in-place FILE" : " IN OUT");
@@ -52,6 +58,7 @@ void take_files(Job& job, const WritingOptions& options, const std::string& comm
   job.in_place = options.in_place;
   if (job.in.empty() || job.out.empty()) throw usage_error("a file's name is empty", usage);
   if (job.in_place && job.in == "-") throw usage_error("--in-place cannot replace standard input", usage);
+  keep_from_standard_output(job.in, job.out);
   if (job.out == "-" && ::isatty(STDOUT_FILENO) == 1) {
     throw usage_error("a checkpoint is not written to a terminal", "ckpt " + command + " IN - | PROGRAM");
   }
@@ -209,7 +216,17 @@ Job plan_many(const WritingOptions& options, const std::string& command, std::ve
   inputs.assign(options.files.begin(), options.files.end() - 1);
   if (std::count(inputs.begin(), inputs.end(), "-") > 1)
     throw usage_error("standard input is one file", "ckpt " + command + " - other.pt OUT");
-  return plan(last, command);
+  const Job job = plan(last, command);
+  for (const std::string& input : inputs) keep_from_standard_output(input, job.out);
+  return job;
+}
+
+void keep_what_is_there(const Job& job, const std::string& command) {
+  std::error_code unknown;
+  if (job.out == "-" || !std::filesystem::exists(job.out, unknown)) return;
+  throw usage_error(command + " has one IN, and would replace " + job.out,
+                    "ckpt " + command + " " + shell_word(job.in) + " " + shell_word(job.out) +
+                        " OUT, if both are meant to be read; else remove it first");
 }
 
 void with_part_hint(const std::function<void()>& work) {
@@ -251,36 +268,6 @@ void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::
                      compression_summary(report, job);
   for (const std::string& what : done) line += "; " + printable(what);
   print_summary(line, job);
-}
-
-namespace {
-
-/// None where nothing is there. Throws Error: io, where that cannot be found out.
-std::optional<struct stat> status_of(const std::string& path, bool is_output) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) return status;
-  if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP) return std::nullopt;
-  Error error(ErrorCode::io, "cannot look at it: " + std::generic_category().message(errno));
-  error.in(path);
-  throw is_output ? error.on_output() : error;
-}
-
-}  // namespace
-
-bool is_same_file(const std::string& in, const std::string& out, const std::string& read) {
-  if (out == "-") return false;
-  const auto there = status_of(out, true);
-  if (!there) return in == out;
-  const auto is_there = [&](const std::optional<struct stat>& here) {
-    return here && here->st_dev == there->st_dev && here->st_ino == there->st_ino;
-  };
-  struct stat input {};
-  if (in == "-") {
-    if (::fstat(STDIN_FILENO, &input) == 0 && is_there(input)) return true;
-  } else if (is_there(status_of(in, false))) {
-    return true;
-  }
-  return !read.empty() && read != in && is_there(status_of(read, false));
 }
 
 }  // namespace ckpt::tools

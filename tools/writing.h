@@ -45,6 +45,10 @@ Job plan(const WritingOptions& options, const std::string& command);
 /// `inputs`.
 Job plan_many(const WritingOptions& options, const std::string& command, std::vector<std::string>& inputs);
 
+/// Refuses to replace OUT where a command of several inputs has one, and OUT may have been meant as another. Throws
+/// Error (invalid_argument).
+void keep_what_is_there(const Job& job, const std::string& command);
+
 /// Runs `work`, and of a file of several state dicts proposes how one of them is taken out of it first.
 void with_part_hint(const std::function<void()>& work);
 
@@ -53,10 +57,6 @@ int number_option(const std::string& option, const std::string& text, int least,
 
 /// The name of a format that is written. Throws Error (invalid_argument) for any other.
 std::string writable_format(const std::string& name);
-
-/// Whether that output is the file that is read: by another name, through a link, as what standard input comes from, or
-/// as the only file of a folder (`read`: what the source is called).
-bool is_same_file(const std::string& in, const std::string& out, const std::string& read = {});
 
 /// Reads the input, and prints what the reader warns of.
 Checkpoint load_input(const Job& job, const ReadOptions& options = {});

@@ -1,6 +1,7 @@
 #include "ckpt/error.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -89,7 +90,10 @@ std::string shell_value(std::string_view text) {
 }
 
 void throw_system_error(const std::string& doing, const std::string& file, int errno_value) {
-  throw Error(ErrorCode::io, doing + ": " + std::generic_category().message(errno_value)).in(file);
+  Error error(ErrorCode::io, doing + ": " + std::generic_category().message(errno_value));
+  if (errno_value == EMFILE || errno_value == ENFILE)
+    error.hint("too many files are open: ulimit -n shows the limit and raises it");
+  throw error.in(file);
 }
 
 }  // namespace ckpt

@@ -43,10 +43,13 @@ class PooledSource final : public ByteSource {
     return file;
   }
 
-  /// What it is compared with is the file as it was at first: another in its place has another time or size.
+  /// It must be the file that it was at first, untouched: another may have its size and its time.
   ByteSourcePtr opened() const {
     struct stat now {};
     UniqueFd fd = open_regular(name(), now);
+    const bool same = now.st_dev == status_.st_dev && now.st_ino == status_.st_ino &&
+                      now.st_ctim.tv_sec == status_.st_ctim.tv_sec && now.st_ctim.tv_nsec == status_.st_ctim.tv_nsec;
+    if (!same) throw changed_while_read(name());
     return file_source(std::move(fd), 0, size(), name(), status_);
   }
 

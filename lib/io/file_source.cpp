@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ckpt/error.h"
+#include "io/leftovers.h"
 #include "io/paths.h"
 
 namespace ckpt {
@@ -35,7 +36,7 @@ class FileSource final : public ByteSource {
         return ::pread(fd_.get(), out.data() + have, wanted - have, static_cast<off_t>(begin_ + offset + have));
       });
       if (got < 0) throw_system_error("cannot read", name(), errno);
-      if (got == 0) throw changed(" and ends at byte " + std::to_string(offset + have));
+      if (got == 0) throw changed_while_read(name(), " and ends at byte " + std::to_string(offset + have));
       have += static_cast<std::size_t>(got);
     }
     if (as_opened_) check_unchanged();
@@ -49,13 +50,7 @@ class FileSource final : public ByteSource {
     if (::fstat(fd_.get(), &now) != 0) throw_system_error("cannot read", name(), errno);
     const struct stat& then = *as_opened_;
     const bool same_time = now.st_mtim.tv_sec == then.st_mtim.tv_sec && now.st_mtim.tv_nsec == then.st_mtim.tv_nsec;
-    if (!same_time || now.st_size != then.st_size) throw changed("");
-  }
-
-  [[nodiscard]] Error changed(const std::string& how) const {
-    return Error(ErrorCode::io, "has changed while it was read" + how)
-        .in(name())
-        .hint("try again when nothing writes to it any more");
+    if (!same_time || now.st_size != then.st_size) throw changed_while_read(name());
   }
 
   std::string folder_;
@@ -81,6 +76,7 @@ ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name, std::string 
     begin = static_cast<std::uint64_t>(std::min<off_t>(here, status.st_size));
     size = static_cast<std::uint64_t>(status.st_size) - begin;
     as_opened = status;
+    hold_input(fd.get(), name);
   } else if (S_ISBLK(status.st_mode)) {
     const off_t end = ::lseek(fd.get(), 0, SEEK_END);
     if (end < 0) throw_system_error("cannot read", name, errno);
@@ -93,6 +89,12 @@ ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name, std::string 
 }
 
 }  // namespace
+
+Error changed_while_read(const std::string& path, const std::string& how) {
+  return Error(ErrorCode::io, "has changed while it was read" + how)
+      .in(path)
+      .hint("try again when nothing writes to it any more");
+}
 
 ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
                           const std::optional<struct stat>& as_opened, std::string folder) {
@@ -110,6 +112,7 @@ UniqueFd open_regular(const std::string& path, struct stat& status) {
         .expected("a file")
         .in(path)
         .hint("what belongs to a checkpoint of several files, or lies in a folder, is to be a regular file");
+  hold_input(file.get(), path);
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   return file;
 }

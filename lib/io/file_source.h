@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ckpt/byte_source.h"
+#include "ckpt/error.h"
 #include "io/posix.h"
 
 namespace ckpt {
@@ -15,6 +16,9 @@ namespace ckpt {
 /// of a file that others may write to, a read is an Error (io) once its size or time of modification is another.
 ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, std::string name,
                           const std::optional<struct stat>& as_opened = std::nullopt, std::string folder = {});
+
+/// What a file is called that is not as it was when it was opened. `how`: " and …".
+[[nodiscard]] Error changed_while_read(const std::string& path, const std::string& how = {});
 
 /// Opens what nobody named but ckpt itself, which is to be a file: a pipe would keep it waiting, a device has no end.
 /// `status` is what fstat says of it. Throws Error: io, unsupported (it is none).

@@ -85,6 +85,7 @@ void FolderSink::State::create() {
       folder = UniqueFd(uninterrupted([&] { return ::openat(target.folder.get(), temporary->name(), flags); }));
       if (!folder) fail("cannot create");
       hold_temporary(folder.get());
+      take_over_group(folder.get(), target);
     } else if (errno != EEXIST || attempt == most_attempts) {
       const int errno_value = errno;
       temporary.reset();

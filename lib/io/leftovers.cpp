@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "ckpt/limits.h"
+#include "io/paths.h"
 #include "io/posix.h"
 #include "io/temporaries.h"
 
@@ -34,28 +35,30 @@ void each_entry(int folder, Use use) {
   }
 }
 
-bool is_old(const struct stat& status) { return std::time(nullptr) - status.st_mtime >= an_hour; }
+bool is_left(const struct stat& status) {
+  const uid_t self = ::geteuid();
+  return (status.st_uid == self || self == 0) && std::time(nullptr) - status.st_mtime >= an_hour;
+}
 
-/// What has the name, opened, where it is ours, old, and a file or a folder.
-UniqueFd open_old(int folder, const std::string& name) {
+/// What has the name, opened, where it is ours, old, a file or a folder, and held by nobody.
+UniqueFd open_left(int folder, const std::string& name) {
   struct stat status {};
-  const auto fits = [&] {
-    return status.st_uid == ::geteuid() && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && is_old(status);
-  };
+  const auto fits = [&] { return (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && is_left(status); };
   if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !fits()) return UniqueFd();
   UniqueFd found(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!found || ::fstat(found.get(), &status) != 0 || !fits()) return UniqueFd();
+  if (::flock(found.get(), LOCK_EX | LOCK_NB) != 0) return UniqueFd();
   return found;
 }
 
-/// The files in a folder; nothing where one of them is not a file that is ours and old.
-std::optional<std::vector<std::string>> old_files(int folder) {
+/// The files in a folder; nothing where one of them is anything but such a file.
+std::optional<std::vector<std::string>> left_files(int folder) {
   std::vector<std::string> files;
   bool all = true;
   each_entry(folder, [&](std::string name) {
     struct stat status {};
-    all = ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-          status.st_uid == ::geteuid() && is_old(status);
+    const UniqueFd file = open_left(folder, name);
+    all = file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
     files.push_back(std::move(name));
     return all;
   });
@@ -64,12 +67,11 @@ std::optional<std::vector<std::string>> old_files(int folder) {
 }
 
 bool remove_leftover(int folder, const std::string& name) {
-  const UniqueFd found = open_old(folder, name);
-  if (!found || ::flock(found.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  const UniqueFd found = open_left(folder, name);
   struct stat status {};
-  if (::fstat(found.get(), &status) != 0) return false;
+  if (!found || ::fstat(found.get(), &status) != 0) return false;
   if (!S_ISDIR(status.st_mode)) return ::unlinkat(folder, name.c_str(), 0) == 0;
-  const auto files = old_files(found.get());
+  const auto files = left_files(found.get());
   if (!files) return false;
   for (const std::string& file : *files) ::unlinkat(found.get(), file.c_str(), 0);
   return ::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0;
@@ -79,6 +81,11 @@ bool remove_leftover(int folder, const std::string& name) {
 
 // Where locks are not to be had, the age must do.
 void hold_temporary(int fd) { (void)::flock(fd, LOCK_SH | LOCK_NB); }
+
+void hold_input(int fd, const std::string& path) {
+  const auto is_temporary = [](std::string_view part) { return is_temporary_name(part.substr(part.rfind('/') + 1)); };
+  if (is_temporary(path) || is_temporary(folder_of(path))) hold_temporary(fd);
+}
 
 std::vector<std::string> remove_leftovers(int folder) {
   std::vector<std::string> names, removed;

@@ -2,17 +2,48 @@
 
 #include <poll.h>
 
+#include <string_view>
 #include <utility>
 
 #include "io/posix.h"
 
 namespace ckpt {
+namespace {
+
+std::string_view what_to_do(int errno_value) {
+  switch (errno_value) {
+    case ENOSPC:
+    case EDQUOT:
+      return "make room there, or write to another folder";
+    case ENOENT:
+    case ENOTDIR:
+      return "create the folder first, or write to another one";
+    case EISDIR:
+      return "it is a folder: name a file in it";
+    case EROFS:
+      return "the file system is read-only: write to another one";
+    case EBUSY:
+      return "something is mounted there: write to another name";
+    case EFBIG:
+      return "files have a limit there: ulimit -f tells this shell's, and some file systems have their own";
+    case EMFILE:
+    case ENFILE:
+      return "too many files are open: ulimit -n shows the limit and raises it";
+    case EPIPE:
+      return "what reads it has ended";
+    case EBADF:
+      return "it is closed: redirect it to a file or a program";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
 
 Error output_error(const std::string& doing, const std::string& name, int errno_value) {
   Error error(ErrorCode::io, doing + ": " + system_words(errno_value));
   error.in(name).on_output();
-  if (errno_value == ENOSPC || errno_value == EDQUOT) error.hint("make room there, or write to another folder");
-  if (errno_value == ENOENT || errno_value == ENOTDIR) error.hint("create the folder first, or write to another one");
+  if (const std::string_view what = what_to_do(errno_value); !what.empty()) error.hint(std::string(what));
   return error;
 }
 

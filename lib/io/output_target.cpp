@@ -2,7 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/limits.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 
+#include <algorithm>
 #include <climits>
 #include <memory>
 #include <vector>
@@ -14,6 +19,8 @@ namespace ckpt {
 namespace {
 
 constexpr mode_t bits_of_file = 0777, bits_of_folder = 03777;  // nobody's rights to run as another
+
+constexpr const char *access_list = "system.posix_acl_access", *default_list = "system.posix_acl_default";
 
 // The kernel's own bound on links that lead to links.
 constexpr int most_links = 40;
@@ -35,7 +42,13 @@ Error no_file(const std::string& path) {
       .expected("a file")
       .in(path)
       .on_output()
-      .hint("write to standard output (-) and redirect it there");
+      .hint("name a file, or where the command takes it, standard output (-) and redirect that");
+}
+
+/// A link as /dev/stdout leads to: a file that is open, and may have been written to, is not to be replaced by another.
+bool is_descriptor(const std::string& link) {
+  struct statfs where {};
+  return ::statfs(folder_of(link).c_str(), &where) == 0 && where.f_type == PROC_SUPER_MAGIC;
 }
 
 std::string follow_links(const std::string& path) {
@@ -43,8 +56,7 @@ std::string follow_links(const std::string& path) {
   for (int links = 0; links <= most_links; ++links) {
     std::optional<std::string> next = link_target(at, path);
     if (!next) return at;
-    // /dev/stdout: a file that is open, and may have been written to, is not to be replaced by another.
-    if (at.starts_with("/proc/") && at.find("/fd/") != std::string::npos) throw no_file(path);
+    if (is_descriptor(at)) throw no_file(path);
     at = std::move(*next);
   }
   throw output_error("cannot create", path, ELOOP);
@@ -58,6 +70,26 @@ UniqueFd open_folder(const std::string& path) {
   // A folder may be written to without being readable; it can then not be synced, which is no reason to refuse.
   if (!folder && errno == EACCES) folder = open_as(O_PATH);
   return folder;
+}
+
+/// One of a file's lists of who may do what (acl(5)), in the kernel's form; empty where it has none.
+std::vector<char> list_of(const OutputTarget& target, const char* list) {
+  const std::string path = target.folder_path + "/" + target.name;
+  std::vector<char> content(XATTR_SIZE_MAX);
+  const ssize_t size = ::lgetxattr(path.c_str(), list, content.data(), content.size());
+  content.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return content;
+}
+
+/// Without a content, the file shall have no such list: one that it inherited goes. Says whether it is so.
+bool give_list(int fd, const char* list, const std::vector<char>& content) {
+  if (!content.empty()) return ::fsetxattr(fd, list, content.data(), content.size(), 0) == 0;
+  return ::fremovexattr(fd, list) == 0 || ::fgetxattr(fd, list, nullptr, 0) < 0;
+}
+
+/// Where this user may: what came of it, fstat tells.
+void give_group(int fd, gid_t group) {
+  if (::fchown(fd, static_cast<uid_t>(-1), group) != 0) return;
 }
 
 bool is_empty_folder(const std::string& path, const std::string& shown) {
@@ -113,23 +145,31 @@ OutputTarget open_folder_target(const std::string& path) {
   target.folder_path = folder_of(bare);
   target.name = bare.substr(bare.rfind('/') + 1);
   if (target.name.empty() || target.name == "." || target.name == "..")
-    throw output_error("cannot create", path, path.empty() ? ENOENT : EEXIST);
+    throw output_error("cannot create", path, path.empty() ? ENOENT : EEXIST)
+        .hint("a folder is put in place whole: name it from outside, as ../NAME");
   target.folder = open_folder(target.folder_path);
   if (!target.folder) throw output_error("cannot create", path, errno);
   return target;
 }
 
+void take_over_group(int fd, const OutputTarget& target) {
+  if (!target.existing) return;
+  give_group(fd, target.existing->st_gid);
+  if ((target.existing->st_mode & S_ISGID) != 0) (void)::fchmod(fd, S_IRWXU | S_ISGID);
+  (void)give_list(fd, default_list, list_of(target, default_list));
+}
+
 void take_over_permissions(int fd, const OutputTarget& target) {
   if (!target.existing) return;
   const struct stat& old = *target.existing;
+  // Only root may give a file away; where that is refused, the file is ours as any new one is.
+  if (::fchown(fd, old.st_uid, old.st_gid) != 0) give_group(fd, old.st_gid);
   struct stat mine {};
   if (::fstat(fd, &mine) != 0) throw output_error("cannot create", target.shown, errno);
-  // Only root may give a file away; where that is refused, the file is ours as any new one is.
-  const bool differs = mine.st_uid != old.st_uid || mine.st_gid != old.st_gid;
-  const bool given = !differs || ::fchown(fd, old.st_uid, old.st_gid) == 0;
   mode_t mode = old.st_mode & (S_ISDIR(old.st_mode) ? bits_of_folder : bits_of_file);
-  // The group's rights were meant for the old group.
-  if (!given && mine.st_gid != old.st_gid) mode &= static_cast<mode_t>(~(S_IRWXG | S_ISGID));
+  // The group's rights were meant for the old group, or are what the list grants at most.
+  if (mine.st_gid != old.st_gid) mode &= static_cast<mode_t>(~(S_IRWXG | S_ISGID));
+  if (!give_list(fd, access_list, list_of(target, access_list))) mode &= static_cast<mode_t>(~S_IRWXG);
   if (::fchmod(fd, mode) != 0) throw output_error("cannot set the permissions", target.shown, errno);
 }
 

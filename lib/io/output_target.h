@@ -25,10 +25,14 @@ OutputTarget open_target(const std::string& path);
 /// The same for a folder to be made: nothing stands there, or an empty folder. Throws Error (io, on_output).
 OutputTarget open_folder_target(const std::string& path);
 
-/// Gives the file or folder that is open as `fd` the permissions of what it will stand in the place of, and its owner
-/// and group, where this user may; where the group cannot be given, its rights go, for they were the old group's.
-/// Throws Error (io, on_output).
+/// Gives the file or folder that is open as `fd` the permissions of what it will stand in the place of, its access list
+/// too, and its owner and group, where this user may; where group or list cannot be given, the group's rights go, for
+/// they were the old group's, or the most that the list grants. Throws Error (io, on_output).
 void take_over_permissions(int fd, const OutputTarget& target);
+
+/// Gives a new folder what the files that are made in it will get from it, as far as may be: the group, where it hands
+/// that on, and the default access list. Nobody else may look into it before take_over_permissions().
+void take_over_group(int fd, const OutputTarget& target);
 
 /// What --no-clobber refuses.
 [[nodiscard]] Error exists_already(const std::string& path);

@@ -1,6 +1,7 @@
 #include "ckpt/merge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -53,6 +54,7 @@ class Merger {
   void add_texts(Checkpoint next) {
     if (merged_.format.empty()) merged_.format = next.format;
     texts_.add(std::move(next.metadata), next.file, merged_.warnings);
+    std::move(next.parts.begin(), next.parts.end(), std::back_inserter(merged_.parts));
     std::move(next.warnings.begin(), next.warnings.end(), std::back_inserter(merged_.warnings));
   }
 

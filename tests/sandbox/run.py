@@ -33,7 +33,7 @@ COMMANDS = {
     "average": ["in/model.pt", "in/model.pt.gz", "out/x.pt"],
     "extract": ["in/model.pt", "module.fc.weight", "-o", "out/x.npy"],
     "shard": ["in/model.pt", "out/shards/"],
-    "merge": ["in/model.pt", "out/link.pt"],
+    "merge": ["in/model.pt", "in/other.pt", "out/link.pt"],
     "scan": ["in/model.pt"],
     "recover": ["in/model.pt", "out/x.pt"],
     "formats": [],
@@ -42,11 +42,12 @@ APART = {"devices", "eval", "eval-merge"}  # they ask drivers, which may need an
 FILES = ("create", "mkdir", "write", "append", "truncate", "rename", "link", "symlink", "fifo", "unlink")
 MADE_BY_NONE = {"symlink", "fifo"}  # of what may be done in an output's folder
 PROCESSES = ("socket", "unix-socket", "socketpair", "look-into", "unshare", "type", "fork", "execute", "spawn", "signal",
-             "signal-thread", "limit-other", "slow-other", "pin-other", "shared-memory")
+             "signal-thread", "limit-other", "slow-other", "pin-other", "shared-memory", "ask-driver", "signal-by-file",
+             "signal-by-file-ex", "choose-signal")
 SAID = ("chmod", "fchmodat", "chown", "lchown", "fchownat", "times", "utime", "label", "unlabel", "ftimes", "flabel",
-        "fchmod", "fchown")
+        "funlabel", "fchmod", "fchown")
 ATTRIBUTES = ("said-elsewhere.attributes", "said-beside.attributes")
-SAID_OF_OUTPUTS = {"fchmod", "fchown"}  # what a file that is replaced was given, the new one is given too
+SAID_OF_OUTPUTS = {"fchmod", "fchown", "flabel", "funlabel"}  # what a file that is replaced was given, the new one is given too
 LANDLOCK_CREATE_RULESET, TRUNCATE_SINCE = 444, 3
 
 
@@ -66,6 +67,7 @@ def prepare(folder):
     for name in ("in", "out", "elsewhere", "linked"):
         (folder / name).mkdir()
     save_zip(folder / "in/model.pt", state_dict({"module.fc.weight": Tensor([elements], storage=weight)}))
+    save_zip(folder / "in/other.pt", state_dict({"bias": Tensor([10])}))
     (folder / "in/model.pt.gz").write_bytes(gzip.compress((folder / "in/model.pt").read_bytes(), 1, mtime=0))
     (folder / "out/own.pt").write_bytes((folder / "in/model.pt").read_bytes())
     (folder / "out/link.pt").symlink_to(folder / "linked/x.pt")

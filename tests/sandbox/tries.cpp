@@ -76,12 +76,13 @@ void change_what_is_said_of(const std::string& what, const std::string& file) {
   tell_of(what + ".unlabel", ::removexattr(name, "user.ckpt"));
   const int open = ::open(name, O_RDONLY | O_CLOEXEC);
   int attributes = 0;
-  if (::ioctl(open, FS_IOC_GETFLAGS, &attributes) == 0)
-    tell_of(what + ".attributes", ::ioctl(open, FS_IOC_SETFLAGS, &attributes));
+  const bool has_attributes = ::ioctl(open, FS_IOC_GETFLAGS, &attributes) == 0;
+  if (has_attributes || errno == EPERM) tell_of(what + ".attributes", ::ioctl(open, FS_IOC_SETFLAGS, &attributes));
   tell_of(what + ".fchmod", ::fchmod(open, 0600));
   tell_of(what + ".fchown", ::fchown(open, ::getuid(), static_cast<gid_t>(-1)));
   tell_of(what + ".ftimes", ::futimens(open, times));
   tell_of(what + ".flabel", ::fsetxattr(open, "user.ckpt", "x", 1, 0));
+  tell_of(what + ".funlabel", ::fremovexattr(open, "user.ckpt"));
   ::close(open);
 }
 
@@ -134,7 +135,16 @@ void reach_others() {
   const iovec from{&byte, 1}, to{&copy, 1};
   tell_of("look-into", ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0));
   tell_of("unshare", ::unshare(0));
+  int ends[2] = {-1, -1};
+  (void)!::pipe2(ends, O_CLOEXEC);
   tell_of("type", ::ioctl(0, TIOCSTI, &byte));
+  int waiting = 0;
+  tell_of("ask-driver", ::ioctl(ends[0], FIONREAD, &waiting));
+  tell_of("signal-by-file", ::fcntl(ends[0], F_SETOWN, ::getppid()));
+  const f_owner_ex owner{F_OWNER_PID, ::getppid()};
+  tell_of("signal-by-file-ex", ::fcntl(ends[0], F_SETOWN_EX, &owner));
+  tell_of("choose-signal", ::fcntl(ends[0], F_SETSIG, SIGURG));
+  for (const int end : ends) ::close(end);
 }
 
 void try_all(const char* from) {

@@ -39,6 +39,12 @@ std::string outer_file(const std::string& name) {
   return name.substr(0, name.find(": "));
 }
 
+/// One file of a distributed checkpoint, given as if it were all of it.
+bool is_piece(const std::filesystem::path& path) {
+  std::error_code unknown;
+  return path.extension() == ".distcp" && std::filesystem::exists(path.parent_path() / ".metadata", unknown);
+}
+
 /// What to do about an error that brings no hint of its own.
 std::string hint_for(const Error& error) {
   if (!error.hint().empty()) return error.hint();
@@ -51,6 +57,9 @@ std::string hint_for(const Error& error) {
       return "the copy or download of it stopped early: fetch it again" +
              (may_be_recovered(path) ? ", or save what is whole: ckpt recover " + file + " OUT" : "");
     case ErrorCode::corrupt:
+      if (is_piece(path))
+        return "it is a piece of the checkpoint that its folder holds: ckpt inspect " +
+               shell_word(std::filesystem::path(path).replace_filename(".metadata").string());
       return "ckpt verify " + file + " lists all that is wrong with it, " +
              (may_be_recovered(path) ? "ckpt recover " + file + " OUT saves what is whole"
                                      : "an earlier copy may be whole");

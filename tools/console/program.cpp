@@ -69,7 +69,12 @@ int run_program(int count, char** words, const std::function<int(const std::vect
   std::set_terminate(on_terminate);
   reserve_standard_streams();
   give_back_what_is_freed();
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) clean_up_on(number);
+  // All that end a process and that others send, batch systems among them.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF})
+    clean_up_on(number);
+#ifdef __linux__
+  for (const int number : {SIGIO, SIGPWR, SIGSTKFLT}) clean_up_on(number);
+#endif
   // A reader that has gone away and a limit on the size of files are errors of the write, with their own messages.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -37,9 +37,8 @@ struct Ruleset {
 };
 
 // Calls that are as young; they have one number on every machine.
-constexpr std::uint32_t fchmodat2 = 452, setxattrat = 463, removexattrat = 466, file_setattr = 469;
-// include/uapi/linux/fs.h, which cannot stand beside <sys/mount.h>
-constexpr std::uint32_t set_flags = 0x40086602, set_attributes = 0x401c5820;
+constexpr std::uint32_t quotactl_fd = 443, fchmodat2 = 452, setxattrat = 463, removexattrat = 466, open_tree_attr = 467,
+                        file_setattr = 469;
 
 constexpr std::uint64_t writing = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
                                   LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
@@ -121,12 +120,11 @@ void confine_files(const std::vector<std::string>& outputs) {
   for (const std::string& output : outputs) {
     if (output == "-") continue;  // standard output
     const auto name = folder_made_in(output);
-    if (!name) return;
+    if (!name) continue;  // nobody can write there, and whoever tries says so
     const Descriptor folder = open_folder(*name);
-    if (!folder && is_missing({errno, std::generic_category()})) continue;  // whoever writes there says so
-    if (!folder) return;
+    if (!folder) continue;
     const landlock_path_beneath_attr beneath{allowed, folder.get()};
-    if (::syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0) return;
+    (void)::syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
   }
   (void)::syscall(SYS_landlock_restrict_self, ruleset.get(), 0);
 }
@@ -195,10 +193,8 @@ constexpr auto refused = std::to_array<std::uint32_t>({
     SYS_utimensat,
     SYS_setxattr,
     SYS_lsetxattr,
-    SYS_fsetxattr,
     SYS_removexattr,
     SYS_lremovexattr,
-    SYS_fremovexattr,
     fchmodat2,
     setxattrat,
     removexattrat,
@@ -221,6 +217,7 @@ constexpr auto refused = std::to_array<std::uint32_t>({
     SYS_umount2,
     SYS_move_mount,
     SYS_open_tree,
+    open_tree_attr,
     SYS_mount_setattr,
     SYS_fsopen,
     SYS_fsconfig,
@@ -240,6 +237,10 @@ constexpr auto refused = std::to_array<std::uint32_t>({
     SYS_swapoff,
     SYS_acct,
     SYS_quotactl,
+    quotactl_fd,
+    SYS_vhangup,
+    SYS_fanotify_init,
+    SYS_fanotify_mark,
     SYS_settimeofday,
     SYS_clock_settime,
     SYS_adjtimex,
@@ -266,6 +267,8 @@ constexpr std::uint32_t its_number = 0, its_machine = 4, first_argument = 16, se
 constexpr std::uint32_t allowed = SECCOMP_RET_ALLOW, forbidden = SECCOMP_RET_ERRNO | EPERM,
                         unknown = SECCOMP_RET_ERRNO | ENOSYS;
 
+constexpr std::uint32_t signal_of_file = 10, owner_by_kind = 15;  // F_SETSIG, F_SETOWN_EX: glibc hides them
+
 constexpr sock_filter load(std::uint32_t at) { return {BPF_LD | BPF_W | BPF_ABS, 0, 0, at}; }
 constexpr sock_filter answer(std::uint32_t what) { return {BPF_RET | BPF_K, 0, 0, what}; }
 /// Skips the next instruction unless `test` holds.
@@ -279,9 +282,10 @@ constexpr sock_filter only_of(std::uint32_t call, std::uint8_t instructions) {
 }
 
 /// Refuses; and `clone` but for threads, `clone3` (whose flags a filter cannot see: libraries fall back on `clone`),
-/// other processes than `self` where a call names one, what types into the caller's terminal or sets attributes of
-/// files, and where nothing is written, changes of an open file's owner and mode.
+/// other processes than `self` where a call names one, signals for them by an open file, what drivers and file systems
+/// do but to say what a terminal is, and where nothing is written, changes of an open file's owner, mode and lists.
 constexpr auto filter(std::uint32_t self, bool writes) {
+  const std::uint32_t where_writing = writes ? allowed : forbidden;
   const std::array special{only_if(BPF_JEQ, SYS_clone3),
                            answer(unknown),
                            only_of(SYS_clone, 4),
@@ -300,18 +304,28 @@ constexpr auto filter(std::uint32_t self, bool writes) {
                            answer(allowed),
                            answer(forbidden),
                            only_if(BPF_JEQ, SYS_fchmod),
-                           answer(writes ? allowed : forbidden),
+                           answer(where_writing),
                            only_if(BPF_JEQ, SYS_fchown),
-                           answer(writes ? allowed : forbidden),
-                           only_of(SYS_ioctl, 9),
+                           answer(where_writing),
+                           only_if(BPF_JEQ, SYS_fsetxattr),
+                           answer(where_writing),
+                           only_if(BPF_JEQ, SYS_fremovexattr),
+                           answer(where_writing),
+                           only_of(SYS_fcntl, 8),
                            load(second_argument),
-                           only_if(BPF_JEQ, TIOCSTI),
+                           only_if(BPF_JEQ, F_SETOWN),
                            answer(forbidden),
-                           only_if(BPF_JEQ, TIOCLINUX),
+                           only_if(BPF_JEQ, owner_by_kind),
                            answer(forbidden),
-                           only_if(BPF_JEQ, set_flags),
+                           only_if(BPF_JEQ, signal_of_file),
                            answer(forbidden),
-                           only_if(BPF_JEQ, set_attributes),
+                           answer(allowed),
+                           only_of(SYS_ioctl, 6),
+                           load(second_argument),
+                           only_if(BPF_JEQ, TCGETS),
+                           answer(allowed),
+                           only_if(BPF_JEQ, TIOCGWINSZ),
+                           answer(allowed),
                            answer(forbidden),
                            answer(allowed)};
   constexpr std::array head{load(its_machine),

@@ -12,8 +12,7 @@ namespace ckpt::tools {
 ///   them, and in temporary_folder() where one of `words`, the command line's, is a pipe; what is open already, such as
 ///   standard output, stays writable (Landlock, Linux 5.13);
 /// - no program is started and no process made, there are no new sockets, no other process is signalled, traced or
-/// looked
-///   into, nothing of the system is changed (seccomp).
+///   looked into, nothing of the system is changed (seccomp).
 ///
 /// Called once, before any thread is started: threads take it over. Reading is not confined.
 void confine(std::vector<std::string> outputs, const std::vector<std::string>& words);

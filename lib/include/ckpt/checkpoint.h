@@ -105,6 +105,9 @@ struct Checkpoint {
   ByteSourcePtr source;               ///< the file's bytes, inflated where it was compressed
   ByteSourcePtr archive;              ///< the tar archive that the file is a member of; null where it is none
   std::vector<ByteSourcePtr> beside;  ///< the other files that it is made of; their names are paths
+  /// Paths of what was read and is of more than this checkpoint, or of no use without the rest: an archive, the files
+  /// of a folder. save() replaces none of them.
+  std::vector<std::string> parts;
   /// Texts that its format keeps beside the tensors, by name, in the file's order; a number or a list is JSON.
   std::vector<std::pair<std::string, std::string>> metadata;
   /// What a user should know, though the file reads: each a sentence without a full stop.

@@ -68,6 +68,18 @@ TEST(FilePoolTest, AFileThatChangedWhileItWasClosedIsAnError) {
   EXPECT_EQ(error->code(), ErrorCode::io);
 }
 
+TEST(FilePoolTest, AnotherFileOfTheSameSizeAndTimeIsAnError) {
+  const TemporaryFolder folder;
+  put_file(folder / "a", "first");
+  put_file(folder / "b", "other");
+  std::filesystem::last_write_time(folder / "b", std::filesystem::last_write_time(folder / "a"));
+  const ByteSourcePtr source = FilePool().open(folder / "a");
+  std::filesystem::rename(folder / "b", folder / "a");
+  const auto error = error_of([&] { text_in(*source); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::io);
+}
+
 TEST(FilePoolTest, AFileThatIsNotThereIsAnError) {
   const TemporaryFolder folder;
   const auto error = error_of([&] { static_cast<void>(FilePool().open(folder / "a")); });

@@ -107,12 +107,31 @@ TEST(Leftovers, a_folder_that_holds_what_is_new_or_no_file_stays_whole) {
   EXPECT_TRUE(std::filesystem::exists(folder / ".ckpt-1-1.tmp/a"));
 }
 
-TEST(Leftovers, somebody_elses_stays) {
+// Of root's runs it may be, which give the file to the owner of what it replaces.
+TEST(Leftovers, somebody_elses_stays_but_where_this_is_root) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   const TemporaryFolder folder;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
   put_old(folder / ".ckpt-1-0.tmp");
   ASSERT_EQ(::chown((folder / ".ckpt-1-0.tmp").c_str(), 65534, 65534), 0);
-  EXPECT_EQ(removed_from(folder), Names{});
+  ASSERT_EQ(::seteuid(1002), 0);
+  const Names removed_by_another = removed_from(folder);
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_EQ(removed_by_another, Names{});
+  EXPECT_EQ(removed_from(folder), Names{".ckpt-1-0.tmp"});
+}
+
+TEST(Leftovers, what_is_read_stays) {
+  const TemporaryFolder folder;
+  put_old(folder / ".ckpt-1-0.tmp");
+  std::filesystem::create_directory(folder / ".ckpt-2-0.tmp");
+  put_old(folder / ".ckpt-2-0.tmp/shard");
+  age(folder / ".ckpt-2-0.tmp", 2 * an_hour);
+  {
+    const ByteSourcePtr file = open_file(folder / ".ckpt-1-0.tmp"), shard = open_file(folder / ".ckpt-2-0.tmp/shard");
+    EXPECT_EQ(removed_from(folder), Names{});
+  }
+  EXPECT_EQ(removed_from(folder), (Names{".ckpt-1-0.tmp", ".ckpt-2-0.tmp"}));
 }
 
 TEST(Leftovers, sinks_remove_them_and_hold_their_own) {
