@@ -107,6 +107,9 @@ struct Format {
   bool (*probe)(const ByteSource& source);
   /// Null for a format that is recognised only to be named.
   Checkpoint (*read)(const ByteSourcePtr& source, const ReadContext& context);
+  /// Where the file ends, which may be before its bytes do. Null: it does not say, or all of it is read. Throws Error:
+  /// what reading throws.
+  std::uint64_t (*end)(const ByteSourcePtr& source, const ReadContext& context) = nullptr;
   /// Reads what is left of a damaged file; `context` collects what is wrong with it. Null for a format of which nothing
   /// is recovered. Throws Error: unsupported, where nothing of it is this format's; where nothing can be made of what
   /// is, why; limit_exceeded, io.

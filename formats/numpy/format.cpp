@@ -15,6 +15,7 @@ const Format npy_format{
     .pickled = false,
     .probe = probe_npy,
     .read = read_npy,
+    .end = end_of_npy,
     .write = write_npy,
     .losses = named_tensors::losses,
 };

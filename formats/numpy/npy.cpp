@@ -14,6 +14,11 @@ bool probe_npy(const ByteSource& source) {
   return source.read_at(0, start) == start.size() && as_text(start) == magic;
 }
 
+std::uint64_t end_of_npy(const ByteSourcePtr& source, const ReadContext&) {
+  const Header header = read_header(*source);
+  return header.size + header.data_bytes;
+}
+
 Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
   const Header header = read_header(*source);
   const std::uint64_t end = header.size + header.data_bytes;

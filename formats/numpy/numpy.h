@@ -10,6 +10,7 @@ extern const Format npy_format;
 extern const Format npz_format;
 
 bool probe_npy(const ByteSource& source);
+std::uint64_t end_of_npy(const ByteSourcePtr& source, const ReadContext& context);
 Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context);
 WriteReceipt write_npy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 

@@ -29,13 +29,13 @@ constexpr std::array risks{
     Risk{"numpy._core.multiarray", "_reconstruct", CallRisk::makes_array},
     Risk{"numpy._core.multiarray", "dtype", CallRisk::believes_state},
     Risk{"numpy._core.multiarray", "ndarray", CallRisk::takes_memory},
-    Risk{"numpy._core.multiarray", "scalar", CallRisk::none},
+    Risk{"numpy._core.multiarray", "scalar", CallRisk::makes_scalar},
     Risk{"numpy._core.numeric", "_frombuffer", CallRisk::makes_array},
     Risk{"numpy._core.records", "recarray", CallRisk::takes_memory},
     Risk{"numpy.core.multiarray", "_reconstruct", CallRisk::makes_array},
     Risk{"numpy.core.multiarray", "dtype", CallRisk::believes_state},
     Risk{"numpy.core.multiarray", "ndarray", CallRisk::takes_memory},
-    Risk{"numpy.core.multiarray", "scalar", CallRisk::none},
+    Risk{"numpy.core.multiarray", "scalar", CallRisk::makes_scalar},
     Risk{"numpy.core.numeric", "_frombuffer", CallRisk::makes_array},
     Risk{"numpy.core.records", "recarray", CallRisk::takes_memory},
     Risk{"numpy.ma.core", "MaskedConstant", CallRisk::none},
@@ -76,6 +76,16 @@ CallRisk call_risk(std::string_view python_module, std::string_view python_name)
   if (holds_values(module)) return CallRisk::is_not_called;
   return is_instance_class(module, name) ? CallRisk::is_made_bare : CallRisk::none;
 }
+
+bool is_appended_to(std::string_view name) { return name == "deque" || name == "list"; }
+
+bool is_set_by_key(std::string_view name) {
+  return name == "OrderedDict" || name == "defaultdict" || name == "Counter" || name == "dict";
+}
+
+bool is_added_to(std::string_view name) { return name == "set"; }
+
+bool makes_bits(std::string_view module) { return is_in(module, "numpy.random"); }
 
 bool has_any_attributes(std::string_view module) {
   constexpr std::array<std::string_view, 12> packages{

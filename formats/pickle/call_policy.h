@@ -36,11 +36,29 @@ enum class CallRisk : std::uint8_t {
   is_not_called,
   /// numpy's functions that make arrays out of bytes and of what follows (see pickle/numpy_states.h).
   makes_array,
+  /// numpy's scalar() of bytes. Of a dtype of objects, older versions return what they are given, whatever it is.
+  makes_scalar,
   /// numpy's functions for random generators, which may be told a function to call.
   makes_random,
 };
 
 CallRisk call_risk(std::string_view module, std::string_view name);
+
+/// Whether copyreg's functions may be given a class of that risk to make: most are never made so, and those that take
+/// bytes for memory, or a path for a file, would do it.
+constexpr bool is_made_by_functions(CallRisk risk) {
+  return risk != CallRisk::takes_memory && risk != CallRisk::is_not_called && risk != CallRisk::believes_state &&
+         risk != CallRisk::has_no_state;
+}
+
+/// Whether Python's own container of that name takes what an opcode gives it. Of another one it would be an attribute
+/// that is called, which the file may have set.
+bool is_appended_to(std::string_view name);
+bool is_set_by_key(std::string_view name);
+bool is_added_to(std::string_view name);
+
+/// Whether a class or function of that module is one of those that numpy's constructors of random generators are given.
+bool makes_bits(std::string_view module);
 
 /// Whether Python's own copyreg._reconstructor may be given that class to begin with: its constructor is run.
 bool is_plain_base(std::string_view module);

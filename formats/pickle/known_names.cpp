@@ -90,7 +90,8 @@ constexpr Module modules[] = {
      "_rebuild_meta_tensor_no_storage _rebuild_mlc_tensor _rebuild_nested_tensor _rebuild_parameter "
      "_rebuild_parameter_v2 _rebuild_parameter_with_state _rebuild_qtensor _rebuild_sparse_csr_tensor "
      "_rebuild_sparse_tensor _rebuild_tensor _rebuild_tensor_v2 _rebuild_tensor_v3 _rebuild_wrapper_subclass "
-     "_rebuild_xla_tensor"},
+     "_rebuild_xla_tensor "
+     "torch.channels_last torch.channels_last_3d torch.contiguous_format torch.preserve_format"},  // in protocol 4
     {"torch.amp.grad_scaler", "GradScaler OptState _refresh_per_optimizer_state"},
     {"torch.ao.quantization.qconfig", "QConfig QConfigDynamic"},
     {"torch.autograd.variable", "Variable"},

@@ -77,7 +77,7 @@ void Machine::effect(const Op& op, EffectKind kind, std::span<const ValueId> ope
   if (!fits) fail(std::string(opcode_table[op.code].name) + " on a value that cannot take it");
   // What is imported is everybody's: changed, it does in other hands what it should not.
   if (kind == EffectKind::build) {
-    judge_as_dangerous(target);
+    judge(target, Verdict::dangerous);
     if (has == ValueKind::persistent) judge(computed_name, computed_name, Verdict::dangerous);
   }
   graph_.add_effect(target, kind, operands, op.code, now_, fetched);
@@ -281,7 +281,7 @@ Program Machine::run_to_end() {
   }
   keep_unreached();
   check_work();
-  for (const ValueId name : misused_names(graph_, first_value_)) judge_as_dangerous(name);
+  for (const Misuse& misuse : misused_names(graph_, first_value_)) judge(misuse.name, misuse.verdict);
   return std::move(program_);
 }
 

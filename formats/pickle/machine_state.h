@@ -100,7 +100,7 @@ class Machine {
   void push_text(const Op& op, ValueKind kind, std::string_view text);
   [[nodiscard]] ByteSourcePtr far_text(const Op& op, ValueKind kind) const;
   void judge(std::string_view module, std::string_view name, Verdict verdict);
-  void judge_as_dangerous(ValueId global);
+  void judge(ValueId global, Verdict verdict);
   ValueId global(std::string_view module, std::string_view name);
   void push_stack_global(const Op& op);
   void effect(const Op& op, EffectKind kind, std::span<const ValueId> operands);

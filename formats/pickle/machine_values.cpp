@@ -72,8 +72,8 @@ void Machine::judge(std::string_view module, std::string_view name, Verdict verd
   first.verdict = std::max(first.verdict, verdict);
 }
 
-void Machine::judge_as_dangerous(ValueId global) {
-  if (graph_.kind(global) == ValueKind::global) judge(graph_.module(global), graph_.name(global), Verdict::dangerous);
+void Machine::judge(ValueId global, Verdict verdict) {
+  if (graph_.kind(global) == ValueKind::global) judge(graph_.module(global), graph_.name(global), verdict);
 }
 
 ValueId Machine::global(std::string_view module, std::string_view name) {

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "model/calls.h"
+#include "model/python_names.h"
+#include "pickle/call_forms.h"
 #include "pickle/call_policy.h"
 #include "pickle/numpy_states.h"
 #include "pickle/policy.h"
@@ -16,9 +18,10 @@ namespace {
 
 class Judge {
  public:
-  Judge(const ValueGraph& values, std::size_t first) : values_(values), first_(static_cast<ValueId>(first)) {}
+  Judge(const ValueGraph& values, std::size_t first)
+      : values_(values), first_(static_cast<ValueId>(first)), forms_(values) {}
 
-  std::vector<ValueId> run() {
+  std::vector<Misuse> run() {
     for (ValueId id = first_; id < values_.size(); ++id) {
       if (const CallRisk risky = risk(id); risky == CallRisk::makes_first || risky == CallRisk::calls_first)
         applies_ = true;
@@ -27,7 +30,8 @@ class Judge {
     }
     if (applies_) find_other_uses();
     if (believes_)
-      for (const ValueId made : unsound_states(values_, first_)) misused_.push_back(values_.items(made)[0]);
+      for (const ValueId made : unsound_states(values_, first_))
+        misused_.push_back({values_.items(made)[0], Verdict::dangerous});
     return std::move(misused_);
   }
 
@@ -46,19 +50,30 @@ class Judge {
     if (values_.kind(name) != ValueKind::global) return;
     static_cast<void>(risk(name));
     bool& is_known = risks_.at({values_.module(name).data(), values_.name(name).data()}).second;
-    if (is_known) misused_.push_back(name);
+    if (is_known) misused_.push_back({name, Verdict::dangerous});
     is_known = false;  // once is enough
   }
 
+  /// Nor is this, and nothing is known of it.
+  void doubt(ValueId object) {
+    const ValueId name = maker(object);
+    if (values_.kind(name) != ValueKind::global) return;
+    static_cast<void>(risk(name));
+    if (risks_.at({values_.module(name).data(), values_.name(name).data()}).second)
+      misused_.push_back({name, Verdict::unknown});
+  }
+
   void judge_keywords(ValueId type) {
-    if (values_.kind(type) == ValueKind::global && takes_addresses(values_.module(type))) misused_.push_back(type);
+    if (values_.kind(type) == ValueKind::global && takes_addresses(values_.module(type)))
+      misused_.push_back({type, Verdict::dangerous});
   }
 
   /// Of a call: its callable, or what it makes where that is told.
   ValueId maker(ValueId object) {
-    const ValueId callable = values_.items(object)[0];
+    const ValueId callable = class_meant(values_, values_.items(object)[0]);
     const auto arguments = call_arguments(values_, object);
-    return risk(callable) == CallRisk::makes_first && !arguments.empty() ? arguments[0] : callable;
+    return risk(callable) == CallRisk::makes_first && !arguments.empty() ? class_meant(values_, arguments[0])
+                                                                         : callable;
   }
 
   bool is_call_of(ValueId id, CallRisk risky) {
@@ -76,17 +91,27 @@ class Judge {
   }
 
   void judge(ValueId id) {
+    if (!forms_.fits(id)) doubt(id);
     judge_call(id);
     bool built = false;
     for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
       if (const EffectKind kind = values_.effect(handle).kind; kind == EffectKind::build)
         judge_state(id, values_.effect(handle), std::exchange(built, true));
-      else if (risk(maker(id)) != CallRisk::iterates && !is_call_of(id, CallRisk::returns_first))
-        refuse(maker(id));  // of what is known, only Python's containers are given items
+      else if (!takes_items(id, kind) && !is_call_of(id, CallRisk::returns_first))
+        refuse(maker(id));
+  }
+
+  /// Of what is known, only Python's containers are given items, each in its own way.
+  bool takes_items(ValueId id, EffectKind kind) {
+    const ValueId made_by = maker(id);
+    if (risk(made_by) != CallRisk::iterates) return false;
+    const auto [module, name] = to_python3(values_.module(made_by), values_.name(made_by));
+    if (kind == EffectKind::append) return is_appended_to(name);
+    return kind == EffectKind::add_items ? is_added_to(name) : is_set_by_key(name);
   }
 
   void judge_call(ValueId id) {
-    const ValueId callable = values_.items(id)[0];
+    const ValueId callable = class_meant(values_, values_.items(id)[0]);
     const CallKind call = values_.call(id);
     if (values_.kind(callable) == ValueKind::object) refuse(values_.items(callable)[0]);
     if (call == CallKind::newobj_ex) judge_keywords(callable);
@@ -112,6 +137,9 @@ class Judge {
       case CallRisk::makes_array:
         believes_ = true;
         return;
+      case CallRisk::makes_scalar:
+        if (!is_scalar_of_bytes(id)) refuse(callable);
+        return;
       case CallRisk::makes_random:
         if (!is_told_numpys(id)) refuse(callable);
         return;
@@ -126,6 +154,13 @@ class Judge {
       case CallRisk::has_no_state:
         return;
     }
+  }
+
+  bool is_scalar_of_bytes(ValueId id) {
+    const auto arguments = call_arguments(values_, id);
+    if (arguments.size() < 2) return true;
+    const ValueKind kind = values_.kind(arguments[1]);
+    return kind == ValueKind::bytes || kind == ValueKind::py2_str || is_call_of(arguments[1], CallRisk::encodes);
   }
 
   bool is_latin1(ValueId id) const {
@@ -155,8 +190,9 @@ class Judge {
     const auto arguments = call_arguments(values_, id);
     const bool names_none =
         std::all_of(arguments.begin(), arguments.end(), [&](ValueId argument) { return is_number(argument); });
-    return names_none || arguments.size() < 2 ||
-           (arguments.size() == 2 && risk(arguments[1]) == CallRisk::makes_random);
+    if (names_none) return true;
+    if (values_.kind(arguments[0]) == ValueKind::global && !makes_bits(values_.module(arguments[0]))) return false;
+    return arguments.size() < 2 || (arguments.size() == 2 && risk(arguments[1]) == CallRisk::makes_random);
   }
 
   void judge_state(ValueId id, const Effect& build, bool is_again) {
@@ -176,14 +212,14 @@ class Judge {
   bool judge_application(ValueId id) {
     const auto arguments = call_arguments(values_, id);
     if (values_.call(id) != CallKind::reduce || arguments.empty()) return false;
-    const ValueId callable = values_.items(id)[0], first = arguments[0];
+    const ValueId callable = values_.items(id)[0], first = class_meant(values_, arguments[0]);
     if (values_.kind(first) != ValueKind::global) return false;
     if (risk(callable) == CallRisk::calls_first) {
       if (!is_rebuilt_by(values_.module(first))) refuse(first);
       return true;
     }
     if (passes_keywords(values_.module(callable), values_.name(callable))) judge_keywords(first);
-    if (risk(first) == CallRisk::takes_memory || is_given_objects(id)) refuse(first);
+    if (!is_made_by_functions(risk(first)) || is_given_objects(id)) refuse(first);
     if (values_.name(callable) != "_reconstructor") return true;
     return !is_given_objects(id) && arguments.size() > 1 && values_.kind(arguments[1]) == ValueKind::global &&
            is_plain_base(values_.module(arguments[1]));
@@ -218,13 +254,14 @@ class Judge {
 
   const ValueGraph& values_;
   ValueId first_;
-  std::vector<ValueId> misused_;
+  CallForms forms_;
+  std::vector<Misuse> misused_;
   std::map<std::pair<const char*, const char*>, std::pair<CallRisk, bool>> risks_;  ///< and whether it is known yet
   bool applies_ = false, believes_ = false;
 };
 
 }  // namespace
 
-std::vector<ValueId> misused_names(const ValueGraph& values, std::size_t first) { return Judge(values, first).run(); }
+std::vector<Misuse> misused_names(const ValueGraph& values, std::size_t first) { return Judge(values, first).run(); }
 
 }  // namespace ckpt::pickle

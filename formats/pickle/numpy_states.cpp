@@ -79,10 +79,21 @@ class NumpyStates {
     }
     const std::size_t shape = callable(values_, id).second == "_mareconstruct" ? 2 : 1;
     if (arguments.size() <= shape) return false;
+    for (const ValueId type : arguments.first(shape))
+      if (!is_class_of_arrays(type)) return false;
     const auto extents = tuple(arguments[shape]);
     const bool is_empty = extents.size() == 1 && integer(extents[0]) == 0;
     if (!is_empty || handle == 0) return is_empty;
     return values_.effect(handle).kind == EffectKind::build && values_.effect(handle).next == 0;
+  }
+
+  /// A class of numpy's, or of somebody who says how it is made.
+  bool is_class_of_arrays(ValueId type) const {
+    if (values_.kind(type) != ValueKind::global) return false;
+    const CallRisk risk = call_risk(values_.module(type), values_.name(type));
+    return risk == CallRisk::takes_memory ||
+           (risk == CallRisk::is_not_called && values_.module(type).starts_with("numpy")) ||
+           judge_global(values_.module(type), values_.name(type)) != Verdict::known;
   }
 
   /// What bytes and bytearrays are before the protocols that have opcodes for them.

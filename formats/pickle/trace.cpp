@@ -106,9 +106,15 @@ void Tracer::step_effect(const Op& op) {
   const Cell target = top();
   if (target.kind == Kind::text) texts_[target.index].is_changed = true;  // a bytearray
   if (op.code == BUILD) return build(op, target, state);
-  // Of what is known, only Python's containers are given items.
-  if (is_object(target) && target.index != none && trace_.names[target.index].risk != CallRisk::iterates)
+  if (is_object(target) && target.index != none && !takes_items(trace_.names[target.index], op.code))
     refuse(target.index);
+}
+
+/// Of what is known, only Python's containers are given items, each in its own way.
+bool Tracer::takes_items(const TracedName& name, std::uint8_t code) {
+  if (name.risk != CallRisk::iterates) return false;
+  if (code == APPEND || code == APPENDS) return is_appended_to(name.name);
+  return code == ADDITEMS ? is_added_to(name.name) : is_set_by_key(name.name);
 }
 
 void Tracer::build(const Op& op, Cell target, Cell state) {
@@ -132,7 +138,6 @@ void Tracer::build(const Op& op, Cell target, Cell state) {
   // another one in their hands.
   if (target.kind == Kind::again || is_object(state)) refuse(target.index);
   if (name.risk == CallRisk::has_no_state) refuse(target.index);
-  if (name.risk == CallRisk::believes_state) trace_.needs_values = true;
   // Their methods run with whatever attributes the file gives them.
   if (name.risk == CallRisk::is_made_bare && name.verdict == Verdict::known) name.verdict = Verdict::unknown;
 }

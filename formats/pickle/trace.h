@@ -51,7 +51,6 @@ struct Trace {
   std::uint64_t read = 0;       ///< how far the bytes have been read to find that out
   bool announced = false;       ///< it begins with PROTO
   bool fetches = false;         ///< from the memo
-  bool needs_values = false;    ///< makes dtypes or arrays of numpy's, which is for the machine to judge
   bool lacks = false;           ///< fetches what it has not stored, of a memo that goes on
   std::optional<Error> broken;  ///< why there was no STOP
 };

@@ -24,7 +24,7 @@ void Tracer::apply(std::uint32_t callable, const Tuple& arguments) {
   TracedName& given = trace_.names[arguments.first.index];
   if (by.risk == CallRisk::makes_first) {
     if (passes_keywords(by.module, by.name)) refuse_keywords(arguments.first.index);
-    if (given.risk == CallRisk::takes_memory || arguments.objects != 0) refuse(arguments.first.index);
+    if (!is_made_by_functions(given.risk) || arguments.objects != 0) refuse(arguments.first.index);
     const bool is_of_base = by.name == "_reconstructor";
     if (is_of_base && arguments.objects != 0) return;
     if (is_of_base &&
@@ -43,6 +43,7 @@ bool Tracer::is_told_numpys(std::span<const std::uint32_t> arguments) const {
   const Cell one = arguments.empty() ? Cell{} : unpacked(arguments[0]);
   if (arguments.size() != 1 || one.kind != Kind::tuple) return arguments.size() == 1;
   const Tuple& tuple = tuples_[one.index];
+  if (tuple.first.kind == Kind::name && !makes_bits(trace_.names[tuple.first.index].module)) return false;
   if (tuple.size < 2) return true;
   const bool is_name = tuple.second.kind == Kind::name;
   return tuple.size == 2 && is_name && trace_.names[tuple.second.index].risk == CallRisk::makes_random;
@@ -65,9 +66,6 @@ void Tracer::judge_call(const Op& op, std::uint32_t name, std::span<const std::u
     case CallRisk::is_made_bare:
     case CallRisk::is_made_plain:
       if (op.code != NEWOBJ) refuse(name);
-      return;
-    case CallRisk::makes_array:
-      trace_.needs_values = true;
       return;
     case CallRisk::makes_random:
       if (!is_told_numpys(arguments)) refuse(name);
@@ -97,7 +95,10 @@ void Tracer::judge_appliers() {
 
 void Tracer::call(const Op& op, Cell callable, std::span<const std::uint32_t> arguments) {
   if (is_object(callable)) {
-    if (callable.index != none) refuse(callable.index);
+    if (callable.index != none)
+      refuse(callable.index);
+    else if (!options_.continued || callable.kind == Kind::result)
+      suspect(op, computed_name, computed_name);  // what an id stands for, which some loaders take from the file
     return push({Kind::result, callable.index});
   }
   if (callable.kind != Kind::name)

@@ -32,6 +32,15 @@ bool is_like_a_number(std::string_view line) {
   return word == "nan" || word == "inf" || word == "infinity";
 }
 
+/// Whether a pickler writes that line for a number: "01", "-7L", "1e-05", "nan".
+bool is_written_so(std::string_view line) {
+  if (line.starts_with('-')) line.remove_prefix(1);
+  if (line == "inf" || line == "nan") return true;
+  if (line.ends_with('L')) line.remove_suffix(1);
+  return !line.empty() && line[0] >= '0' && line[0] <= '9' &&
+         line.find_first_not_of("0123456789.e+-") == std::string_view::npos;
+}
+
 bool is_plain_name(std::string_view dotted) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
@@ -107,6 +116,7 @@ void Tracer::step_literal(const Op& op) {
     case LONG:
     case FLOAT:
       if (!is_like_a_number(op.text)) fail("'" + std::string(op.text.substr(0, 40)) + "' is no number");
+      if (!is_written_so(op.text)) suspect(op, "(number)", op.text.substr(0, 40));  // not all readers take it
       return push({});
     default:
       return push({});

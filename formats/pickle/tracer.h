@@ -68,6 +68,7 @@ class Tracer {
   void count_to(std::size_t count) const;
   void run_to_stop();
   bool step(const Op& op);
+  static bool takes_items(const TracedName& name, std::uint8_t code);
   void step_effect(const Op& op);
   void step_memo(const Op& op);
   void step_container(const Op& op);

@@ -40,30 +40,42 @@ void Walk::doubt(const Part& part) {
 void Walk::add(ScanFinding finding) {
   const bool dangerous = finding.verdict == Verdict::dangerous;
   raise(dangerous ? ScanVerdict::dangerous : ScanVerdict::unknown);
-  if (listed_.contains({finding.module, finding.name, finding.where, finding.offset})) return;
+  const auto listed = listed_.find({finding.module, finding.name, finding.where, finding.offset});
+  if (listed != listed_.end() && listed->second >= finding.verdict) return;
   // Unknown names leave room for the others.
   const std::size_t most = dangerous ? limits::scan_findings : limits::scan_findings / 2;
   if (result_.findings.size() >= most) {
     ++result_.left_out;
     return;
   }
-  listed_.emplace(finding.module, finding.name, finding.where, finding.offset);
+  listed_[{finding.module, finding.name, finding.where, finding.offset}] = finding.verdict;
   result_.findings.push_back(std::move(finding));
 }
 
-/// What a format's reader found and the walk did not.
-void Walk::add_use(const Part& part, const GlobalUse& use) {
+/// What a format's reader, or the machine, found and the trace did not.
+void Walk::add_use(const Part& part, const GlobalUse& use, const pickle::Trace* trace) {
   if (use.verdict == Verdict::known) return;
-  const auto same = listed_.lower_bound({use.module, use.name, "", 0});
-  if (same != listed_.end() && std::get<0>(*same) == use.module && std::get<1>(*same) == use.name) return;
-  add({.verdict = use.verdict,
-       .module = use.module,
-       .name = use.name,
-       .called = false,
-       .how = "",
-       .where = part.where,
-       .offset = part.base + use.offset,
-       .stream = part.stream});
+  for (auto same = listed_.lower_bound({use.module, use.name, "", 0});
+       same != listed_.end() && std::get<0>(same->first) == use.module && std::get<1>(same->first) == use.name; ++same)
+    if (same->second >= use.verdict) return;
+  ScanFinding finding{.verdict = use.verdict,
+                      .module = use.module,
+                      .name = use.name,
+                      .called = false,
+                      .how = "",
+                      .where = part.where,
+                      .offset = part.base + use.offset,
+                      .stream = part.stream};
+  if (trace != nullptr) {
+    const auto name = std::find_if(trace->names.begin(), trace->names.end(), [&](const pickle::TracedName& one) {
+      return one.name == use.name && one.module == use.module;
+    });
+    if (name != trace->names.end()) {
+      finding.called = pickle::is_called(*name);
+      finding.how = pickle::opcodes_of(*name);
+    }
+  }
+  add(std::move(finding));
 }
 
 void Walk::add(const Part& part, const pickle::Trace& trace, bool odd_too) {

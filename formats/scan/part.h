@@ -19,6 +19,9 @@ enum class Role : std::uint8_t {
   code,     ///< TorchScript's code of a class that bears a name under which policy may know another
 };
 
+/// What an array of numpy's begins with.
+inline constexpr std::string_view numpy_magic = "\x93NUMPY";
+
 /// Bytes of the file that may be a pickle or an archive.
 struct Part {
   ByteSourcePtr bytes;

@@ -17,7 +17,41 @@
 namespace ckpt::scanning {
 namespace {
 
-constexpr std::string_view numpy_magic = "\x93NUMPY";
+/// Formats whose readers find pickles in other files than the one that is named, and how their loaders find that.
+struct OfSeveralFiles {
+  std::string_view format, suffix;
+};
+constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata"}, OfSeveralFiles{"torch-index", ".index.json"}};
+
+/// Whether the line that says what an array is may mean objects: "|O", and numpy knows the name as well. Escapes may
+/// spell either, and so may texts that Python joins; numpy writes neither.
+bool may_say_objects(std::string_view line) {
+  if (line.find_first_of("O\\#") != std::string_view::npos || line.find("object") != std::string_view::npos)
+    return true;
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; };
+  char last = ' ';  // that is no space
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '\'' || c == '"') {
+      if (std::string_view("{[(,:").find(last) == std::string_view::npos) return true;  // behind a text, or a prefix
+      i = std::min(line.find(c, i + 1), line.size());
+    }
+    if (!is_space(c)) last = c;
+  }
+  return false;
+}
+
+/// Where the first array of numpy's begins; past the end where there is none.
+std::uint64_t find_array(const ByteSource& source) {
+  std::array<std::byte, 64 * limits::kib> window;
+  for (std::uint64_t at = 0;;) {
+    const std::size_t got = source.read_at(at, window);
+    const std::size_t found = as_text(std::span(window).first(got)).find(numpy_magic);
+    if (found != std::string_view::npos) return at + found;
+    if (got < window.size()) return UINT64_MAX;
+    at += got - numpy_magic.size();
+  }
+}
 
 /// Whether an archive that begins with something else ends in this file, and says so of itself.
 bool ends_as_zip(const ByteSource& source) {
@@ -209,22 +243,62 @@ void Walk::open_array(const Part& part) {
         .expected("at most " + std::to_string(limits::numpy_header_bytes));
   std::vector<std::byte> line(static_cast<std::size_t>(length));
   part.bytes->read_exactly(begin, line);
-  const std::string_view says = as_text(line);  // "|O", and numpy knows the name as well; escapes may spell either
-  const bool has_objects =
-      says.find_first_of("O\\") != std::string_view::npos || says.find("object") != std::string_view::npos;
+  const bool has_objects = may_say_objects(as_text(line));
   const std::uint64_t data = begin + length;
   const std::uint64_t size = part.bytes->size_is_known() ? part.bytes->size() : UINT64_MAX;
   if (data >= size) return;
   Part elements = part_in_place(part, slice(part.bytes, data, size - data, part.bytes->name()), data,
                                 has_objects ? Role::pickle : Role::storage, has_objects ? "objects of an array" : "");
   elements.may_be_archive = false;
-  visit(elements);
+  if (has_objects) return visit(elements);
+  follow_pickles(elements, false);
+  if (open_rest(part, "npy")) return;
+  // Where an array is none of a tensor's, its end is not known, and another one may follow.
+  const std::uint64_t next = find_array(*elements.bytes);
+  if (next < size - data) open_rest(part, data + next);
+  elements.bytes = slice(elements.bytes, 0, std::min(next, size - data), elements.bytes->name());
+  search_pickles(elements);
+}
+
+/// What stands behind the end of a file that says where it ends: whoever loads from one stream again and again gets
+/// there. False where it cannot be told.
+bool Walk::open_rest(const Part& part, std::string_view format) {
+  try {
+    const std::uint64_t end = find_format(format)->end(part.bytes, context_);
+    if (part.bytes->size_is_known() && end < part.bytes->size()) open_rest(part, end);
+    return true;
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    return false;
+  }
+}
+
+void Walk::open_rest(const Part& part, std::uint64_t at) {
+  Part rest = part;
+  rest.bytes = slice(part.bytes, at, part.bytes->size() - at, part.bytes->name());
+  rest.base += at;
+  rest.may_be_archive = false;
+  open_.push_back({std::move(rest), &Walk::visit});
 }
 
 /// A format that holds no pickle is safe as far as its own readers go, and is recognised.
 void Walk::ask_formats(const Part& part) {
   for (const Format* format : format_table())
     if (!format->pickled && recognises(*format, *part.bytes)) result_.recognised = true;
+  for (const auto& [name, suffix] : of_several_files)
+    if (part.bytes->name().ends_with(suffix) && recognises(*find_format(name), *part.bytes))
+      open_.push_back({part, &Walk::read_others});
+}
+
+/// What is read of several files may be loaded otherwise than each of them: of a distributed checkpoint, an item begins
+/// where its metadata says.
+void Walk::read_others(const Part& part) {
+  result_.recognised = true;
+  for (const auto& [name, suffix] : of_several_files) {
+    const Format& format = *find_format(name);
+    if (!recognises(format, *part.bytes)) continue;
+    for (const GlobalUse& use : format.read(part.bytes, context_).globals) add_use(part, use);
+  }
 }
 
 /// Readers of archives find one behind anything.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -63,6 +64,9 @@ class Walk {
   void open_tar(const Part& part);
   void open_text(const Part& part);
   bool open_behind(const Part& part, std::uint64_t at);
+  bool open_rest(const Part& part, std::string_view format);
+  void open_rest(const Part& part, std::uint64_t at);
+  void read_others(const Part& part);
   void read_records(const Part& tar);
   void search_pickles(const Part& part);
   void ask_formats(const Part& part);
@@ -73,7 +77,8 @@ class Walk {
   /// `odd_too`: names that are spelt as none is.
   void add(const Part& part, const pickle::Trace& trace, bool odd_too);
   void add(ScanFinding finding);
-  void add_use(const Part& part, const GlobalUse& use);
+  /// `trace`: of the pickle that it stands in, which knows how.
+  void add_use(const Part& part, const GlobalUse& use, const pickle::Trace* trace = nullptr);
   void open_texts(const Part& part, const pickle::Trace& trace, const std::vector<std::size_t>& loaders);
   void doubt(const Part& part);
   void raise(ScanVerdict verdict) { result_.verdict = std::max(result_.verdict, verdict); }
@@ -84,9 +89,10 @@ class Walk {
   ReadContext context_;
   std::deque<Open> open_;
   std::vector<Loader> loaders_;
-  std::set<std::pair<std::string, std::string>> known_;                                ///< names
-  std::set<std::tuple<std::string, std::string, std::string, std::uint64_t>> listed_;  ///< names, where, offset
-  std::uint64_t parts_ = 0;
+  std::set<std::pair<std::string, std::string>> known_;  ///< names
+  std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, Verdict>
+      listed_;  ///< names, where, offset
+  std::uint64_t parts_ = 0, pickles_ = 0;
   std::uint64_t followed_ = 0;  ///< bytes of pickles
   std::uint64_t inflated_ = 0;  ///< bytes that unlisted members are taken for
 };

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "foreign.h"
-#include "pickle/call_policy.h"
+#include "io/bytes.h"
 #include "pickle/machine.h"
 #include "pickle/opcodes.h"
 #include "pickle/policy.h"
@@ -38,6 +37,11 @@ bool is_believed(const Part& part, const pickle::Trace& trace, bool first) {
   if (std::none_of(trace.names.begin(), trace.names.end(), is_extension)) return false;
   if (trace.announced || part.role == Role::pickle) return true;
   return part.role != Role::storage && (calls_an_extension(trace) || (first && !trace.broken));
+}
+
+bool begins_as_array(const ByteSource& source, std::uint64_t at) {
+  std::array<std::byte, numpy_magic.size()> head{};
+  return source.read_at(at, head) == head.size() && as_text(head) == numpy_magic;
 }
 
 }  // namespace
@@ -91,7 +95,11 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
   std::optional<Neighbours> neighbours;
   for (std::uint64_t at = 0; part.bytes->read_at(at, next) != 0;) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
+    if (at != 0 && begins_as_array(*part.bytes, at)) open_rest(part, at);
     if (pickle::opcode_table[code].name.empty()) break;
+    if (++pickles_ > limits::scan_pickles)
+      throw Error(ErrorCode::limit_exceeded, "more pickles than are followed")
+          .expected("at most " + std::to_string(limits::scan_pickles));
     const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
     const pickle::Trace trace = follow_pickle(part, at);
     // A window is read to begin one; most are short.
@@ -130,7 +138,9 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     // What begins as an archive may be none, and be the next pickle.
     is_archive_behind = is_archive_behind || (part.may_be_archive && open_behind(part, at));
   }
-  if (neighbours && neighbours->fetch) follow_as_one(part, *neighbours);
+  // torch reads those of a legacy file with one unpickler each.
+  const bool is_read_apart = is_legacy && open_rest(part, "torch-legacy");
+  if (neighbours && neighbours->fetch && (!is_read_apart || neighbours->lack)) follow_as_one(part, *neighbours);
 }
 
 /// An unpickler of its own gets no further than to what another one would have to have stored.
@@ -157,7 +167,6 @@ void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
     const bool by_name = !name.is_odd && name.module.find('(') == std::string::npos &&
                          judge_global(name.module, name.name) == Verdict::dangerous;
     if (!neighbours.lack && !by_name && name.verdict == Verdict::dangerous) name.verdict = Verdict::unknown;
-    // torch reads those of a legacy file with one unpickler each.
     if (neighbours.is_legacy && !by_name) name.verdict = Verdict::known;
   }
   add(part, trace, part.role != Role::storage);
@@ -166,25 +175,23 @@ void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
                  neighbours.lack ? Verdict::dangerous : Verdict::unknown);
 }
 
-/// Arrays and dtypes of numpy's are harmless or not by what they are made of, which only the values tell.
+/// What a known name makes is harmless or not by what it is given, which only the values tell.
 void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
                         Verdict most) {
-  if (!trace.needs_values) return;
-  const auto is_of_numpys = [](CallRisk risk) {
-    return risk == CallRisk::believes_state || risk == CallRisk::makes_array;
-  };
+  if (std::none_of(trace.names.begin(), trace.names.end(), pickle::is_called)) return;
   try {
     ValueGraph values;
     const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));
     for (const GlobalUse& use : pickle::run_as_one(part.bytes, begin, until, values, cap).globals)
-      if (is_of_numpys(call_risk(use.module, use.name)))
-        add_use(part, {use.module, use.name, std::min(use.verdict, most), use.offset});
+      if (use.verdict != judge_global(use.module, use.name))
+        add_use(part, {use.module, use.name, std::min(use.verdict, most), use.offset}, &trace);
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     if (most != Verdict::dangerous) return;
     // It reads less than a trace follows.
     for (const pickle::TracedName& name : trace.names)
-      if (is_of_numpys(name.risk)) add_use(part, {name.module, name.name, Verdict::unknown, name.offset});
+      if (pickle::is_called(name) && name.verdict == Verdict::known)
+        add_use(part, {name.module, name.name, Verdict::unknown, name.offset}, &trace);
   }
 }
 

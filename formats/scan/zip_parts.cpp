@@ -96,10 +96,11 @@ bool is_code_of_another_name(std::string_view name) {
   return !is_own && ends_with_in_any_case(path, ".py");
 }
 
-/// What libtorch asks for in any case.
+/// What libtorch asks for in any case; before PyTorch 1.3, the one or the other.
 bool is_script(const ZipReader& reader) {
-  return std::ranges::any_of(
-      reader.members(), [](const ZipMember& member) { return ends_with_in_any_case(member.name, "/constants.pkl"); });
+  return std::ranges::any_of(reader.members(), [](const ZipMember& member) {
+    return ends_with_in_any_case(member.name, "/constants.pkl") || ends_with_in_any_case(member.name, "/model.json");
+  });
 }
 
 void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit) {

@@ -12,6 +12,7 @@ const Format legacy_format{
     .has_checksums = false,
     .probe = probe_legacy,
     .read = read_legacy,
+    .end = end_of_legacy,
     .salvage = salvage_legacy,
     .write = write_legacy,
 };

@@ -136,6 +136,12 @@ bool probe_legacy(const ByteSource& source) {
   return false;
 }
 
+std::uint64_t end_of_legacy(const ByteSourcePtr& source, const ReadContext& context) {
+  Checkpoint checkpoint;
+  std::vector<GlobalUse> globals;
+  return read_parts(source, context, checkpoint, globals);
+}
+
 Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) {
   if (is_tar(*source))
     throw Error(ErrorCode::corrupt, "the file is a tar archive as well").expected("one of both").in(source->name());

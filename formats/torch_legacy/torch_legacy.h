@@ -13,6 +13,7 @@ namespace ckpt::torch {
 extern const Format legacy_format;
 
 bool probe_legacy(const ByteSource& source);
+std::uint64_t end_of_legacy(const ByteSourcePtr& source, const ReadContext& context);
 Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context);
 /// Of a file that is cut or damaged. Throws Error: where no object is found in it.
 Salvage salvage_legacy(const ByteSourcePtr& source, const ReadContext& context);

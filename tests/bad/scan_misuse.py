@@ -3,13 +3,14 @@
 import codecs
 import struct
 
-from forge import WEIGHT, call, legacy, many, mapping, name, number, program, text
+from forge import WEIGHT, call, legacy, many, mapping, name, number, program, storage, text
 from scan_cases import harmless, hit, octets, plain, unjudged
 
 CONTAINER = "torch.nn.modules.container"
 APPLY = name("torch._tensor", "_rebuild_from_type_v2")
 TAG = name("torch.jit._pickle", "restore_type_tag")
 ADDRESS = octets(b"AAAAAAAA")
+WHAT_TENSORS_ARE_MADE_OF = many(storage(), number(0), many(number(4)), many(number(1)), b"\x89", b"}")
 
 
 def tag(value):
@@ -152,7 +153,7 @@ def gadgets():
     yield from harmless("layer-saved-whole.pkl", program(whole), f"unknown: {module}.ReLU, called (GLOBAL, NEWOBJ, BUILD)")
     yield from harmless("layer-saved-whole-in-protocol-1.pkl", program(old), f"unknown: {module}.ReLU, imported (GLOBAL, BUILD)")
     yield from harmless("layer-that-is-a-value.pkl", program(many(name(module, "ReLU"), bare(module, "ReLU"))))
-    subclass = call(APPLY, name("torch._utils", "_rebuild_tensor_v2"), name("torch.nn.parameter", "Parameter"), b")", b"}")
+    subclass = call(APPLY, name("torch._utils", "_rebuild_tensor_v2"), name("torch.nn.parameter", "Parameter"), WHAT_TENSORS_ARE_MADE_OF, b"}")
     yield from harmless("uses.pkl", program(many(tag(b"]"), subclass, call(name("collections", "defaultdict"), name("builtins", "list")) + text("a") + b"]s")))
 
 

@@ -10,14 +10,19 @@ namespace {
 using pickle_testing::b;
 using pickle_testing::load;
 
-/// The names that the pickle uses as no pickler does: those that are dangerous, though known by themselves.
-std::string misused(std::string_view code) {
+std::string names_with(Verdict verdict, std::string_view code) {
   const auto loaded = load(code);
   std::string names;
   for (const GlobalUse& use : loaded.program.globals)
-    if (use.verdict == Verdict::dangerous) names += (names.empty() ? "" : " ") + use.module + "." + use.name;
+    if (use.verdict == verdict) names += (names.empty() ? "" : " ") + use.module + "." + use.name;
   return names;
 }
+
+/// The names that the pickle uses as no pickler does: those that are dangerous, though known by themselves.
+std::string misused(std::string_view code) { return names_with(Verdict::dangerous, code); }
+
+/// Those of which it is not known what comes of it.
+std::string doubted(std::string_view code) { return names_with(Verdict::unknown, code); }
 
 const std::string array = "cnumpy\nndarray\n", apply = "ctorch._tensor\n_rebuild_from_type_v2\n";
 const std::string layer = "ctorch.nn.modules.linear\nLinear\n", extended = "ccopyreg\n__newobj_ex__\n";
@@ -113,6 +118,50 @@ TEST(PickleMisuse, ADTypeThatIsGivenAwayStaysWhatItIs) {
   EXPECT_EQ(misused(early), "numpy.dtype");
   const std::string fields = "}p0\n0" + dtype("V8", 8, 1, 0, "N(tg0\n") + "0g0\nVa\nNs.";
   EXPECT_EQ(misused(fields), "numpy.dtype");
+}
+
+TEST(PickleMisuse, WhatPicklersWriteIsOfAKnownForm) {
+  EXPECT_EQ(doubted("cbuiltins\nrange\n(I0\nI9\nI1\ntR."), "");
+  EXPECT_EQ(doubted("c__builtin__\nxrange\n(I0\nI9\nI1\ntR."), "");
+  EXPECT_EQ(doubted("cpathlib\nPosixPath\n(Va\nVb\ntR."), "");
+  EXPECT_EQ(doubted("ctorch\nSize\n((I3\nI4\nttR."), "");
+  EXPECT_EQ(doubted("ccollections\ndeque\n(](I1\neI3\ntR."), "");
+  EXPECT_EQ(doubted("ccollections\ndeque\n)RI1\na."), "");
+  EXPECT_EQ(doubted("ccollections\nOrderedDict\n)R}(V_metadata\nccollections\nOrderedDict\n)Rub."), "");
+  EXPECT_EQ(doubted("ccopy_reg\n_reconstructor\n(cargparse\nNamespace\nc__builtin__\nobject\nNtR}(Va\nI1\nub."), "");
+  // The class of a legacy file that is saved whole.
+  EXPECT_EQ(
+      doubted("ccopy_reg\n_reconstructor\n((Vmodule\n" + layer + "Va\nVb\nt" + b("Q") + "c__builtin__\nobject\nNtR}b."),
+      "");
+}
+
+TEST(PickleMisuse, WhatIsOfNoKnownFormIsInDoubt) {
+  EXPECT_EQ(doubted("cbuiltins\nrange\n(Va\ntR."), "builtins.range");
+  EXPECT_EQ(doubted("cbuiltins\nrange\n(I0\ntR."), "builtins.range");
+  EXPECT_EQ(doubted("cbuiltins\nbytearray\n(I9\ntR."), "builtins.bytearray");
+  EXPECT_EQ(doubted("cbuiltins\nint\n(Va\ntR."), "builtins.int");
+  EXPECT_EQ(doubted("ctorch._utils\n_rebuild_parameter\n(NI01\n}tR."), "torch._utils._rebuild_parameter");
+  EXPECT_EQ(doubted("ccollections\nOrderedDict\n)R}(Va\nI1\nub."), "collections.OrderedDict");
+  EXPECT_EQ(doubted("ctorch.distributed.device_mesh\nDeviceMesh\n(Va\ntR."),
+            "torch.distributed.device_mesh.DeviceMesh");
+}
+
+TEST(PickleMisuse, ContainersAreGivenItemsInTheirOwnWay) {
+  EXPECT_EQ(misused("ccollections\nOrderedDict\n)RI1\na."), "collections.OrderedDict");
+  EXPECT_EQ(misused("ccollections\ndeque\n)R(I1\nI1\nu."), "collections.deque");
+  EXPECT_EQ(misused("cbuiltins\nset\n)RI1\na."), "builtins.set");
+}
+
+TEST(PickleMisuse, FunctionsMakeNoClassesThatTakeMemoryOrFiles) {
+  for (const std::string name : {"numpy.memmap", "builtins.str", "numpy.dtype", "numpy.float64"}) {
+    const std::size_t dot = name.find('.');
+    EXPECT_EQ(misused("ccopyreg\n__newobj__\n(c" + name.substr(0, dot) + "\n" + name.substr(dot + 1) + "\nVa\ntR."),
+              name);
+  }
+  EXPECT_EQ(misused("cnumpy.ma.core\n_mareconstruct\n(" + layer + array + "(I0\ntVb\ntR."),
+            "numpy.ma.core._mareconstruct");
+  EXPECT_EQ(misused("cnumpy.core.multiarray\nscalar\n(" + dtype("O8", -1, -1, 63) + layer + "tR."),
+            "numpy.core.multiarray.scalar");
 }
 
 }  // namespace

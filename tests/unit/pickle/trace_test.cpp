@@ -65,13 +65,15 @@ TEST(Trace, KeepsWhatCameBeforeABreak) {
 
 TEST(Trace, GoesOnWherePythonDoes) {
   for (const char* const before :
-       {"I0x10\n", "I 1_0 \n", "L5\n", "Fnan\n", "]Na", "]K\1Ns", "]Nb", "((t1N", "}(Nu", "\x97\x98"})
+       {"L5\n", "F1e-05\n", "F-inf\n", "Fnan\n", "]Na", "]K\1Ns", "]Nb", "((t1N", "}(Nu", "\x97\x98"})
     EXPECT_EQ(told(std::string(before) + "cos\nsystem\n."), "os.system: GLOBAL") << before;
 }
 
-TEST(Trace, GoesOnBehindNumbersThatANulEnds) {
-  for (const std::string& before : {std::string("I1\0x\n", 5), std::string("I\0\n", 3), std::string("L1\0\n", 4)})
-    EXPECT_EQ(told(before + "cos\nsystem\n."), "os.system: GLOBAL") << before;
+TEST(Trace, ANumberThatNoPicklerSpellsSoIsTold) {
+  for (const std::string& line :
+       {std::string("0x10"), std::string(" 1_0 "), std::string("1\0x", 3), std::string("\0", 1)})
+    EXPECT_EQ(told("I" + line + "\ncos\nsystem\n."), "(number)." + line + ": INT; os.system: GLOBAL");
+  EXPECT_EQ(told("L1_0\n."), "(number).1_0: LONG");
 }
 
 TEST(Trace, AKeyOfTheMemoThatReadersSpellOtherwiseIsTold) {

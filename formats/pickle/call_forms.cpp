@@ -1,0 +1,377 @@
+// A table: how what checkpoints hold is pickled, by Python's copyreg and pickle, numpy 1 and 2, and torch 0.1 to 2.12.
+#include "pickle/call_forms.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ckpt/state_dict.h"
+#include "model/calls.h"
+#include "model/python_names.h"
+#include "pickle/call_policy.h"
+#include "pickle/known_names.h"
+
+namespace ckpt::pickle {
+
+/// `by`: REDUCE (R), NEWOBJ (N). `arguments`, a letter each, those behind | may be left out, one before + comes as
+/// often as it likes:
+///   i  whole number or bool    f  number or None         s  text        y  bytes        z  text or bytes
+///   T  shape                   p  storage                q  name        c  name or None  k  name or text
+///   t  tensor of torch's       v  array of numpy's       d  dtype of numpy's
+///   D  plain data: numbers, texts, arrays, tensors, and containers of those
+///   S  what tensors are given as a state                 *  anything, which is looked at by itself
+/// `then`: what may be done to what it makes: APPEND (a), SETITEM (s), ADDITEMS (e), BUILD with a state dict's metadata
+/// (m), with plain data (d), with anything (b).
+struct CallForm {
+  std::string_view package, name, by, arguments, then;
+};
+
+namespace {
+
+// clang-format off
+constexpr CallForm forms[] = {
+    {"_codecs", "encode", "R", "ss", ""},
+    {"argparse", "Namespace", "RN", "", "b"},
+    {"builtins", "bytearray", "R", "|zs", ""},
+    {"builtins", "bytes", "R", "|zs", ""},
+    {"builtins", "complex", "R", "ff", ""},
+    {"builtins", "dict", "RN", "|*", "s"},
+    {"builtins", "frozenset", "R", "|*", ""},
+    {"builtins", "list", "RN", "|*", "a"},
+    {"builtins", "object", "RN", "", ""},
+    {"builtins", "range", "R", "iii", ""},
+    {"builtins", "set", "R", "|*", "e"},
+    {"builtins", "slice", "R", "DDD", ""},
+    {"builtins", "tuple", "RN", "|*", ""},
+    {"collections", "Counter", "RN", "|*", "sm"},
+    {"collections", "OrderedDict", "RN", "|*", "sm"},
+    {"collections", "defaultdict", "RN", "|c*", "sm"},
+    {"collections", "deque", "RN", "|*f", "a"},
+    {"datetime", "date", "RN", "z", ""},
+    {"datetime", "datetime", "RN", "z|*", ""},
+    {"datetime", "time", "RN", "z|*", ""},
+    {"datetime", "timedelta", "RN", "iii", ""},
+    {"datetime", "timezone", "R", "*|s", ""},
+    {"decimal", "Decimal", "RN", "s", ""},
+    {"fractions", "Fraction", "RN", "D|i", ""},
+    {"numpy", "MaskedConstant", "R", "", ""},
+    {"numpy", "__RandomState_ctor", "R", "|s*", "d"},
+    {"numpy", "__bit_generator_ctor", "R", "|k", "d"},
+    {"numpy", "__generator_ctor", "R", "|*q", "d"},
+    {"numpy", "__pyx_unpickle_SeedSequence", "R", "qi*", "d"},
+    {"numpy", "__randomstate_ctor", "R", "|*q", "d"},
+    {"numpy", "_convert_to_stringdtype_kwargs", "R", "|D+", ""},
+    {"numpy", "_frombuffer", "R", "*dTs", ""},
+    {"numpy", "_mareconstruct", "R", "qqTz", "b"},
+    {"numpy", "_reconstruct", "R", "qTz", "b"},
+    {"numpy", "dtype", "R", "kii", "b"},
+    {"numpy", "scalar", "R", "d|y", ""},
+    {"pathlib", "Path", "R", "|s+", ""},
+    {"pathlib", "PosixPath", "R", "|s+", ""},
+    {"pathlib", "PurePath", "R", "|s+", ""},
+    {"pathlib", "PurePosixPath", "R", "|s+", ""},
+    {"pathlib", "PureWindowsPath", "R", "|s+", ""},
+    {"pathlib", "WindowsPath", "R", "|s+", ""},
+    {"torch", "_DimRange", "N", "", "b"},
+    {"torch", "MEM_FORMAT_ENCODING", "R", "i", ""},
+    {"torch", "OptState", "R", "i", ""},
+    {"torch", "Size", "RN", "T", ""},
+    {"torch", "_MEM_FORMAT_ENCODING", "R", "i", ""},
+    {"torch", "_get_layout", "R", "s", ""},
+    {"torch", "_get_thnn_function_backend", "R", "", ""},
+    {"torch", "_rebuild_device_tensor_from_cpu_tensor", "R", "tqsi", ""},
+    {"torch", "_rebuild_device_tensor_from_numpy", "R", "vqsi", ""},
+    {"torch", "_rebuild_from_type", "R", "qq*S", ""},
+    {"torch", "_rebuild_from_type_v2", "R", "qq*S", ""},
+    {"torch", "_rebuild_hpu_tensor", "R", "vqsi", ""},
+    {"torch", "_rebuild_meta_tensor_no_storage", "R", "qTTi", ""},
+    {"torch", "_rebuild_mlc_tensor", "R", "vqsi", ""},
+    {"torch", "_rebuild_nested_tensor", "R", "ttt|*", ""},
+    {"torch", "_rebuild_njt", "R", "*+", ""},
+    {"torch", "_rebuild_parameter", "R", "ti*", ""},
+    {"torch", "_rebuild_parameter_v2", "R", "ti*|S", ""},
+    {"torch", "_rebuild_parameter_with_state", "R", "ti*S", ""},
+    {"torch", "_rebuild_qtensor", "R", "piTT*i*", ""},
+    {"torch", "_rebuild_sparse_csr_tensor", "R", "**", ""},
+    {"torch", "_rebuild_sparse_tensor", "R", "**", ""},
+    {"torch", "_rebuild_tensor", "R", "piTT", ""},
+    {"torch", "_rebuild_tensor_v2", "R", "piTTi*|D", ""},
+    {"torch", "_rebuild_tensor_v3", "R", "piTTi*q|D", ""},
+    {"torch", "_rebuild_wrapper_subclass", "R", "qqTT*q*i", ""},
+    {"torch", "_rebuild_xla_tensor", "R", "vqsi", ""},
+    {"torch", "build_boollist", "R", "*", ""},
+    {"torch", "build_doublelist", "R", "*", ""},
+    {"torch", "build_intlist", "R", "*", ""},
+    {"torch", "build_tensor_from_id", "R", "i", ""},
+    {"torch", "build_tensorlist", "R", "*", ""},
+    {"torch", "device", "R", "s|i", ""},
+    {"torch", "restore_type_tag", "R", "*s", ""},
+    {"torch.distributed", "BytesStorageMetadata", "N", "", "b"},
+    {"torch.distributed", "ChunkStorageMetadata", "N", "", "b"},
+    {"torch.distributed", "DTensorSpec", "N", "", "b"},
+    {"torch.distributed", "DeviceMesh", "N", "", "b"},
+    {"torch.distributed", "Metadata", "N", "", "b"},
+    {"torch.distributed", "MetadataIndex", "N", "", "b"},
+    {"torch.distributed", "Partial", "N", "", "b"},
+    {"torch.distributed", "Replicate", "N", "", "b"},
+    {"torch.distributed", "Shard", "N", "", "b"},
+    {"torch.distributed", "ShardOrderEntry", "N", "D+", ""},
+    {"torch.distributed", "StorageMeta", "N", "", "b"},
+    {"torch.distributed", "TensorMeta", "N", "TT*", ""},
+    {"torch.distributed", "TensorProperties", "N", "", "b"},
+    {"torch.distributed", "TensorStorageMetadata", "N", "", "b"},
+    {"torch.distributed", "_MeshLayout", "N", "", "b"},
+    {"torch.distributed", "_Partial", "N", "", "b"},
+    {"torch.distributed", "_StorageInfo", "N", "", "b"},
+    {"torch.nn.utils.rnn", "PackedSequence", "N", "tt|**", ""},
+    {"torch.utils.hooks", "RemovableHandle", "N", "", "b"},
+    {"types", "SimpleNamespace", "RN", "", "b"},
+    {"uuid", "SafeUUID", "R", "D", ""},
+    {"uuid", "UUID", "N", "", "b"},
+};
+/// Layers, losses, optimizers.
+constexpr CallForm bare{"", "", "N", "", "b"};
+// clang-format on
+
+bool is_in(std::string_view module, std::string_view package) {
+  return module.starts_with(package) && (module.size() == package.size() || module[package.size()] == '.');
+}
+
+/// Whether a list of names, with spaces between them, has one.
+bool lists(std::string_view names, std::string_view name) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    if (names.substr(0, end) == name) return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return false;
+}
+
+/// What torch.Tensor gives more than a place to keep when it is set.
+bool is_set_by_tensors(std::string_view attribute) {
+  return attribute.starts_with("__") ||
+         lists(
+             "real imag data grad _grad names requires_grad retains_grad _backward_hooks "
+             "_post_accumulate_grad_hooks grad_dtype",
+             attribute);
+}
+
+}  // namespace
+
+ValueId class_meant(const ValueGraph& values, ValueId id) {
+  if (values.kind(id) != ValueKind::persistent) return id;
+  const ValueId tuple = values.items(id)[0];
+  if (values.kind(tuple) != ValueKind::tuple) return id;
+  const auto items = values.items(tuple);
+  const bool is_module = items.size() > 1 && values.is_string(items[0]) && values.text(items[0]) == "module";
+  return is_module && values.kind(items[1]) == ValueKind::global ? items[1] : id;
+}
+
+const CallForm* CallForms::form_of(ValueId name) {
+  if (values_.kind(name) != ValueKind::global) return nullptr;
+  const std::string_view python_module = values_.module(name), python_name = values_.name(name);
+  const auto [found, fresh] = forms_.try_emplace({python_module.data(), python_name.data()}, nullptr);
+  if (!fresh) return found->second;
+  const auto [module, called] = to_python3(python_module, python_name);
+  const auto* const form =
+      std::find_if(std::begin(forms), std::end(forms), [&, &module = module, &called = called](const CallForm& one) {
+        return one.name == called && is_in(module, one.package);
+      });
+  if (form != std::end(forms)) return found->second = form;
+  return found->second = is_instance_class(module, called) ? &bare : nullptr;
+}
+
+bool CallForms::fits(ValueId object) {
+  const ValueId callable = class_meant(values_, values_.items(object)[0]);
+  if (const CallForm* const form = form_of(callable)) return call_fits(*form, object);
+  if (values_.kind(callable) != ValueKind::global) return false;
+  // copyreg's functions make an object of the class that they are given.
+  const auto arguments = call_arguments(values_, object);
+  if (call_risk(values_.module(callable), values_.name(callable)) != CallRisk::makes_first || arguments.empty())
+    return false;
+  const CallForm* const form =
+      values_.call(object) == CallKind::reduce ? form_of(class_meant(values_, arguments[0])) : nullptr;
+  return form != nullptr && made_by_function_fits(object, arguments) && effects_fit(form->then, object);
+}
+
+/// __newobj__(class, …); _reconstructor(class, object, None), or a base of Python's and a value of it.
+bool CallForms::made_by_function_fits(ValueId object, std::span<const ValueId> arguments) {
+  const CallForm& form = *form_of(class_meant(values_, arguments[0]));
+  const std::string_view function = values_.name(values_.items(object)[0]);
+  if (form.by.find('N') == std::string_view::npos) return false;
+  if (function == "__newobj__") return arguments_fit(form.arguments, arguments.subspan(1));
+  return function == "_reconstructor" && arguments.size() == 3 && values_.kind(arguments[1]) == ValueKind::global &&
+         is_plain_base(values_.module(arguments[1])) && arguments_fit("|D", arguments.subspan(2));
+}
+
+bool CallForms::call_fits(const CallForm& form, ValueId object) {
+  const CallKind call = values_.call(object);
+  const char by = call == CallKind::reduce ? 'R' : call == CallKind::newobj ? 'N' : ' ';
+  if (form.by.find(by) == std::string_view::npos || values_.kind(values_.items(object)[1]) != ValueKind::tuple)
+    return false;
+  const auto arguments = call_arguments(values_, object);
+  if (!arguments_fit(form.arguments, arguments) || !effects_fit(form.then, object)) return false;
+  if (!form.name.starts_with("_rebuild_from_type")) return true;
+  const CallForm* const given = form_of(arguments[0]);
+  return given != nullptr && values_.kind(arguments[2]) == ValueKind::tuple &&
+         arguments_fit(given->arguments, values_.items(arguments[2]));
+}
+
+bool CallForms::effects_fit(std::string_view allowed, ValueId object) {
+  const auto may = [&](char what) { return allowed.find(what) != std::string_view::npos; };
+  for (auto handle = values_.first_effect(object); handle != 0; handle = values_.effect(handle).next) {
+    const Effect& effect = values_.effect(handle);
+    switch (effect.kind) {
+      case EffectKind::append:
+        if (!may('a')) return false;
+        break;
+      case EffectKind::set_items:
+        if (!may('s')) return false;
+        break;
+      case EffectKind::add_items:
+        if (!may('e')) return false;
+        break;
+      case EffectKind::build: {
+        const ValueId state = values_.items(effect)[0];
+        if (!may('b') && !(may('d') && is_plain(state)) && !(may('m') && is_metadata(state))) return false;
+        break;
+      }
+    }
+  }
+  return true;
+}
+
+bool CallForms::arguments_fit(std::string_view pattern, std::span<const ValueId> arguments) {
+  bool may_end = false;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '|') {
+      may_end = true;
+      continue;
+    }
+    if (i + 1 < pattern.size() && pattern[i + 1] == '+')
+      return std::all_of(arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end(),
+                         [&](ValueId argument) { return argument_fits(pattern[i], argument); });
+    if (next == arguments.size()) return may_end;
+    if (!argument_fits(pattern[i], arguments[next++])) return false;
+  }
+  return next == arguments.size();
+}
+
+bool CallForms::argument_fits(char what, ValueId argument) {
+  const ValueKind kind = values_.kind(argument);
+  const bool is_whole = kind == ValueKind::integer || kind == ValueKind::boolean || kind == ValueKind::big_integer;
+  switch (what) {
+    case 'i':
+      return is_whole;
+    case 'f':
+      return is_whole || kind == ValueKind::real || kind == ValueKind::none;
+    case 's':
+      return values_.is_string(argument);
+    case 'y':
+      return is_bytes(argument);
+    case 'z':
+      return values_.is_string(argument) || is_bytes(argument);
+    case 'T':
+      return is_shape(argument);
+    case 'p':
+      // In a plain pickle, the bytes of a file that is judged by itself; what is no storage raises an error.
+      return kind != ValueKind::global &&
+             (kind != ValueKind::object || callable(values_, argument).second == "_load_from_bytes");
+    case 'q':
+      return kind == ValueKind::global;
+    case 'c':
+      return kind == ValueKind::global || kind == ValueKind::none;
+    case 'k':
+      return kind == ValueKind::global || values_.is_string(argument);
+    case 't':
+      return is_call_of(argument, "torch", "");
+    case 'v':
+      return is_call_of(argument, "numpy", "_reconstruct _frombuffer");
+    case 'd':
+      return is_call_of(argument, "numpy", "dtype _convert_to_stringdtype_kwargs");
+    case 'D':
+      return is_plain(argument);
+    case 'S':
+      return is_state_of_tensor(argument);
+    default:
+      return true;
+  }
+}
+
+/// `names`: none are those of torch's functions that make tensors.
+bool CallForms::is_call_of(ValueId id, std::string_view package, std::string_view names) const {
+  if (values_.kind(id) != ValueKind::object) return false;
+  const auto [module, name] = callable(values_, id);
+  return is_in(module, package) && (names.empty() ? name.starts_with("_rebuild_") : lists(names, name));
+}
+
+/// Before protocol 3, bytes are a call that spells them.
+bool CallForms::is_bytes(ValueId id) const {
+  const ValueKind kind = values_.kind(id);
+  if (kind != ValueKind::object)
+    return kind == ValueKind::bytes || kind == ValueKind::bytearray || kind == ValueKind::py2_str;
+  const std::string_view name = callable(values_, id).second;
+  return name == "encode" || name == "bytes" || name == "bytearray";
+}
+
+bool CallForms::is_shape(ValueId id) {
+  if (values_.kind(id) == ValueKind::object) return callable(values_, id).second == "Size";
+  return values_.kind(id) != ValueKind::global && is_plain(id);
+}
+
+bool CallForms::is_plain(ValueId id, int depth) {
+  switch (values_.kind(id)) {
+    case ValueKind::global:
+    case ValueKind::extension:
+      return false;
+    case ValueKind::object:
+      return is_call_of(id, "numpy", "_reconstruct _frombuffer dtype scalar __pyx_unpickle_SeedSequence") ||
+             is_call_of(id, "torch", "") || is_bytes(id) || callable(values_, id).second == "Size";
+    case ValueKind::list:
+    case ValueKind::tuple:
+    case ValueKind::dict:
+    case ValueKind::set:
+    case ValueKind::frozenset:
+      return is_plain_container(id, depth);
+    default:
+      return true;
+  }
+}
+
+/// What is deeper than any data of theirs, or holds itself, is none.
+bool CallForms::is_plain_container(ValueId id, int depth) {
+  constexpr int deepest = 16;
+  const auto [known, fresh] = plain_.try_emplace(id, false);
+  if (!fresh) return known->second;
+  bool all = depth < deepest;
+  if (all) values_.each_operand(id, [&](ValueId item) { all = all && is_plain(item, depth + 1); });
+  return plain_[id] = all;
+}
+
+/// {'_metadata': …}, which is all that a state dict has beside its items.
+bool CallForms::is_metadata(ValueId state) const {
+  if (values_.kind(state) != ValueKind::dict) return false;
+  const auto pairs = mapping_pairs(values_, state);
+  return std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
+    return values_.is_string(entry.key) && values_.text(entry.key) == "_metadata" &&
+           (is_mapping(values_, entry.value) || values_.kind(entry.value) == ValueKind::none);
+  });
+}
+
+/// None, a dict of attributes, or two of those.
+bool CallForms::is_state_of_tensor(ValueId state) const {
+  if (values_.kind(state) == ValueKind::none) return true;
+  if (values_.kind(state) == ValueKind::tuple) {
+    const auto parts = values_.items(state);
+    return parts.size() == 2 && std::all_of(parts.begin(), parts.end(), [&](ValueId part) {
+             return values_.kind(part) != ValueKind::tuple && is_state_of_tensor(part);
+           });
+  }
+  if (values_.kind(state) != ValueKind::dict && !is_mapping(values_, state)) return false;
+  const auto pairs = mapping_pairs(values_, state);
+  return std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
+    return values_.is_string(entry.key) && !is_set_by_tensors(values_.text(entry.key));
+  });
+}
+
+}  // namespace ckpt::pickle

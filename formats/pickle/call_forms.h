@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "ckpt/value.h"
+
+namespace ckpt::pickle {
+
+/// The class that a value stands for: itself, or of a legacy file's id ('module', class, file, source) that.
+ValueId class_meant(const ValueGraph& values, ValueId id);
+
+/// How a known name is called by what pickles it; see call_forms.cpp.
+struct CallForm;
+
+/// Tells calls that are of the form in which Python, numpy and torch write them from those that somebody made up. What
+/// a known name does with all else that it may be given, nobody has looked at.
+class CallForms {
+ public:
+  explicit CallForms(const ValueGraph& values) : values_(values) {}
+
+  /// `object`: a call of a name that policy knows. Looks at opcode and arguments, and at the items and states that what
+  /// it makes is given; each argument that is a call itself has to be asked for.
+  [[nodiscard]] bool fits(ValueId object);
+
+ private:
+  [[nodiscard]] const CallForm* form_of(ValueId name);
+  [[nodiscard]] bool call_fits(const CallForm& form, ValueId object);
+  [[nodiscard]] bool made_by_function_fits(ValueId object, std::span<const ValueId> arguments);
+  [[nodiscard]] bool effects_fit(std::string_view allowed, ValueId object);
+  [[nodiscard]] bool arguments_fit(std::string_view pattern, std::span<const ValueId> arguments);
+  [[nodiscard]] bool argument_fits(char what, ValueId argument);
+  [[nodiscard]] bool is_call_of(ValueId id, std::string_view package, std::string_view names) const;
+  [[nodiscard]] bool is_bytes(ValueId id) const;
+  [[nodiscard]] bool is_shape(ValueId id);
+  [[nodiscard]] bool is_plain(ValueId id, int depth = 0);
+  [[nodiscard]] bool is_plain_container(ValueId id, int depth);
+  [[nodiscard]] bool is_metadata(ValueId state) const;
+  [[nodiscard]] bool is_state_of_tensor(ValueId state) const;
+
+  const ValueGraph& values_;
+  std::map<std::pair<const char*, const char*>, const CallForm*> forms_;  ///< by a graph's own texts: each once
+  std::unordered_map<ValueId, bool> plain_;                               ///< containers that have been looked at
+};
+
+}  // namespace ckpt::pickle
