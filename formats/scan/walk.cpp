@@ -44,12 +44,14 @@ bool may_say_objects(std::string_view line) {
 /// Where the first array of numpy's begins; past the end where there is none.
 std::uint64_t find_array(const ByteSource& source) {
   std::array<std::byte, 64 * limits::kib> window;
+  std::size_t wanted = 256;  // there may be thousands, one behind the other
   for (std::uint64_t at = 0;;) {
-    const std::size_t got = source.read_at(at, window);
+    const std::size_t got = source.read_at(at, std::span(window).first(wanted));
     const std::size_t found = as_text(std::span(window).first(got)).find(numpy_magic);
     if (found != std::string_view::npos) return at + found;
-    if (got < window.size()) return UINT64_MAX;
+    if (got < wanted) return UINT64_MAX;
     at += got - numpy_magic.size();
+    wanted = window.size();
   }
 }
 
