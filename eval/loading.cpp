@@ -15,6 +15,7 @@ LoadedModel load_script(const std::string& path, const ModelRequest& request) {
   out.digest = sha256_of(*source);
   out.warnings.emplace_back("TorchScript is code, and it was run");
   return out;
+  note_unused(request, request.arch, out.notes);
 }
 
 }  // namespace

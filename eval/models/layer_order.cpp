@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace ckpt::eval {
 namespace {
@@ -81,12 +82,76 @@ std::optional<std::vector<LayerSize>> by_size(std::vector<LayerSize> layers) {
   return order;
 }
 
+/// Places of layers of which each comes before the next.
+using Series = std::vector<std::size_t>;
+
+/// Those whose names differ in numbers alone, in the order of these; where numbers mean nothing, each by itself.
+std::vector<Series> series_of(const std::vector<LayerSize>& layers, bool numbered) {
+  std::vector<Numbered> names;
+  std::map<std::string, Series> by_text;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    names.push_back(split(layers[i].name));
+    by_text[numbered ? names.back().text : std::to_string(i)].push_back(i);
+  }
+  std::vector<Series> all;
+  for (auto& [text, series] : by_text) {
+    std::stable_sort(series.begin(), series.end(),
+                     [&](std::size_t a, std::size_t b) { return numbers_less(names[a], names[b]); });
+    all.push_back(std::move(series));
+  }
+  return all;
+}
+
+/// Up to two orders in which the layers form a chain and no series is broken: places in `layers`. Where that takes too
+/// long to find out, two of which the second is empty.
+std::vector<std::vector<std::size_t>> orders_of(const std::vector<LayerSize>& layers,
+                                                const std::vector<Series>& series) {
+  constexpr int most_steps = 1 << 20;
+  std::vector<std::vector<std::size_t>> found;
+  std::vector<std::size_t> order, taken_from, taken(series.size());  // how many of each series
+  std::size_t next = 0;                                              // the series to be tried behind `order`
+  for (int step = 0; step < most_steps; ++step) {
+    if (next == series.size()) {
+      if (order.empty()) return found;
+      next = taken_from.back();
+      --taken[next++];
+      order.pop_back();
+      taken_from.pop_back();
+      continue;
+    }
+    const bool left = taken[next] < series[next].size();
+    if (!left || (!order.empty() && layers[order.back()].out != layers[series[next][taken[next]]].in)) {
+      ++next;
+      continue;
+    }
+    order.push_back(series[next][taken[next]++]);
+    taken_from.push_back(std::exchange(next, 0));
+    if (order.size() < layers.size()) continue;
+    found.push_back(order);
+    if (found.size() == 2) return found;
+    next = series.size();
+  }
+  return {{}, {}};
+}
+
+std::vector<LayerSize> at_places(const std::vector<LayerSize>& layers, const std::vector<std::size_t>& places) {
+  std::vector<LayerSize> out;
+  for (const std::size_t place : places) out.push_back(layers[place]);
+  return out;
+}
+
 }  // namespace
 
-std::optional<std::vector<LayerSize>> in_order(std::vector<LayerSize> layers) {
-  if (auto sorted = by_number(layers); sorted && is_chain(*sorted)) return sorted;
-  if (is_chain(layers)) return layers;
-  return by_size(std::move(layers));
+std::optional<LayerOrder> in_order(std::vector<LayerSize> layers) {
+  if (auto sorted = by_number(layers); sorted && is_chain(*sorted)) return LayerOrder{std::move(*sorted)};
+  if (auto forced = by_size(layers)) return LayerOrder{std::move(*forced)};
+  for (const bool numbered : {true, false}) {
+    const auto orders = orders_of(layers, series_of(layers, numbered));
+    if (orders.size() == 1) return LayerOrder{at_places(layers, orders.front())};
+    if (!orders.empty()) break;
+  }
+  if (!is_chain(layers)) return std::nullopt;
+  return LayerOrder{std::move(layers), false};
 }
 
 }  // namespace ckpt::eval

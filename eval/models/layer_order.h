@@ -12,8 +12,14 @@ struct LayerSize {
   std::int64_t in = 0, out = 0;
 };
 
+struct LayerOrder {
+  std::vector<LayerSize> layers;
+  bool is_certain = true;  ///< false: as they were given, and they could follow each other in another order too
+};
+
 /// The layers in the order in which they can follow each other: by their numbers, where names differ in nothing else;
-/// else as they are given; else as their sizes say, where only one order fits. None where no order is certain.
-std::optional<std::vector<LayerSize>> in_order(std::vector<LayerSize> layers);
+/// else the only one that sizes allow, with those numbers or against them; else as they are given. None where they
+/// cannot follow each other as they are given either.
+std::optional<LayerOrder> in_order(std::vector<LayerSize> layers);
 
 }  // namespace ckpt::eval

@@ -9,6 +9,7 @@
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "models/architecture.h"
+#include "models/mlp.h"
 #include "models/recognise.h"
 
 namespace ckpt::eval {
@@ -71,8 +72,24 @@ void check_fit(const Checkpoint& checkpoint, const std::string& root, const Arch
   Error error(ErrorCode::unsupported,
               "Error(s) in loading state_dict for " + std::string(architecture.class_name) + ":");
   for (std::string& line : load_errors(report)) error.detail(std::move(line));
-  const std::string command = fix_command(report, checkpoint.file);
-  throw error.hint(command.empty() ? look_hint(checkpoint) : command);
+  const std::string hint = fix_hint(architecture, report, checkpoint.file);
+  throw error.hint(hint.empty() ? look_hint(checkpoint) : hint);
+}
+
+/// Where sizes leave several orders to an mlp's layers, a pickle has them as the model's class defined them; other
+/// formats sort names, or hold what was sorted.
+void check_order(Checkpoint& checkpoint, const std::vector<ModelTensor>& tensors) {
+  const std::string layers = uncertain_order(tensors);
+  if (layers.empty()) return;
+  if (!checkpoint.pickled)
+    throw Error(ErrorCode::unsupported, "nothing tells in which order its Linear layers run (" + layers +
+                                            "): " + checkpoint.format + " does not keep that of the model")
+        .expected("numbers in their names, or sizes that allow one order only")
+        .hint(
+            "evaluate the file that PyTorch wrote, or one that says what runs: torch.jit.script("
+            "model).save(\"model.pt\") in Python, then ckpt eval model.pt --arch torchscript");
+  checkpoint.warnings.push_back(
+      "the order of its Linear layers was taken from the file, and their sizes allow others: " + layers);
 }
 
 /// Of what load_state() gave.
@@ -88,7 +105,9 @@ Weights float_weights(const std::vector<StateTensor>& state, const std::vector<M
     if (wanted == floats.end()) continue;
     try {
       if (tensor.layout() != at::kStrided)
-        throw Error(ErrorCode::unsupported, "it is sparse").expected("a dense tensor");
+        throw Error(ErrorCode::unsupported, "it is sparse")
+            .expected("a dense tensor")
+            .hint("in Python: put its to_dense() in the state dict, and save that");
       if (tensor.scalar_type() != at::kFloat) ++converted[c10::toString(tensor.scalar_type())];
       // A single element loads into a tensor without dimensions.
       weights.emplace(name, with_torch("laying out the weights", [&, &held = tensor] {
@@ -117,6 +136,8 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
   const Architecture& architecture = request.arch == "auto" ? recognise(bare, root) : find_architecture(request.arch);
   const std::vector<ModelTensor> tensors = expected_tensors(bare, root, architecture);
   check_fit(request.strict ? checkpoint : bare, root, architecture, tensors);
+  note_unused(request, architecture.name, notes);
+  if (architecture.name == mlp.name) check_order(checkpoint, tensors);
   if (wrapped)
     notes.push_back("its keys begin with \"module.\", as DataParallel saves them, which was left out (" +
                     prefix_command(checkpoint.file, std::string(data_parallel_prefix), {}) + " makes that permanent)");
@@ -130,6 +151,13 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
 }
 
 }  // namespace
+
+void note_unused(const ModelRequest& request, std::string_view arch, std::vector<std::string>& notes) {
+  const std::string has_its_own = ", and was left aside: " + std::string(arch) + " has its own";
+  if (request.activation && arch != mlp.name) notes.push_back("--activation is for mlp" + has_its_own);
+  if (request.normalize && arch != mlp.name && arch != "torchscript")
+    notes.push_back("--normalize is for mlp and torchscript" + has_its_own);
+}
 
 std::unique_ptr<Model> load_model(Checkpoint& checkpoint, const ModelRequest& request,
                                   std::vector<std::string>& notes) {

@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "models/chain.h"
 #include "models/layer_order.h"
+#include "models/mlp.h"
 
 namespace ckpt::eval {
 namespace {
@@ -28,19 +29,30 @@ std::string sizes_text(const std::vector<LayerSize>& layers) {
   return layers.size() > most ? text + " and " + std::to_string(layers.size() - most) + " more" : text;
 }
 
-std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
+/// The Linear layers among the tensors, in their order.
+std::vector<LayerSize> layers_of(const std::vector<ModelTensor>& tensors) {
   std::vector<LayerSize> layers;
-  std::set<std::string> biased;
-  for (const auto& [name, shape, dtype] : found) {
-    if (auto layer = layer_of(name, "bias")) biased.insert(std::move(*layer));
+  for (const auto& [name, shape, dtype] : tensors)
     if (const auto layer = layer_of(name, "weight"); layer && shape.size() == 2)
       layers.push_back({*layer, shape[1], shape[0]});
-  }
+  return layers;
+}
+
+std::set<std::string> biased_layers(const std::vector<ModelTensor>& tensors) {
+  std::set<std::string> biased;
+  for (const ModelTensor& tensor : tensors)
+    if (auto layer = layer_of(tensor.name, "bias")) biased.insert(std::move(*layer));
+  return biased;
+}
+
+std::vector<ModelTensor> tensors(const std::vector<ModelTensor>& found) {
+  const std::vector<LayerSize> layers = layers_of(found);
+  const std::set<std::string> biased = biased_layers(found);
   if (layers.empty()) throw Error(ErrorCode::unsupported, "no key names the matrix of a Linear layer");
   const auto order = in_order(layers);
   if (!order) throw Error(ErrorCode::unsupported, "its Linear layers form no chain: " + sizes_text(layers));
   std::vector<ModelTensor> all;
-  for (const auto& [layer, in, out] : *order) add_linear(all, layer, in, out, biased.contains(layer));
+  for (const auto& [layer, in, out] : order->layers) add_linear(all, layer, in, out, biased.contains(layer));
   return all;
 }
 
@@ -51,12 +63,26 @@ std::unique_ptr<Model> make(const std::vector<ModelTensor>& tensors, const Weigh
   for (const ModelTensor& tensor : tensors)
     if (const auto layer = layer_of(tensor.name, "weight")) chain.layers.push_back(linear_of(weights, *layer));
   chain.signature = chain_signature(chain.layers);
-  chain.activation = request.activation;
+  if (request.activation) chain.activation = *request.activation;
   if (request.normalize) std::tie(chain.signature.mean, chain.signature.std) = *request.normalize;
   return make_chain(std::move(chain));
 }
 
 }  // namespace
+
+std::string uncertain_order(const std::vector<ModelTensor>& tensors) {
+  const auto order = in_order(layers_of(tensors));
+  return order && !order->is_certain ? sizes_text(order->layers) : std::string();
+}
+
+void check_biases(const std::vector<ModelTensor>& tensors) {
+  const std::set<std::string> biased = biased_layers(tensors);
+  if (biased.empty()) return;
+  for (const LayerSize& layer : layers_of(tensors))
+    if (!biased.contains(layer.name))
+      throw Error(ErrorCode::unsupported,
+                  "its layer '" + layer.name + "' has no bias, and others have one (--arch mlp runs it so)");
+}
 
 const Architecture mlp{"mlp", "MLP", tensors, make};
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,17 +61,21 @@ struct ModelRequest {
   std::optional<std::string> root;
   bool strict = false;
   std::function<bool()> has_cuda;  ///< torch.cuda.is_available(), asked where tags say cuda; empty: there is none
-  std::string activation = "relu";
+  std::optional<std::string> activation;  ///< of mlp; none: "relu"
   std::optional<std::pair<double, double>> normalize;
 };
 
 /// Recognises and loads. The storages that were read lie in the model's memory from then on, for `checkpoint` too,
 /// until it goes; the rest of a compressed file is not read: finish_reading(). What was done to make it fit (prefix,
-/// device tags, dtypes) goes to `notes`, a sentence each with the command that makes it permanent. Throws Error:
-/// unsupported where it does not fit, with the lines of PyTorch's own error and the hint that mends it; limit_exceeded
-/// where views stand for far more bytes than there are; invalid_argument where the root is not clear.
+/// device tags, dtypes) goes to `notes`, a sentence each with the command that makes it permanent; what was taken from
+/// the file on trust (the order of an mlp's layers) to the checkpoint's warnings. Throws Error: unsupported where it
+/// does not fit, with the lines of PyTorch's own error and the hint that mends it; limit_exceeded where views stand for
+/// far more bytes than there are; invalid_argument where the root is not clear.
 [[nodiscard]] std::unique_ptr<Model> load_model(Checkpoint& checkpoint, const ModelRequest& request,
                                                 std::vector<std::string>& notes);
+
+/// Says in `notes` which of the request's settings a model of that architecture has no use for.
+void note_unused(const ModelRequest& request, std::string_view arch, std::vector<std::string>& notes);
 
 /// A TorchScript file, gzip-compressed or not, through libtorch's own loader: this runs code that the file holds.
 /// `request.arch` is "torchscript". Throws Error: unsupported (libtorch's words), and what reading throws.

@@ -5,6 +5,7 @@
 
 #include "bridge/state_entries.h"
 #include "ckpt/error.h"
+#include "models/mlp.h"
 
 namespace ckpt::eval {
 namespace {
@@ -26,24 +27,35 @@ struct Candidate {
   }
 };
 
+std::string script_hint(const std::string& file) {
+  return "ckpt inspect " + shell_word(file) + " shows its keys; a model of your own: torch.jit.script(" +
+         "model).save(\"model.pt\") in Python, then ckpt eval model.pt --arch torchscript";
+}
+
+/// Whether what the architecture has no place for are layers (a norm, say), which the model cannot do without. An mlp
+/// is made of what it finds, so that it is near any model: there it may be anything.
+bool lacks_layers(const Architecture& architecture, const CheckReport& report) {
+  return std::any_of(report.unexpected.begin(), report.unexpected.end(), [&](const std::string& key) {
+    return architecture.name == mlp.name || key.ends_with(".weight") || key.ends_with(".running_mean");
+  });
+}
+
 Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>& closest, const std::string& why) {
   Error error(ErrorCode::unsupported, "no architecture has the keys and shapes of this state dict");
   error.expected("one of " + architecture_names()).in(checkpoint.file);
   if (!closest) {
     if (!why.empty()) error.detail("It is no mlp: " + why + ".");
-    error.hint("ckpt inspect " + shell_word(checkpoint.file) +
-               " shows its keys; a model of your own: torch.jit.script(" +
-               "model).save(\"model.pt\") in Python, then ckpt eval model.pt --arch torchscript");
+    error.hint(script_hint(checkpoint.file));
     return error;
   }
   const Architecture& architecture = *closest->architecture;
   error.detail("Closest is " + std::string(architecture.name) + ". Error(s) in loading state_dict for " +
                std::string(architecture.class_name) + ":");
   for (std::string& line : load_errors(closest->report)) error.detail(std::move(line));
-  const std::string command = fix_command(closest->report, checkpoint.file);
-  error.hint(command.empty()
-                 ? "--arch NAME, where you know which it is, or --root PATH, where the weights lie elsewhere"
-                 : command);
+  if (!why.empty()) error.detail("It is no mlp: " + why + ".");
+  const std::string hint = fix_hint(architecture, closest->report, checkpoint.file);
+  error.hint(hint.empty() ? "--arch NAME, where you know which it is, or --root PATH, where the weights lie elsewhere"
+                          : hint);
   return error;
 }
 
@@ -56,13 +68,20 @@ std::vector<ModelTensor> listed_tensors(const Checkpoint& checkpoint, const std:
   return listed;
 }
 
+std::string fix_hint(const Architecture& architecture, const CheckReport& report, const std::string& file) {
+  if (!report.fix || report.fix->drop.empty() || !lacks_layers(architecture, report)) return fix_command(report, file);
+  return script_hint(file);
+}
+
 const Architecture& recognise(const Checkpoint& checkpoint, const std::string& root) {
   const std::vector<ModelTensor> found = listed_tensors(checkpoint, root);
   std::optional<Candidate> closest;
   std::string why;
   for (const Architecture& architecture : architectures()) {
     try {
-      Candidate candidate{&architecture, check(checkpoint, architecture.tensors(found), root)};
+      const std::vector<ModelTensor> tensors = architecture.tensors(found);
+      if (architecture.name == mlp.name) check_biases(tensors);
+      Candidate candidate{&architecture, check(checkpoint, tensors, root)};
       if (candidate.report.loads()) return architecture;
       // An mlp takes its names from the state dict, so that nothing is missing.
       const bool nearer = !closest || (architecture.name != mlp.name && candidate.nearer_than(*closest));

@@ -95,6 +95,7 @@ def unrecognised(t):
         "foonet, net, mlp, torchscript",
         f"\tClosest is fnn. {words[0].removeprefix('ckpt: FILE: ')}",
         *words[1:],
+        "\tIt is no mlp: its layer 'layer_4' has no bias, and others have one (--arch mlp runs it so).",
         "hint: --arch NAME, where you know which it is, or --root PATH, where the weights lie elsewhere",
     ])  # fmt: skip
     wrapped = OrderedDict((f"_orig_mod.{key}", value) for key, value in CaptchaResNet().state_dict().items())
@@ -109,6 +110,63 @@ def unrecognised(t):
     torch.save(nn.Conv2d(1, 1, 3).state_dict(), path := t.path())
     _, done = t.logits(path, torch.zeros(1))
     t.suite.check("nothing near", done.code == INPUT and "Closest" not in done.err, done)
+
+
+def layers_that_are_no_linear(t):
+    """Dropping a norm would leave a model that runs, and is another one: no command is offered that does so."""
+    models = {
+        "a norm": nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 2)),
+        "a convolution": nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 2)),
+    }
+    for name, model in models.items():
+        for arch in ("auto", "mlp"):
+            _, done = t.logits(saved(t, model.state_dict()), torch.zeros(1, 6), f"arch={arch}")
+            good = done.code == INPUT and "--drop" not in done.err and "--arch torchscript" in done.err
+            t.suite.check(f"{name}, --arch {arch}", good, done)
+    torch.manual_seed(3)
+    between = {**FNN().state_dict(), **{f"norm.{key}": value for key, value in nn.BatchNorm1d(512).state_dict().items()}}
+    _, done = t.logits(saved(t, between), torch.zeros(1))
+    good = done.code == INPUT and "Closest is fnn" in done.err and "--drop" not in done.err
+    t.suite.check("a norm in an fnn", good, done)
+
+
+def lost_biases(t):
+    """A state dict that lacks a bias is not taken for a model without it, unless it is said to be one."""
+    torch.manual_seed(3)
+    state = FNN().state_dict()
+    del state["layer_2.bias"]
+    _, done = t.logits(path := saved(t, state), torch.zeros(1, 784))
+    phrases = ("Closest is fnn", 'Missing key(s) in state_dict: "layer_2.bias"', "'layer_2' has no bias")
+    evaluations.ends(t, "an fnn", done, INPUT, *phrases)
+    got, done = t.logits(path, torch.zeros(1, 784), "arch=mlp")
+    t.suite.check("--arch mlp runs it", got is not None, done)
+    mixed = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4, bias=False))
+    _, done = t.logits(saved(t, mixed.state_dict()), torch.zeros(1, 6))
+    evaluations.ends(t, "an mlp", done, INPUT, "It is no mlp: its layer '2' has no bias, and others have one", "--arch mlp")
+
+
+def order_of_layers(t):
+    """Where neither names nor sizes tell it, formats that sort names have lost it; a pickle's is taken, and said."""
+    torch.manual_seed(3)
+    model = MLP({"stem": nn.Linear(20, 20), "body": nn.Linear(20, 20), "top": nn.Linear(20, 5)})
+    data = saved(t, (torch.rand(9, 20), torch.zeros(9, dtype=torch.int64)))
+    plain = saved(t, model.state_dict())
+    found = evaluations.result(t, "a pickle", plain, data)
+    order = "taken from the file, and their sizes allow others: stem 20 to 20, body 20 to 20, top 20 to 5"
+    t.suite.check("a pickle: said", found and order in " ".join(found["warnings"]), found)
+    done = t.ckpt("eval", plain, "--data", data, "--quiet")
+    t.suite.check("a pickle: also with --quiet", order in done.err, done)
+    for format_ in ("safetensors", "safetensors-index", "npz"):
+        t.ckpt("convert", plain, sorted_ := t.path(f".{format_}"), "--format", format_)
+        for arch in ("auto", "mlp"):
+            done = t.ckpt("eval", sorted_, "--data", data, "--arch", arch)
+            phrases = ("in which order its Linear layers run", "stem 20 to 20", "hint: evaluate the file that PyTorch wrote")
+            evaluations.ends(t, f"{format_}, --arch {arch}", done, INPUT, *phrases)
+    names = {f"fc{i}": nn.Linear(6, 6) for i in range(1, 12)}
+    model, inputs = MLP({**names, "out": nn.Linear(6, 4)}), torch.rand(3, 6)
+    t.ckpt("convert", saved(t, model.state_dict()), sorted_ := t.path(".safetensors"))
+    with torch.inference_mode():
+        t.same_logits("numbers before another name", sorted_, inputs, model(inputs))
 
 
 def no_chain(t):
@@ -218,6 +276,9 @@ GROUPS = [
     other_keys,
     control_characters,
     unrecognised,
+    layers_that_are_no_linear,
+    lost_biases,
+    order_of_layers,
     no_chain,
     roots,
     torchscript,

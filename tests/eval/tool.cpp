@@ -64,7 +64,7 @@ int logits(const Words& words) {
   request.arch = setting(settings, "arch").value_or("auto");
   request.root = setting(settings, "root");
   request.strict = settings.contains("strict");
-  request.activation = setting(settings, "activation").value_or("relu");
+  request.activation = setting(settings, "activation");
   if (const auto pair = setting(settings, "normalize"))
     request.normalize = std::pair(numbers(*pair).at(0), numbers(*pair).at(1));
   const auto model = open_model(words[1], request);

@@ -100,9 +100,9 @@ struct Options {
   std::optional<std::string> root;  ///< where the state dict lies; none: it is looked for (docs/eval.md)
   bool strict = false;              ///< as PyTorch loads: no remapped tags, no stripped prefix
 
-  std::optional<std::string> data;                     ///< file or folder; none: it is looked for
-  std::string split = "testing";                       ///< of batches and MNIST: "training", "validating"
-  std::string activation = "relu";                     ///< of mlp: "relu", "tanh", "sigmoid", "gelu", "none"
+  std::optional<std::string> data;        ///< file or folder; none: it is looked for
+  std::string split = "testing";          ///< of batches and MNIST: "training", "validating"
+  std::optional<std::string> activation;  ///< of mlp: "relu" (where none is given), "tanh", "sigmoid", "gelu", "none"
   std::optional<std::pair<double, double>> normalize;  ///< of mlp and torchscript: mean and standard deviation
 
   std::string device = "auto";

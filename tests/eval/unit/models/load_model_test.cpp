@@ -36,6 +36,7 @@ class LoadModel : public testing::Test {
 
   std::unique_ptr<Model> load(const std::function<bool()>& has_cuda = {}) {
     ModelRequest request;
+    request.arch = "mlp";
     request.has_cuda = has_cuda;
     return load_model(checkpoint, request, notes);
   }
