@@ -46,6 +46,7 @@ class Run {
 
     data_ = open_dataset({options_.data, options_.split, options_.model, model.arch()});
     result_.data = data_->path();
+    tell_files(setup.loaded().files);
     if (!options_.data) setup.note("the test set is " + data_->path() + "; --data PATH names another");
     model.bind(data_->input_shape(), data_->target_shape());
     check_signature(model.signature());
@@ -86,6 +87,13 @@ class Run {
   void warn(const std::string& text) {
     if (observer_.warning) observer_.warning(text);
     result_.warnings.push_back(text);
+  }
+
+  /// `files`: the model's.
+  void tell_files(std::vector<std::string> files) const {
+    if (!observer_.files) return;
+    for (std::string& file : data_->files()) files.push_back(std::move(file));
+    observer_.files(files);
   }
 
   void feed(Engine& engine) {

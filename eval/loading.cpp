@@ -3,6 +3,7 @@
 #include "ckpt/byte_source.h"
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
+#include "datasets/checkpoint_files.h"
 #include "metrics/signature.h"
 
 namespace ckpt::eval {
@@ -12,10 +13,11 @@ LoadedModel load_script(const std::string& path, const ModelRequest& request) {
   const ByteSourcePtr source = open_file(path);
   LoadedModel out;
   out.model = load_torchscript(source, request);
+  out.files = {path};
   out.digest = sha256_of(*source);
+  note_unused(request, request.arch, out.notes);
   out.warnings.emplace_back("TorchScript is code, and it was run");
   return out;
-  note_unused(request, request.arch, out.notes);
 }
 
 }  // namespace
@@ -31,6 +33,7 @@ LoadedModel load_for_evaluation(const Options& options, const std::function<bool
   }
   Checkpoint checkpoint = load(options.model);
   out.model = load_model(checkpoint, request, out.notes);
+  out.files = files_of(checkpoint);
   out.warnings = checkpoint.warnings;
   check_signature(out.model->signature());
   out.digest = digest(checkpoint, options.root.value_or("auto")).total;

@@ -85,8 +85,8 @@ Batch::Batch(const std::string& path, const std::string& split) : checkpoint_(lo
   try {
     const auto tensors = tensor_names(checkpoint_);
     const auto [inputs, targets] = find_pair(tensors, split);
-    inputs_.emplace(checkpoint_, *inputs);
-    targets_.emplace(checkpoint_, *targets);
+    open(inputs_, *inputs);
+    open(targets_, *targets);
     input_dtype_ = inputs->tensor->info.dtype;
     target_dtype_ = targets->tensor->info.dtype;
     input_shape_ = of_one(*inputs);
@@ -108,6 +108,17 @@ Batch::Batch(const std::string& path, const std::string& split) : checkpoint_(lo
 }
 
 void Batch::check_targets(const Signature& signature) const { target_kind(target_dtype_, target_shape_, signature); }
+
+void Batch::open(std::optional<TensorReader>& reader, const NamedTensor& tensor) {
+  try {
+    reader.emplace(checkpoint_, tensor);
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::unsupported && error.hint().empty())
+      error.hint(
+          "in Python: save inputs and targets as dense tensors on the CPU, with to_dense() where they are sparse");
+    throw;
+  }
+}
 
 std::vector<std::int32_t> Batch::read_labels(const Signature& signature, std::uint64_t first) const {
   return read_targets(*targets_, target_dtype_, target_shape_, signature, first);

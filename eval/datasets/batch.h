@@ -7,6 +7,7 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/tensor_reader.h"
+#include "datasets/checkpoint_files.h"
 #include "datasets/dataset.h"
 #include "datasets/shape.h"
 
@@ -21,6 +22,8 @@ class Batch {
   Batch(const std::string& path, const std::string& split);
 
   [[nodiscard]] const std::string& path() const { return checkpoint_.file; }
+  /// The paths of what it is read from: the file, and others that it is made of.
+  [[nodiscard]] std::vector<std::string> files() const { return files_of(checkpoint_); }
   [[nodiscard]] std::uint64_t size() const { return inputs_->rows(); }
   /// Of one sample.
   [[nodiscard]] const Shape& input_shape() const { return input_shape_; }
@@ -36,6 +39,9 @@ class Batch {
   [[nodiscard]] std::vector<std::byte> read_inputs(std::uint64_t first, std::uint64_t count) const;
 
  private:
+  /// Throws Error, with what to do about a tensor that cannot be read in rows.
+  void open(std::optional<TensorReader>& reader, const NamedTensor& tensor);
+
   Checkpoint checkpoint_;
   std::optional<TensorReader> inputs_, targets_;
   DType input_dtype_{}, target_dtype_{};

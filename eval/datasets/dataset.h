@@ -34,6 +34,8 @@ class Dataset {
 
   /// The path that is read, for messages.
   [[nodiscard]] virtual const std::string& path() const = 0;
+  /// The paths of all files that it is read from.
+  [[nodiscard]] virtual std::vector<std::string> files() const = 0;
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   /// The shape of one sample's input as the data has it: {28, 28}, {3, 56, 24}. Empty where it is made to measure
   /// (pictures).

@@ -31,7 +31,7 @@ std::optional<std::string> exchanged(const std::string& name, std::string_view f
 class IdxDataset final : public Dataset {
  public:
   IdxDataset(const std::string& images, const std::string& labels)
-      : path_(images), images_(open_file(images)), labels_(open_file(labels)) {
+      : path_(images), labels_path_(labels), images_(open_file(images)), labels_(open_file(labels)) {
     if (images_.shape().size() < 2) {
       throw Error(ErrorCode::unsupported, "an IDX file of " + shape_text(images_.shape()))
           .in(images)
@@ -46,6 +46,7 @@ class IdxDataset final : public Dataset {
   }
 
   [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] std::vector<std::string> files() const override { return {path_, labels_path_}; }
   [[nodiscard]] std::uint64_t size() const override { return static_cast<std::uint64_t>(images_.shape()[0]); }
   [[nodiscard]] Shape input_shape() const override { return {images_.shape().begin() + 1, images_.shape().end()}; }
   [[nodiscard]] Shape target_shape() const override { return {1}; }
@@ -82,7 +83,7 @@ class IdxDataset final : public Dataset {
   }
 
  private:
-  std::string path_;
+  std::string path_, labels_path_;
   IdxFile images_, labels_;
   Fit fit_;
   Signature signature_;

@@ -66,6 +66,7 @@ class PictureDataset final : public Dataset {
   [[nodiscard]] std::uint64_t size() const override { return files_.size(); }
   [[nodiscard]] Shape input_shape() const override { return {}; }
   [[nodiscard]] Shape target_shape() const override {
+  [[nodiscard]] std::vector<std::string> files() const override { return files_; }
     return {static_cast<std::int64_t>(files_.empty() ? code_length : label_length(files_.front()))};
   }
 

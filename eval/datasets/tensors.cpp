@@ -25,11 +25,13 @@ class TensorDataset final : public Dataset {
       }
       expect_like_first();
       starts_.push_back(starts_.back() + batch_->size());
+      for (std::string& read : batch_->files()) read_.push_back(std::move(read));
     }
     fit_ = Fit(input_shape_, {});
   }
 
   [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] std::vector<std::string> files() const override { return read_; }
   [[nodiscard]] std::uint64_t size() const override { return starts_.back(); }
   [[nodiscard]] Shape input_shape() const override { return input_shape_; }
   [[nodiscard]] Shape target_shape() const override { return target_shape_; }
@@ -102,6 +104,7 @@ class TensorDataset final : public Dataset {
   std::string path_;
   std::vector<std::string> files_;
   std::string split_;
+  std::vector<std::string> read_;  ///< these, and others that they are made of
   std::vector<std::uint64_t> starts_{0};  ///< of each file's samples, and the end of the last
   Shape input_shape_, target_shape_;
   DType dtype_{};

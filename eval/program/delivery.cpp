@@ -1,6 +1,9 @@
 #include "program/delivery.h"
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <vector>
 
 #include "ckpt/assemble.h"
@@ -59,6 +62,21 @@ void put(const std::optional<std::string>& file, const Make& text) {
     tools::write_text_file(*file, text());
 }
 
+bool is_report(const std::string& file) {
+  constexpr std::string_view begin = "<?xml";
+  std::string head(begin.size(), '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == begin;
+}
+
+/// Whether there is something in the file that a report would replace.
+bool holds_something_else(const std::string& file) {
+  std::error_code unknown;
+  return file != "-" && std::filesystem::is_regular_file(file, unknown) &&
+         std::filesystem::file_size(file, unknown) > 0 && !is_report(file);
+}
+
 }  // namespace
 
 int deliver(const Result& result, const Verdict& verdict, const OutputSettings& settings) {
@@ -78,7 +96,9 @@ int deliver(const Result& result, const Verdict& verdict, const OutputSettings& 
   return verdict.passed() ? tools::exit_done : tools::exit_no;
 }
 
-void deliver_failure(const std::string& model, const Error& error, const OutputSettings& settings) {
+void deliver_failure(const std::string& model, const Error& error, const OutputSettings& settings, bool spares) {
+  if (!spares && settings.junit && holds_something_else(*settings.junit))
+    return tools::print_warning(*settings.junit + " is no JUnit report, and was left as it is");
   put(settings.junit, [&] { return junit_text(model, error); });
 }
 

@@ -11,7 +11,8 @@ namespace ckpt::eval {
 /// the exit status: 1 where the verdict is no. Throws Error (io) where a file cannot be written.
 int deliver(const Result& result, const Verdict& verdict, const OutputSettings& settings);
 
-/// The JUnit report of a run that came to no result, where one was asked for.
-void deliver_failure(const std::string& model, const Error& error, const OutputSettings& settings);
+/// The JUnit report of a run that came to no result, where one was asked for. `spares`: it is known to replace nothing
+/// that is read; else it replaces nothing but an earlier report.
+void deliver_failure(const std::string& model, const Error& error, const OutputSettings& settings, bool spares);
 
 }  // namespace ckpt::eval

@@ -1,7 +1,9 @@
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "ckpt/eval.h"
 #include "console/command.h"
@@ -19,7 +21,10 @@
 namespace ckpt::eval {
 namespace {
 
-Result evaluate_aloud(const Options& options, bool quiet) {
+/// Is given the paths of what is read, and throws where an output would replace any of it.
+using Spare = std::function<void(const std::vector<std::string>&)>;
+
+Result evaluate_aloud(const Options& options, const Spare& spare, bool quiet) {
   tools::Progress progress("evaluating " + options.model, quiet || rank_in(options.world.get()) != 0);
   Observer observer;
   observer.warning = [&](const std::string& text) {
@@ -32,20 +37,21 @@ Result evaluate_aloud(const Options& options, bool quiet) {
       tools::print_note(text);
     };
   }
+  observer.files = spare;
   observer.progress = [&](std::uint64_t done, std::uint64_t all) { progress.update(done, all); };
   return evaluate(options, observer);
 }
 
 /// With --tf32 or --bf16 both ways are run, so that it is seen what the faster one costs.
-Result evaluate_as_asked(const Options& options, bool quiet) {
+Result evaluate_as_asked(const Options& options, const Spare& spare, bool quiet) {
   Options plain = options;
   plain.tf32 = plain.bf16 = false;
-  Result exact = evaluate_aloud(plain, quiet);
+  Result exact = evaluate_aloud(plain, spare, quiet);
   if (!options.tf32 && !options.bf16) return exact;
   // Ranks run equally often, and only rank 0 knows on which devices all of them did.
   const bool reports = rank_in(options.world.get()) == 0;
   const bool on_gpu = exact.device.find("cuda") != std::string::npos;
-  Result fast = on_gpu || options.world ? evaluate_aloud(options, quiet) : Result();
+  Result fast = on_gpu || options.world ? evaluate_aloud(options, spare, quiet) : Result();
   if (!reports) return exact;
   if (!on_gpu) {
     if (!quiet) tools::print_note("--tf32 and --bf16 are for GPUs: this ran on " + exact.device + " in float32");
@@ -60,11 +66,11 @@ Result evaluate_as_asked(const Options& options, bool quiet) {
   return fast;
 }
 
-Baseline evaluated_baseline(const std::string& model, Options options, bool quiet) {
+Baseline evaluated_baseline(const std::string& model, Options options, const Spare& spare, bool quiet) {
   options.model = model;
   options.outputs = false;
   options.worst = 0;
-  return baseline_of(evaluate_aloud(options, quiet));
+  return baseline_of(evaluate_aloud(options, spare, quiet));
 }
 
 int run(const Settings& settings, bool quiet) {
@@ -73,21 +79,35 @@ int run(const Settings& settings, bool quiet) {
     throw tools::usage_error("eval takes one MODEL, and " + std::to_string(settings.files.size()) + " were given",
                              "ckpt eval model.pt.gz --data data/MNIST/raw");
   Options options = settings.options();
+  settings.output.check_spares({options.model});
   options.world = join_world();
+  bool spares = false, refused = false;
+  const auto check_spares = [&](const std::vector<std::string>& files, const std::optional<std::string>* rolling) {
+    refused = true;
+    settings.output.check_spares(files, rolling);
+    refused = false;
+  };
+  const Spare spare = [&](const std::vector<std::string>& files) {
+    check_spares(files, nullptr);
+    spares = true;
+  };
   const auto failed = [&](const Error& error) {
-    if (rank_in(options.world.get()) == 0) deliver_failure(options.model, error, settings.output);
+    if (!refused && rank_in(options.world.get()) == 0) deliver_failure(options.model, error, settings.output, spares);
   };
   try {
     // Before the run, which may be long: what is wrong with it should not be learnt at its end.
     bool baseline_is_model = false;
     Bars bars = settings.bars.bars(baseline_is_model);
-    const Result result = evaluate_as_asked(options, quiet);
+    if (settings.bars.baseline)
+      check_spares({*settings.bars.baseline},
+                   settings.output.rolling(bars.baseline ? bars.baseline->kind : BaselineKind::model));
+    const Result result = evaluate_as_asked(options, spare, quiet);
     if (settings.shard) {
       tools::print(partial_text(result));
       return tools::exit_done;
     }
     options.data = result.data;  // a model to compare with runs on the same
-    if (baseline_is_model) bars.baseline = evaluated_baseline(*settings.bars.baseline, options, quiet);
+    if (baseline_is_model) bars.baseline = evaluated_baseline(*settings.bars.baseline, options, spare, quiet);
     if (rank_in(options.world.get()) != 0) return tools::exit_done;
     return deliver(result, judge(result, bars), settings.output);
   } catch (Error& error) {

@@ -30,11 +30,14 @@ int run(const MergeSettings& settings) {
                              "ckpt eval-merge part0.json part1.json");
   settings.output.check();
   settings.bars.check();
+  settings.output.check_spares(settings.files);
+  const Bars bars = bars_of(settings.bars);
+  if (bars.baseline) settings.output.check_spares({bars.baseline->file}, settings.output.rolling(bars.baseline->kind));
   std::vector<Part> parts;
   for (const std::string& file : settings.files) parts.push_back(read_part(file));
   const Result result = merge(std::move(parts));
   for (const std::string& warning : result.warnings) tools::print_warning(warning);
-  return deliver(result, judge(result, bars_of(settings.bars)), settings.output);
+  return deliver(result, judge(result, bars), settings.output);
 }
 
 tools::Runner define(tools::Arguments& arguments) {

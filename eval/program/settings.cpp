@@ -85,13 +85,6 @@ bool OutputSettings::takes_standard_output() const {
   return false;
 }
 
-void OutputSettings::check() const {
-  int there = 0;
-  for (const auto* file : {&json, &junit, &markdown, &report, &predictions, &outputs}) there += *file == "-";
-  if (there > 1)
-    throw tools::usage_error("only one result can go to standard output", "--json=result.json --junit=result.xml");
-}
-
 void BarSettings::define(tools::Arguments& arguments) {
   arguments.value("--min-accuracy", "X", min_accuracy, "exit 1 below X: 0.97 or 97%");
   arguments.value("--baseline", "OLD", baseline, "compare with a model, an earlier --json or --predictions");

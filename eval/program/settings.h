@@ -20,8 +20,13 @@ struct OutputSettings {
   /// All but --outputs, which a model alone has.
   void define(tools::Arguments& arguments);
   void define_outputs(tools::Arguments& arguments);
-  /// Throws Error (invalid_argument) where more than one of them goes to standard output.
+  /// Throws Error (invalid_argument) where two of them go to one file, or to standard output.
   void check() const;
+  /// Throws Error (invalid_argument) where one of them, but `rolling`, would replace one of `files`, which are read; io
+  /// where that cannot be found out.
+  void check_spares(const std::vector<std::string>& files, const std::optional<std::string>* rolling = nullptr) const;
+  /// The one that may replace a baseline of that kind, since it writes the next one; null: none.
+  [[nodiscard]] const std::optional<std::string>* rolling(BaselineKind kind) const;
   /// Whether standard output is taken, and the table must not be printed there.
   [[nodiscard]] bool takes_standard_output() const;
 };

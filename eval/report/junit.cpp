@@ -10,9 +10,18 @@ namespace {
 
 struct Case {
   std::string name;
-  std::string failure;  ///< empty: it passed
-  std::string kind;     ///< of the failure
+  std::string failure;                  ///< empty: it passed
+  std::string kind;                     ///< of the failure
+  std::vector<std::string> lines = {};  ///< that belong below the failure
 };
+
+/// The rest of a failure, from behind its attributes on.
+std::string body_text(const std::vector<std::string>& lines) {
+  if (lines.empty()) return "/>";
+  std::string out = ">";
+  for (const std::string& line : lines) out += (&line == &lines.front() ? "" : "\n") + escape_markup(line);
+  return out + "</failure>";
+}
 
 std::string suite_text(const std::string& model, const std::vector<Case>& cases, double seconds,
                        const std::vector<std::pair<std::string, std::string>>& properties) {
@@ -37,8 +46,8 @@ std::string suite_text(const std::string& model, const std::vector<Case>& cases,
     if (one.failure.empty())
       out += "/>\n";
     else
-      out += ">\n      <failure type=\"" + one.kind + "\" message=\"" + escape_markup(one.failure) +
-             "\"/>\n    </testcase>\n";
+      out += ">\n      <failure type=\"" + one.kind + "\" message=\"" + escape_markup(one.failure) + "\"" +
+             body_text(one.lines) + "\n    </testcase>\n";
   }
   return out + "  </testsuite>\n</testsuites>\n";
 }
@@ -63,7 +72,7 @@ std::string junit_text(const Result& result, const Verdict& verdict) {
 
 std::string junit_text(const std::string& model, const Error& error) {
   const std::string hint = error.hint().empty() ? "" : "; hint: " + error.hint();
-  return suite_text(model, {{"loads", error.what() + hint, "error"}}, 0, {});
+  return suite_text(model, {{"loads", error.what() + hint, "error", error.details()}}, 0, {});
 }
 
 }  // namespace ckpt::eval

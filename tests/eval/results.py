@@ -3,12 +3,13 @@
 import json
 import math
 import re
+import subprocess
 import xml.etree.ElementTree as xml
 
 import numpy
 import torch
 from evaluations import (CAPTCHA_MODEL, CAPTCHA_SET, DIGITS, DIGITS_MODEL, DONE, INPUT, NO, OUTPUT, USAGE, counts,
-                         digits_state, ends, loaded, result, rows, saved)  # fmt: skip
+                         digits_state, ends, loaded, result, rows, saved, write_idx)  # fmt: skip
 from models import inputs_for, outputs, reference_models
 from nets import CaptchaResNet, randomised
 from torch import nn
@@ -136,6 +137,73 @@ def junit_of_failures(t):
         t.suite.check(f"{name}: said", list(root.iter(word)) + list(root.iter("failure")), lambda: xml.tostring(root))
 
 
+def junit_says_what_does_not_fit(t):
+    state = digits_state()
+    state["layer_5.weight"] = torch.ones(11, 64)
+    del state["layer_4.bias"]
+    done = t.ckpt("eval", saved(t, state), "--data", DIGITS, "--arch", "fnn", f"--junit={(path := t.path('.xml'))}")
+    ends(t, "status", done, INPUT, "size mismatch for layer_5.weight")
+    failure = xml.parse(path).getroot().find(".//failure")
+    lines = [line[1:] for line in done.err.splitlines() if line.startswith("\t")]
+    t.suite.check("the message", "Error(s) in loading state_dict for FNN" in failure.get("message"), failure.get("message"))
+    t.suite.equal("each line of PyTorch's", failure.text.split("\n"), lines)
+
+
+def outputs_replace_nothing(t):
+    """Neither each other nor what is read, by whatever name: exit 2, and all files are as they were."""
+    images, labels = loaded(DIGITS)
+    write_idx(t.folder / "mn" / "t10k-images-idx3-ubyte", images[:40, 0].numpy())
+    write_idx(t.folder / "mn" / "t10k-labels-idx1-ubyte", labels[:40].to(torch.uint8).numpy())
+    saved(t, (images[:9], labels[:9]), name="b/testing_set.0.pt")
+    saved(t, (images[:9], labels[:9]), name="b/testing_set.1.pt")
+    model, broken, other = saved(t, digits_state(), name="ev.pt"), saved(t, {"x": labels}, name="no.pt"), t.folder / "r.x"
+    (link := t.folder / "link").symlink_to(model)
+    t.ckpt("convert", model, shards := t.folder / "shards", "--format", "torch-index", "--shard-size", "200KB")
+    csv, one = t.folder / "old.csv", t.folder / "old.json"
+    t.ckpt("eval", model, "--data", t.folder / "b", "--predictions", csv, f"--json={one}")
+
+    def kept():
+        return {path: path.read_bytes() for path in t.folder.rglob("*") if path.is_file()}
+
+    def refused(name, *args, code=USAGE, phrases=()):
+        before = kept()
+        ends(t, name, t.ckpt(*args, cwd=t.folder), code, *phrases)
+        t.suite.check(f"{name}: nothing is lost or written", kept() == before, lambda: sorted(kept()))
+
+    digits, report = ["--data", t.folder / "mn"], f"--report={t.folder / 'page'}"
+    refused("the model", "eval", model, *digits, "--report", model, phrases=["--report would replace", "hint: name another"])
+    refused("the model through a link", "eval", model, *digits, f"--json={link}", report)
+    with open(model, "rb") as given:
+        done = subprocess.run([t.ckpt.path, "eval", "-", *digits, f"--json={model}"], stdin=given, stderr=subprocess.PIPE)
+    good = done.returncode == USAGE and b"--json would replace standard input, which is read" in done.stderr
+    t.suite.check("the model on standard input", good, done)
+    refused("a model that does not load", "eval", broken, *digits, f"--junit={broken}")
+    refused("a shard of the model", "eval", shards, *digits, "--outputs", next(shards.glob("*.bin")))
+    for file in ("images-idx3", "labels-idx1"):
+        refused(f"MNIST's {file}", "eval", model, *digits, "--predictions", f"mn/t10k-{file}-ubyte", f"--junit={other}")
+    refused("labels, of a model that does not load", "eval", broken, *digits, "--junit=mn/t10k-labels-idx1-ubyte", code=INPUT)
+    refused("a batch", "eval", model, "--data", "b", "--markdown=b/testing_set.1.pt", report)
+    refused("a baseline", "eval", model, "--data", "b", "--baseline", link, "--max-drop", "1%", f"--json={link}")
+    refused("a baseline, by another", "eval", model, "--data", "b", "--baseline", csv, f"--junit={csv}")
+    refused("two in one", "eval", model, "--data", "b", "--report=r.x", "--predictions=./r.x", phrases=["--report and --pred"])
+    refused("two in one file", "eval", model, "--data", "b", f"--report={csv}", f"--predictions={csv}")
+
+    parts = [t.folder / f"p{i}.json" for i in range(2)]
+    for i, part in enumerate(parts):
+        part.write_bytes(t.ckpt("eval", model, *digits, "--shard", f"{i}/2").out)
+    refused("a part", "eval-merge", *parts, "--report", "p0.json", phrases=["--report would replace"])
+    refused("a baseline of eval-merge", "eval-merge", *parts, "--baseline", one, "--max-drop", "1%", f"--markdown={one}")
+    whole = json.loads(one.read_text())
+    for name, args in [
+        ("eval", ["eval", model, "--data", t.folder / "b"]),
+        ("eval, its predictions", ["eval", model, "--data", t.folder / "b", "--baseline", csv, "--predictions", csv]),
+        ("eval-merge", ["eval-merge", *parts]),
+    ]:
+        rolling = [] if "--baseline" in args else ["--baseline", one, "--max-drop", "100%", f"--json={one}"]
+        ends(t, f"a baseline that rolls, {name}", t.ckpt(*args, *rolling), DONE)
+    t.suite.check("it has rolled", json.loads(one.read_text())["samples"] != whole["samples"], one.read_text())
+
+
 def bars(t):
     for bar, code in [("0.97", DONE), ("97%", DONE), ("0.99", NO), ("99%", NO), ("97", USAGE), ("x", USAGE), ("-1%", USAGE)]:
         done = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--min-accuracy", bar)
@@ -235,6 +303,8 @@ GROUPS = [
     json_keys,
     files_for_ci,
     junit_of_failures,
+    junit_says_what_does_not_fit,
+    outputs_replace_nothing,
     bars,
     not_finite,
     baselines,

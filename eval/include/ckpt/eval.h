@@ -123,6 +123,9 @@ struct Observer {
   std::function<void(const std::string&)> note;     ///< a sentence for the user, without a full stop
   std::function<void(const std::string&)> warning;  ///< likewise
   std::function<void(std::uint64_t done, std::uint64_t all)> progress;
+  /// The paths of all files that are read, the model's and the test set's: once, before anything runs. What it throws
+  /// ends the run.
+  std::function<void(const std::vector<std::string>&)> files;
 };
 
 struct Seconds {

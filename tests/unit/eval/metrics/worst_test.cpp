@@ -12,6 +12,7 @@ namespace {
 class Numbers final : public Dataset {
  public:
   [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] std::vector<std::string> files() const override { return {path_}; }
   [[nodiscard]] std::uint64_t size() const override { return 10; }
   [[nodiscard]] std::vector<std::int64_t> input_shape() const override { return {1}; }
   [[nodiscard]] std::vector<std::int64_t> target_shape() const override { return {1}; }

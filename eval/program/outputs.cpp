@@ -1,0 +1,71 @@
+// No output replaces another one, or what the command reads.
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "console/messages.h"
+#include "console/same_file.h"
+#include "program/settings.h"
+
+namespace ckpt::eval {
+namespace {
+
+struct Output {
+  std::string option;
+  const std::optional<std::string>* file;
+};
+
+std::array<Output, 6> all_of(const OutputSettings& settings) {
+  return {{{"--json", &settings.json},
+           {"--junit", &settings.junit},
+           {"--markdown", &settings.markdown},
+           {"--report", &settings.report},
+           {"--predictions", &settings.predictions},
+           {"--outputs", &settings.outputs}}};
+}
+
+std::string plain_path(const std::string& file) {
+  std::error_code unknown;
+  return std::filesystem::absolute(file, unknown).lexically_normal().string();
+}
+
+bool go_to_one_file(const std::string& a, const std::string& b) {
+  if (a == "-") return b == "-" || tools::is_same_file(b, a);
+  // Where nothing is there yet, only the name tells.
+  return tools::is_same_file(a, b) || (b != "-" && plain_path(a) == plain_path(b));
+}
+
+}  // namespace
+
+void OutputSettings::check() const {
+  const auto all = all_of(*this);
+  for (auto one = all.begin(); one != all.end(); ++one) {
+    if (!*one->file) continue;
+    for (auto other = all.begin(); other != one; ++other) {
+      if (!*other->file || !go_to_one_file(**other->file, **one->file)) continue;
+      const std::string place = **one->file == "-" ? "standard output" : "one file, " + **one->file;
+      throw tools::usage_error(
+          "only one result can go to " + place + ": " + other->option + " and " + one->option + " do",
+          "--json=result.json --junit=result.xml");
+    }
+  }
+}
+
+void OutputSettings::check_spares(const std::vector<std::string>& files,
+                                  const std::optional<std::string>* rolling) const {
+  for (const auto& [option, output] : all_of(*this)) {
+    if (!*output || output == rolling) continue;
+    for (const std::string& file : files)
+      if (tools::is_same_file(file, **output))
+        throw tools::usage_error(
+            option + " would replace " + (file == "-" ? "standard input" : file) + ", which is read",
+            "name another file: " + option + "=FILE");
+  }
+}
+
+const std::optional<std::string>* OutputSettings::rolling(BaselineKind kind) const {
+  if (kind == BaselineKind::json) return &json;
+  return kind == BaselineKind::predictions ? &predictions : nullptr;
+}
+
+}  // namespace ckpt::eval
