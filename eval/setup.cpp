@@ -2,12 +2,32 @@
 
 #include <ATen/Context.h>
 
+#include <cmath>
 #include <utility>
 
 #include "ckpt/cores.h"
+#include "ckpt/error.h"
 #include "metrics/process.h"
 
 namespace ckpt::eval {
+namespace {
+
+/// What is no matter of the model's, the data's or the device's.
+void check_options(const Options& options) {
+  const auto refused = [](const std::string& found, const std::string& expected) {
+    return Error(ErrorCode::invalid_argument, found).expected(expected);
+  };
+  if (options.batch_size == 0) throw refused("a batch size of 0", "1 sample or more");
+  if (const auto& shard = options.shard; shard && shard->index >= shard->count)
+    throw refused("shard " + std::to_string(shard->index) + " of " + std::to_string(shard->count),
+                  "an index from 0 to one less than the count");
+  if (const auto& scale = options.normalize;
+      scale && !(std::isfinite(scale->first) && std::isfinite(scale->second) && scale->second > 0))
+    throw refused("a normalisation by " + std::to_string(scale->first) + " and " + std::to_string(scale->second),
+                  "a mean and a standard deviation above 0");
+}
+
+}  // namespace
 
 Setup::Setup(const Options& options, Observer observer, std::optional<std::uint64_t> local_rank)
     : options_(options),
@@ -15,6 +35,7 @@ Setup::Setup(const Options& options, Observer observer, std::optional<std::uint6
       local_rank_(local_rank),
       request_(parse_device(options.device)),
       machine_(processor_text()) {
+  check_options(options_);
   if (request_.kind != DeviceRequest::Kind::cpu) {
     looking_ = std::async(std::launch::async, [] {
       Accelerators found{this_machine(), {}};

@@ -18,7 +18,7 @@ namespace ckpt::eval {
 class Setup {
  public:
   /// `options` must outlive it. `local_rank`: among the ranks of this machine. Throws Error: what load_for_evaluation()
-  /// throws, and invalid_argument for the device.
+  /// throws, and invalid_argument for the device, the shard, the batch size and the normalisation.
   Setup(const Options& options, Observer observer, std::optional<std::uint64_t> local_rank = std::nullopt);
 
   [[nodiscard]] Model& model() { return *loaded_.model; }
