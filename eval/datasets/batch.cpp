@@ -72,7 +72,8 @@ Shape of_one(const NamedTensor& tensor) {
   const Shape& shape = tensor.tensor->info.shape;
   if (shape.empty()) {
     throw Error(ErrorCode::unsupported, "tensor '" + tensor.name + "' is a single number")
-        .expected("a first dimension that counts samples");
+        .expected("a first dimension that counts samples")
+        .hint("in Python: torch.stack() makes of samples one tensor");
   }
   Shape one(shape.begin() + 1, shape.end());
   if (one.empty()) one.push_back(1);
@@ -99,15 +100,14 @@ Batch::Batch(const std::string& path, const std::string& split) : checkpoint_(lo
     }
     if (inputs_->rows() != targets_->rows()) {
       throw Error(ErrorCode::corrupt, "the file has " + std::to_string(targets_->rows()) + " targets")
-          .expected(std::to_string(inputs_->rows()) + ", as many as inputs");
+          .expected(std::to_string(inputs_->rows()) + ", as many as inputs")
+          .hint("in Python: save as many targets as inputs, one a sample");
     }
   } catch (Error& error) {
     error.in(path);
     throw;
   }
 }
-
-void Batch::check_targets(const Signature& signature) const { target_kind(target_dtype_, target_shape_, signature); }
 
 void Batch::open(std::optional<TensorReader>& reader, const NamedTensor& tensor) {
   try {
@@ -119,6 +119,8 @@ void Batch::open(std::optional<TensorReader>& reader, const NamedTensor& tensor)
     throw;
   }
 }
+
+void Batch::check_targets(const Signature& signature) const { target_kind(target_dtype_, target_shape_, signature); }
 
 std::vector<std::int32_t> Batch::read_labels(const Signature& signature, std::uint64_t first) const {
   return read_targets(*targets_, target_dtype_, target_shape_, signature, first);

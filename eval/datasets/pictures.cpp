@@ -31,7 +31,8 @@ PictureShape picture_shape(const Signature& signature) {
   if (shape.size() == 3 && shape[0] == 1) shape.erase(shape.begin());
   if (shape.size() == 2) return {size(1), size(0), PictureLayout::grey_rows};
   throw Error(ErrorCode::unsupported, "pictures for a model that takes " + shape_text(signature.input))
-      .expected("a model of captchas ([3, 56, 24]) or of grey pictures ([784], [28, 28])");
+      .expected("a model of captchas ([3, 56, 24]) or of grey pictures ([784], [28, 28])")
+      .hint("name a test set of tensors: ckpt eval MODEL --data PATH");
 }
 
 std::vector<std::int32_t> labels_in_name(const std::string& file, const Signature& signature) {
@@ -47,7 +48,9 @@ std::vector<std::int32_t> labels_in_name(const std::string& file, const Signatur
   for (const char character : *label) {
     classes.push_back(class_of(character, signature));
     if (classes.back() >= 0 && (signature.classes == 0 || classes.back() < signature.classes)) continue;
-    throw Error(ErrorCode::unsupported, "the name's label '" + *label + "' is none that the model reads").in(file);
+    throw Error(ErrorCode::unsupported, "the name's label '" + *label + "' is none that the model reads")
+        .in(file)
+        .hint("name pictures that were made for this model: ckpt eval MODEL --data FOLDER");
   }
   return classes;
 }
@@ -63,10 +66,10 @@ class PictureDataset final : public Dataset {
   PictureDataset(std::string path, std::vector<std::string> files) : path_(std::move(path)), files_(std::move(files)) {}
 
   [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] std::vector<std::string> files() const override { return files_; }
   [[nodiscard]] std::uint64_t size() const override { return files_.size(); }
   [[nodiscard]] Shape input_shape() const override { return {}; }
   [[nodiscard]] Shape target_shape() const override {
-  [[nodiscard]] std::vector<std::string> files() const override { return files_; }
     return {static_cast<std::int64_t>(files_.empty() ? code_length : label_length(files_.front()))};
   }
 

@@ -23,7 +23,8 @@ std::string wanted(const Signature& signature) {
 /// The place of the greatest, the first of equal ones.
 std::int64_t greatest(std::span<const double> numbers, std::uint64_t sample) {
   if (std::any_of(numbers.begin(), numbers.end(), [](double number) { return std::isnan(number); }))
-    throw Error(ErrorCode::corrupt, "the target of sample " + std::to_string(sample) + " holds NaN");
+    throw Error(ErrorCode::corrupt, "the target of sample " + std::to_string(sample) + " holds NaN")
+        .hint("in Python: leave out samples whose targets hold NaN");
   return std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
 }
 
@@ -94,7 +95,8 @@ void check_label(std::int64_t label, std::uint64_t sample, const Signature& sign
       signature.classes > 0 ? signature.classes - 1 : std::int64_t{std::numeric_limits<std::int32_t>::max()};
   if (label >= 0 && label <= most) return;
   throw Error(ErrorCode::unsupported, "sample " + std::to_string(sample) + " is of class " + std::to_string(label))
-      .expected("0 to " + std::to_string(most) + " as the model tells apart");
+      .expected("0 to " + std::to_string(most) + " as the model tells apart")
+      .hint("name a test set of the model's classes: ckpt eval MODEL --data PATH; classes are counted from 0");
 }
 
 std::vector<std::int32_t> read_targets(const TensorReader& reader, DType dtype, const Shape& shape,
@@ -103,7 +105,8 @@ std::vector<std::int32_t> read_targets(const TensorReader& reader, DType dtype, 
   const std::uint64_t most = limits::dataset_labels / static_cast<std::uint64_t>(signature.positions);
   if (reader.rows() > most) {
     throw Error(ErrorCode::limit_exceeded, "a file holds " + std::to_string(reader.rows()) + " targets")
-        .expected("at most " + std::to_string(most));
+        .expected("at most " + std::to_string(most))
+        .hint("divide it into batches: testing_set.0.pt, testing_set.1.pt ... in one folder");
   }
   const std::uint64_t step = std::max<std::uint64_t>(1, limits::mib / std::max<std::uint64_t>(1, reader.row_bytes()));
   std::vector<std::int32_t> labels;

@@ -98,13 +98,14 @@ class TensorDataset final : public Dataset {
     throw Error(ErrorCode::unsupported,
                 "its samples are " + described(batch_->dtype(), batch_->input_shape(), batch_->target_shape()))
         .in(batch_->path())
-        .expected(described(dtype_, input_shape_, target_shape_) + " as in " + files_.front());
+        .expected(described(dtype_, input_shape_, target_shape_) + " as in " + files_.front())
+        .hint("name one of the files, or put those of each kind in a folder of their own: ckpt eval MODEL --data PATH");
   }
 
   std::string path_;
   std::vector<std::string> files_;
-  std::string split_;
   std::vector<std::string> read_;  ///< these, and others that they are made of
+  std::string split_;
   std::vector<std::uint64_t> starts_{0};  ///< of each file's samples, and the end of the last
   Shape input_shape_, target_shape_;
   DType dtype_{};

@@ -35,7 +35,9 @@ at::Tensor forward(const torch::jit::Module& module, const at::Tensor& inputs) {
   torch::jit::Module callee = module;  // a handle
   const c10::IValue output = callee.forward({inputs});
   if (!output.isTensor())
-    throw Error(ErrorCode::unsupported, "the TorchScript model returns a " + output.tagKind()).expected("one tensor");
+    throw Error(ErrorCode::unsupported, "the TorchScript model returns a " + output.tagKind())
+        .expected("one tensor")
+        .hint("in Python: script a module whose forward() gives the scores alone");
   return output.toTensor();
 }
 
@@ -71,7 +73,8 @@ class ScriptModel final : public Model {
     if (output.dim() < 2 || output.dim() > 3 || output.size(0) != 1 || output.numel() == 0)
       throw Error(ErrorCode::unsupported,
                   "the TorchScript model makes one sample a tensor of shape " + c10::str(output.sizes()))
-          .expected("[1, classes] or [1, positions, classes]");
+          .expected("[1, classes] or [1, positions, classes]")
+          .hint("in Python: script a module whose forward() gives these");
     const std::int64_t outputs = output.numel();
     std::int64_t targets = 1;
     for (const std::int64_t size : target_shape) targets *= size;

@@ -43,6 +43,11 @@ Baseline parse_predictions(const std::string& text, const std::string& file) {
   return out;
 }
 
+std::string hint_for(const std::string& file, BaselineKind kind) {
+  return "make the baseline anew: ckpt eval MODEL --data PATH " +
+         std::string(kind == BaselineKind::json ? "--json=" : "--predictions ") + shell_word(file);
+}
+
 }  // namespace
 
 BaselineKind baseline_kind(const std::string& file) {
@@ -64,6 +69,7 @@ Baseline read_baseline(const std::string& file, BaselineKind kind) {
     out.file = file;
     return out;
   } catch (Error& error) {
+    if (error.hint().empty() && error.code() != ErrorCode::io) error.hint(hint_for(file, kind));
     throw error.in(file);
   }
 }

@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 class Fields {
  public:
   explicit Fields(const Json& object, std::string path = {}) : object_(object), path_(std::move(path)) {
-    if (!object.is_object()) throw wrong(path_.empty() ? "it" : path_, "an object");
+    if (!object.is_object()) throw wrong(path_.empty() ? "it" : path_, object, "an object");
   }
 
   [[nodiscard]] const Json& at(const char* key) const {
@@ -30,28 +30,32 @@ class Fields {
   }
   [[nodiscard]] Fields object(const char* key) const { return Fields(at(key), path_ + key + "."); }
   [[nodiscard]] const Json& array(const char* key) const {
-    if (!at(key).is_array()) throw wrong(path_ + key, "an array");
+    if (!at(key).is_array()) throw wrong(path_ + key, at(key), "an array");
     return at(key);
   }
   [[nodiscard]] std::uint64_t count(const char* key, std::uint64_t most = UINT64_MAX) const {
     return as_count(at(key), path_ + key, most);
   }
   [[nodiscard]] double number(const char* key) const {
-    if (!at(key).is_number()) throw wrong(path_ + key, "a number");
+    if (!at(key).is_number()) throw wrong(path_ + key, at(key), "a number");
     return at(key).get<double>();
   }
   [[nodiscard]] std::string text(const char* key) const {
-    if (!at(key).is_string()) throw wrong(path_ + key, "a string");
+    if (!at(key).is_string()) throw wrong(path_ + key, at(key), "a string");
     return at(key).get<std::string>();
   }
 
   [[nodiscard]] static std::uint64_t as_count(const Json& value, const std::string& what, std::uint64_t most) {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
-      throw wrong(what, "an integer from 0 to " + tools::count_text(most));
+      throw wrong(what, value, "an integer from 0 to " + tools::count_text(most));
     return value.get<std::uint64_t>();
   }
-  [[nodiscard]] static Error wrong(const std::string& what, const std::string& expected) {
-    return Error(ErrorCode::corrupt, what + " is something else").expected(expected);
+  [[nodiscard]] static Error wrong(const std::string& what, const Json& value, const std::string& expected) {
+    // A string or a list may be of any length.
+    const std::string found = value.is_string()       ? "a string"
+                              : value.is_structured() ? "an " + std::string(value.type_name())
+                                                      : value.dump();
+    return Error(ErrorCode::corrupt, what + " is " + found).expected(expected);
   }
 
  private:
@@ -75,14 +79,15 @@ Signature read_signature(const Fields& fields) {
 
 Error contradiction(const std::string& found) { return Error(ErrorCode::corrupt, "contradicts itself: " + found); }
 
-/// Each position has read each finite sample once at most, and all correct samples right.
+/// Each position has read each finite sample once at most, and all correct samples right; one alone, no others.
 void read_confusion(const Fields& fields, const Signature& signature, Counts& counts) {
   const auto classes = static_cast<std::uint64_t>(signature.classes);
   const auto positions = static_cast<std::uint64_t>(signature.positions);
   counts.confusion.assign(positions * classes * classes, 0);
   std::vector<std::uint64_t> left(positions, counts.samples - counts.not_finite), right(positions, 0);
   for (const Json& cell : fields.array("confusion")) {
-    if (!cell.is_array() || cell.size() != 4) throw Fields::wrong("a cell of the confusion", "four integers");
+    if (!cell.is_array() || cell.size() != 4)
+      throw Fields::wrong("a cell of the confusion", cell, "an array of four integers");
     const std::uint64_t position = Fields::as_count(cell[0], "a position of the confusion", positions - 1);
     const std::uint64_t label = Fields::as_count(cell[1], "a label of the confusion", classes - 1);
     const std::uint64_t read = Fields::as_count(cell[2], "a class of the confusion", classes - 1);
@@ -94,33 +99,41 @@ void read_confusion(const Fields& fields, const Signature& signature, Counts& co
   }
   for (const std::uint64_t count : right)
     if (count < counts.correct) throw contradiction("more samples are correct than its confusion says");
+  if (positions == 1 && right.front() > counts.correct)
+    throw contradiction("fewer samples are correct than its confusion says");
+}
+
+/// An array of that many entries.
+const Json& list_of(const Fields& fields, const char* key, std::uint64_t size) {
+  const Json& list = fields.array(key);
+  if (list.size() == size) return list;
+  throw contradiction(std::string(key) + " has " + tools::count_text(list.size(), "number"))
+      .expected(tools::count_text(size));
 }
 
 std::vector<std::int32_t> read_classes(const Fields& fields, const char* key, std::uint64_t size,
                                        std::int64_t classes) {
-  const Json& list = fields.array(key);
-  if (list.size() != size) throw contradiction(std::string(key) + " has " + tools::count_text(list.size(), "entry"));
+  const Json& list = list_of(fields, key, size);
   std::vector<std::int32_t> out;
   out.reserve(list.size());
   for (const Json& one : list) {
     if (!one.is_number_integer() || (one.is_number_unsigned() && one.get<std::uint64_t>() > INT32_MAX) ||
         one.get<std::int64_t>() < -1 || one.get<std::int64_t>() >= classes)
-      throw Fields::wrong(std::string("an entry of ") + key, "a class or -1");
+      throw Fields::wrong(std::string("an entry of ") + key, one, "a class or -1");
     out.push_back(one.get<std::int32_t>());
   }
   return out;
 }
 
 std::vector<float> read_floats(const Fields& fields, const char* key, std::uint64_t size) {
-  const Json& list = fields.array(key);
-  if (list.size() != size) throw contradiction(std::string(key) + " has " + tools::count_text(list.size(), "entry"));
+  const Json& list = list_of(fields, key, size);
   std::vector<float> out;
   out.reserve(list.size());
   for (const Json& one : list) {
     const double value = one.is_null()     ? std::numeric_limits<double>::quiet_NaN()
                          : one.is_number() ? one.get<double>()
                                            : -1;
-    if (value < 0 || value > 2) throw Fields::wrong(std::string("an entry of ") + key, "a probability or null");
+    if (value < 0 || value > 2) throw Fields::wrong(std::string("an entry of ") + key, one, "a probability or null");
     out.push_back(static_cast<float>(value));
   }
   return out;
@@ -183,7 +196,7 @@ Part read_fields(const Json& parsed) {
   out.host_peak = memory.count("host");
   out.gpu_peak = memory.count("gpu");
   for (const Json& warning : fields.array("warnings")) {
-    if (!warning.is_string()) throw Fields::wrong("a warning", "a string");
+    if (!warning.is_string()) throw Fields::wrong("a warning", warning, "a string");
     out.warnings.push_back(warning.get<std::string>());
   }
   read_predictions(parsed, fields, part);
@@ -202,6 +215,8 @@ Part parse_part(const std::string& text, const std::string& file) {
     part.file = file;
     return part;
   } catch (Error& error) {
+    if (error.hint().empty())
+      error.hint("make the part anew: ckpt eval MODEL --data PATH --shard i/N > " + shell_word(file));
     throw error.in(file);
   }
 }

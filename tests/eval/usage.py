@@ -121,6 +121,39 @@ def wrong_usage(t):
     refused("two state dicts", two, "--data", DIGITS, phrases=["a, b", "--root a"])
 
 
+def settings_of_other_models(t):
+    done = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--activation", "tanh", "--normalize", "0.5,0.5", "--json")
+    ends(t, "an fnn", done, DONE, "--activation is for mlp, and was left aside: fnn has its own", "--normalize is for mlp and")
+    t.suite.equal("in --json", [warning.split()[0] for warning in done.json["warnings"][:2]], ["--activation", "--normalize"])
+    flat = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))
+    torch.jit.script(flat).save(script := t.path())
+    done = t.ckpt("eval", script, "--data", DIGITS, "--arch", "torchscript", "--activation", "relu", "--normalize", "0,1")
+    ends(t, "TorchScript", done, DONE, "--activation is for mlp, and was left aside: torchscript has its own")
+    t.suite.check("TorchScript is normalised", "--normalize" not in done.err, done)
+
+
+def hints_about_data(t):
+    """What is wrong with a test set is mended in Python, or by another one: not by commands for checkpoints."""
+    images, labels = loaded(DIGITS)
+    soft = torch.rand(9, 10)
+    soft[3, 4] = math.nan
+    ragged = saved(t, (images[:9], labels[:9]), name="batches/testing_set.0.pt").parent
+    saved(t, (images[:9].float(), labels[:9]), name="batches/testing_set.1.pt")
+    for name, data in [
+        ("fewer labels", saved(t, (images, labels[:9]))),
+        ("NaN", saved(t, (images[:9], soft))),
+        ("a label out of range", saved(t, (images[:9], labels[:9] + 9))),
+        ("sparse inputs", saved(t, (images[:9].float().to_sparse(), labels[:9]))),
+        ("batches that differ", ragged),
+    ]:
+        done = t.ckpt("eval", DIGITS_MODEL, "--data", data)
+        ends(t, name, done, INPUT, "hint: ")
+        t.suite.check(f"{name}: hint", "ckpt verify" not in done.err and "ckpt formats" not in done.err, done)
+    torch.jit.script(torch.nn.Flatten(0)).save(script := t.path())
+    done = t.ckpt("eval", script, "--data", DIGITS, "--arch", "torchscript")
+    ends(t, "the shape of TorchScript's outputs", done, INPUT, "hint: in Python: script a module whose forward()")
+
+
 def pictures(t, count):
     """The samples that ship as PNG files; [(path, code)]."""
     from PIL import Image
@@ -246,6 +279,8 @@ GROUPS = [
     without_the_component,
     streams,
     wrong_usage,
+    settings_of_other_models,
+    hints_about_data,
     predictions,
     digit_pictures,
     progress,

@@ -84,6 +84,7 @@ TEST(Partial, of_hostile_json_is_refused) {
   broken("\"first\":250", "\"first\":249");
   broken("\"first\":250", "\"first\":18446744073709551615");
   broken("\"correct\":250", "\"correct\":251");
+  broken("\"correct\":250", "\"correct\":249");
   broken("\"not_finite\":0", "\"not_finite\":1");
   broken("\"shard\":{\"index\":1,\"count\":4}", "\"shard\":{\"index\":1,\"count\":0}");
   broken("\"shard\":{\"index\":1,\"count\":4}", "\"shard\":{\"index\":4,\"count\":4}");
@@ -109,6 +110,26 @@ TEST(Partial, of_hostile_json_is_refused) {
   expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":16777216,\"classes\":4096"),
          ErrorCode::limit_exceeded);
   expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":0,\"classes\":10"), ErrorCode::limit_exceeded);
+}
+
+TEST(Partial, that_is_refused_is_told_what_it_holds) {
+  const std::string good = partial_text(part_of(digits(), 1, 4));
+  const auto said = [&](const std::string& old, const std::string& now) {
+    return what([&] { static_cast<void>(parse_part(replaced(good, old, now), "part")); });
+  };
+  EXPECT_EQ(said("\"samples\":250", "\"samples\":-1"), "part: samples is -1, expected an integer from 0 to 1,000");
+  EXPECT_EQ(said("\"samples\":250", "\"samples\":\"a\""),
+            "part: samples is a string, expected an integer from 0 to 1,000");
+  EXPECT_EQ(said("\"warnings\":[]", "\"warnings\":{}"), "part: warnings is an object, expected an array");
+  EXPECT_EQ(said("\"labels\":[0,", "\"labels\":["), "part: contradicts itself: labels has 249 numbers, expected 250");
+}
+
+TEST(Partial, that_is_refused_comes_with_the_command_that_makes_it) {
+  for (const char* text : {"", "[]", "{\"partial\":1}"}) {
+    const auto error = error_of([&] { static_cast<void>(parse_part(text, "p 1.json")); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->hint(), "make the part anew: ckpt eval MODEL --data PATH --shard i/N > 'p 1.json'");
+  }
 }
 
 TEST(Merge, of_any_order_is_the_whole) {
