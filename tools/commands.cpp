@@ -46,9 +46,10 @@ std::string help() {
   return out +
          "\noptions of every command:\n"
          "  --quiet       no summary and no notes: only results, warnings and errors\n"
-         "  --no-sandbox  keep rights that are not needed: to write elsewhere, to start programs ...\n"
          "  --version     print the version\n"
          "  --help        ckpt COMMAND --help explains the command\n\n"
+         "of every command but devices, eval and eval-merge, which have no sandbox:\n"
+         "  --no-sandbox  keep rights that are not needed: to write elsewhere, to start programs ...\n\n"
          "A FILE may be bare or in gzip; what it is, its content says. '-' is standard input or output.\n\n"
          "examples:\n"
          "  ckpt inspect model.pt\n"
