@@ -18,7 +18,8 @@ class JoinedSource final : public ByteSource {
         element_size_(element_size),
         size_(size),
         window_(
-            std::clamp(ReadAhead::bytes / std::max<std::size_t>(chunks.size(), 1), narrowest_window, widest_window)) {
+            std::clamp(ReadAhead::bytes / std::max<std::size_t>(chunks.size(), 1), narrowest_window, widest_window)),
+        room_(room) {
     chunks_.reserve(chunks.size());
     for (ByteSourcePtr& chunk : chunks) chunks_.emplace_back(std::move(chunk), room);
   }
@@ -29,6 +30,7 @@ class JoinedSource final : public ByteSource {
     if (offset >= size_) return 0;
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset)));
     const std::size_t count = out.size();
+    const auto turn = room_->turn();
     while (!out.empty()) {
       const Tiling::Run run = tiling_.run_at(offset / element_size_);
       const std::uint64_t within = offset % element_size_;
@@ -46,6 +48,7 @@ class JoinedSource final : public ByteSource {
   std::size_t element_size_;
   std::uint64_t size_;
   std::size_t window_;
+  std::shared_ptr<ReadAhead> room_;
   mutable std::vector<ChunkReader> chunks_;
 };
 

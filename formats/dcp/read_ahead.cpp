@@ -18,7 +18,11 @@ ChunkReader::ChunkReader(ChunkReader&& other) noexcept
   if (!held_.empty()) *use_ = this;
 }
 
-ChunkReader::~ChunkReader() { give_back(); }
+ChunkReader::~ChunkReader() {
+  if (!room_) return;
+  const auto turn = room_->turn();
+  give_back();
+}
 
 void ChunkReader::give_back() {
   if (held_.empty()) return;

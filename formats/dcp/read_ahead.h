@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace ckpt::dcp {
 class ReadAhead;
 
 /// A source that is read forward in pieces much smaller than a read should be, because others are read in between.
+/// For who has ReadAhead::turn().
 class ChunkReader {
  public:
   ChunkReader(ByteSourcePtr bytes, std::shared_ptr<ReadAhead> room);
@@ -41,8 +43,12 @@ class ReadAhead {
  public:
   static constexpr std::size_t bytes = std::size_t{8} << 20U;
 
+  /// Held by who reads one of them, and while one is made or goes: each may take what another holds.
+  [[nodiscard]] std::unique_lock<std::mutex> turn() { return std::unique_lock(mutex_); }
+
  private:
   friend class ChunkReader;
+  std::mutex mutex_;
   std::list<ChunkReader*> users_;  ///< last used first
   std::size_t held_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ class DequantizedSource final : public ByteSource {
   [[nodiscard]] std::uint64_t size() const override { return blocks_->size() / block_bytes_ * block_floats; }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::lock_guard lock(mutex_);
     std::size_t done = 0;
     while (done < out.size()) {
       const std::uint64_t at = offset + done;
@@ -81,6 +83,7 @@ class DequantizedSource final : public ByteSource {
   std::size_t block_bytes_;
   void (*convert_)(const std::byte* numbers, float scale, Block& out);
   ByteOrder order_;
+  mutable std::mutex mutex_;  ///< of what follows
   mutable std::vector<std::byte> packed_;
 };
 

@@ -33,6 +33,7 @@ class ForwardStorage final : public ByteSource {
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= size()) return 0;
+    const auto turn = archive_->turn();
     const auto wanted = out.first(std::min<std::uint64_t>(out.size(), size() - offset));
     if (const auto* entry = archive_->find(storage_)) {
       const std::size_t got = archive_->source()->read_at(entry->data_offset + offset, wanted);
@@ -43,6 +44,7 @@ class ForwardStorage final : public ByteSource {
   }
 
   [[nodiscard]] std::optional<std::uint32_t> recorded_crc32() const override {
+    const auto turn = archive_->turn();
     if (const auto* entry = archive_->find(storage_); entry != nullptr && archive_->close(*entry))
       return recorded(*entry);
     return from_directory().recorded_crc32();
@@ -66,6 +68,7 @@ class ForwardDetails final : public ZipDetails {
   std::optional<ByteOrder> byte_order;  ///< where a record before the storages tells it
 
   [[nodiscard]] std::optional<Member> member(std::size_t index) const override {
+    const auto turn = archive_->turn();
     const std::string within = archive_->source()->name() + ": member ";
     if (const auto* entry = archive_->walk_to(index)) {
       const Member found = describe_member(entry->name, archive_->is_storage(entry->name), [&] {
@@ -87,7 +90,10 @@ class ForwardDetails final : public ZipDetails {
     return archive_->is_storage(std::string(storage_folder) + std::string(key));
   }
 
-  [[nodiscard]] std::vector<std::string> finish() const override { return archive_->finish(byte_order); }
+  [[nodiscard]] std::vector<std::string> finish() const override {
+    const auto turn = archive_->turn();
+    return archive_->finish(byte_order);
+  }
 
  private:
   ArchivePtr archive_;

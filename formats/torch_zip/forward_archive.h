@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ class ForwardArchive final : public SourceNames {
   };
 
   ForwardArchive(ByteSourcePtr source, const ReadContext& context) : source_(std::move(source)), context_(context) {}
+
+  /// For who asks what is below, or uses what it gave, once other threads may do so too.
+  [[nodiscard]] std::unique_lock<std::mutex> turn() { return std::unique_lock(mutex_); }
 
   /// The first member, its size still open; null where it is not the pickle. Throws Error: what reading throws.
   const zip::ForwardMember* first();
@@ -78,6 +82,7 @@ class ForwardArchive final : public SourceNames {
   void forget_the_walk();
   void compare_with(const ZipReader& zip) const;
 
+  std::mutex mutex_;
   ByteSourcePtr source_;
   ReadContext context_;
   std::string root_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -132,7 +133,10 @@ class GzipSource final : public InflatingSource {
   [[nodiscard]] std::uint64_t size() const override { return measure(); }
   [[nodiscard]] bool size_is_known() const override { return measured().has_value(); }
 
-  [[nodiscard]] std::uint64_t trailing_bytes() const { return end_ ? compressed_->size() - *end_ : 0; }
+  [[nodiscard]] std::uint64_t trailing_bytes() const {
+    const std::uint64_t end = end_;
+    return end == unmet ? 0 : compressed_->size() - end;
+  }
 
  private:
   [[nodiscard]] std::unique_ptr<Decoder> start() const override {
@@ -143,7 +147,8 @@ class GzipSource final : public InflatingSource {
   ByteSourcePtr compressed_;
   std::uint64_t most_;
   Faults faults_;
-  mutable std::optional<std::uint64_t> end_;  // of what was understood, in the compressed bytes
+  static constexpr std::uint64_t unmet = UINT64_MAX;
+  mutable std::atomic<std::uint64_t> end_ = unmet;  // of what was understood, in the compressed bytes
 };
 
 }  // namespace

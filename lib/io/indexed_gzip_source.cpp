@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ namespace {
 /// Members that are inflated ahead of a forward reading: each takes up to a MiB with its compressed bytes.
 constexpr std::size_t most_ahead = 24;
 
+/// Threads that read it take turns.
 class IndexedGzipSource final : public ByteSource {
  public:
   IndexedGzipSource(ByteSourcePtr file, GzipIndex index)
@@ -42,6 +44,7 @@ class IndexedGzipSource final : public ByteSource {
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= size()) return 0;
+    const std::lock_guard lock(mutex_);
     const std::size_t wanted = std::min<std::uint64_t>(out.size(), size() - offset);
     std::size_t have = 0;
     while (have < wanted) {
@@ -57,12 +60,14 @@ class IndexedGzipSource final : public ByteSource {
 
   void expect(std::uint64_t offset, std::uint64_t size) const override {
     if (size == 0 || offset >= this->size()) return;
+    const std::lock_guard lock(mutex_);
     expected_ = {member_at(offset), member_at(offset + std::min(size, this->size() - offset) - 1)};
     start_ahead(expected_.first, std::min(expected_.last, expected_.first + ahead_ - 1));
   }
 
   [[nodiscard]] std::optional<GzipRun> run(std::uint64_t begin, std::uint64_t size) const {
     if (size == 0 || begin >= this->size() || size > this->size() - begin) return std::nullopt;
+    const std::lock_guard lock(mutex_);
     const std::size_t first = member_at(begin), last = member_at(begin + size - 1);
     if (begins_[first].inflated != begin || begins_[last + 1].inflated != begin + size) return std::nullopt;
     return GzipRun{file_.get(), begins_[first].compressed, std::span(index_.members).subspan(first, last - first + 1),
@@ -173,6 +178,7 @@ class IndexedGzipSource final : public ByteSource {
   ByteSourcePtr file_;
   GzipIndex index_;
   std::vector<InflatingPlace> begins_;  ///< of each member, and of what follows the last
+  mutable std::mutex mutex_;            ///< of what follows
   mutable InflatingBudget budget_;
   mutable InflatingPlace farthest_;  ///< that anything was inflated to
   mutable std::vector<BlockPtr> blocks_;

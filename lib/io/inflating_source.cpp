@@ -153,6 +153,7 @@ void InflatingSource::go_to(Work& work, std::uint64_t offset) const {
 }
 
 std::size_t InflatingSource::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+  const std::lock_guard lock(mutex_);
   if (out.empty() || (measured_ && offset >= *measured_)) return 0;
   const std::shared_ptr<Work> held = this->work();
   Work& work = *held;
@@ -186,10 +187,16 @@ std::size_t InflatingSource::read_at(std::uint64_t offset, std::span<std::byte> 
 }
 
 std::uint64_t InflatingSource::measure() const {
+  const std::lock_guard lock(mutex_);
   if (!measured_) {
     go_to(*this->work(), UINT64_MAX);
   }
   return *measured_;
+}
+
+std::optional<std::uint64_t> InflatingSource::measured() const {
+  const std::lock_guard lock(mutex_);
+  return measured_;
 }
 
 }  // namespace ckpt

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ namespace ckpt {
 /// Random access over a Decoder. Forward is a matter of inflating; back is to the nearest of a few positions that were
 /// kept on the way, a fixed number of them at a spacing that doubles as the stream goes on, and inflating from there.
 /// A small window of the latest bytes makes many small reads cheap; large reads go straight to the caller. Going back
-/// too often is an Error (limits::reinflated_cap).
+/// too often is an Error (limits::reinflated_cap). Threads take turns.
 class InflatingSource : public ByteSource {
  public:
   /// Inflated at a time for small reads, and kept behind that: a reader that took more than it needed may step back.
@@ -46,7 +47,7 @@ class InflatingSource : public ByteSource {
   virtual void ended(std::uint64_t position) const;
   /// Inflates to the end and returns the size.
   std::uint64_t measure() const;
-  [[nodiscard]] std::optional<std::uint64_t> measured() const { return measured_; }
+  [[nodiscard]] std::optional<std::uint64_t> measured() const;
 
  private:
   struct Work;
@@ -63,6 +64,7 @@ class InflatingSource : public ByteSource {
   AtEnd at_end_;
   Faults faults_;
   std::shared_ptr<InflatingShare> shared_;
+  mutable std::mutex mutex_;  ///< of what follows
   mutable std::weak_ptr<Work> work_;
   mutable std::shared_ptr<Work> kept_work_;  ///< where nobody keeps it for several
   mutable std::unique_ptr<Positions> positions_;

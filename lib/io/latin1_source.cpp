@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -23,6 +24,7 @@ class Latin1Source final : public ByteSource {
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= size_) return 0;
+    const std::lock_guard lock(mutex_);
     if (input_ == nullptr || offset < at_) {
       input_ = std::make_unique<CompressedInput>(utf8_);
       at_ = 0;
@@ -59,6 +61,7 @@ class Latin1Source final : public ByteSource {
 
   ByteSourcePtr utf8_;
   std::uint64_t size_;
+  mutable std::mutex mutex_;  ///< of what follows
   mutable std::unique_ptr<CompressedInput> input_;
   mutable std::uint64_t at_ = 0;
   mutable unsigned before_ = 0;  ///< the last byte that was taken

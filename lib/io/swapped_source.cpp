@@ -1,6 +1,7 @@
 #include "io/swapped_source.h"
 
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 #include "io/checksum.h"
@@ -17,6 +18,7 @@ class SwappedSource final : public ByteSource {
   [[nodiscard]] bool size_is_known() const override { return source_->size_is_known(); }
 
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::lock_guard lock(mutex_);
     // Whole elements around the wanted range are read, and the range is cut out of them.
     const std::size_t lead = offset % element_size_;
     const std::size_t wanted = (lead + out.size() + element_size_ - 1) / element_size_ * element_size_;
@@ -43,6 +45,7 @@ class SwappedSource final : public ByteSource {
 
   ByteSourcePtr source_;
   std::size_t element_size_;
+  mutable std::mutex mutex_;  ///< of what follows
   mutable std::vector<std::byte> elements_;
   mutable std::uint64_t checked_to_ = 0;
   mutable std::uint32_t crc_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "ops/cast_elements.h"
@@ -42,6 +43,7 @@ class AveragedSource final : public ByteSource {
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     const auto wanted =
         static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - std::min(offset, size())));
+    const std::lock_guard lock(mutex_);
     for (std::size_t done = 0; done < wanted;) {
       const std::uint64_t first = (offset + done) / dtype_size(to_) / block * block;
       if (made_.empty() || first != first_) make(first);
@@ -93,6 +95,7 @@ class AveragedSource final : public ByteSource {
   double divisor_;
   DType to_;
   std::uint64_t numbers_ = 0;
+  mutable std::mutex mutex_;         ///< of what follows
   mutable std::uint64_t first_ = 0;  ///< number that made_ begins with
   mutable std::vector<std::byte> made_, read_;
   mutable std::vector<double> sums_, next_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "ckpt/limits.h"
@@ -32,6 +33,7 @@ class CastSource final : public ByteSource {
     const auto wanted =
         static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - std::min(offset, size())));
     if (wanted == 0) return 0;
+    const std::lock_guard lock(mutex_);
     if (!reading_) reading_ = std::make_unique<Reading>(*this);
     for (std::size_t done = 0; done < wanted;) done += read_some(offset + done, out.subspan(done, wanted - done));
     if (offset + wanted == size()) end();
@@ -84,6 +86,7 @@ class CastSource final : public ByteSource {
   ByteOrder byte_order_;
   bool typed_;
   DType from_, to_;
+  mutable std::mutex mutex_;  ///< of what follows
   mutable std::unique_ptr<Reading> reading_;
 };
 

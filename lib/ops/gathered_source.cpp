@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -30,6 +31,7 @@ class GatheredSource final : public ByteSource {
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - std::min(offset, size_)));
     if (wanted == 0) return 0;
+    const std::lock_guard lock(mutex_);
     if (!stream_ || offset < at_) begin_again();
     std::size_t have = 0;
     while (have < wanted) {
@@ -75,6 +77,7 @@ class GatheredSource final : public ByteSource {
   TensorInfo info_;
   std::uint64_t size_;
   std::optional<std::uint64_t> block_;
+  mutable std::mutex mutex_;  ///< of what follows
   mutable std::optional<TensorStream> stream_;
   mutable std::span<const std::byte> piece_;  ///< what is left of the stream's last piece
   mutable std::uint64_t at_ = 0;              ///< of piece_'s first byte

@@ -15,14 +15,21 @@ WatchedSource::WatchedSource(ByteSourcePtr source, Compared compared)
 std::size_t WatchedSource::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   const std::size_t count = source_->read_at(offset, out);
   if (count == 0) return 0;
-  if (!is_concurrent())
-    look_at(offset, out.first(count));
-  else if (source_->recorded_crc32())
-    look_at_together(offset, out.first(count));
+  if (is_concurrent()) {
+    if (source_->recorded_crc32()) look_at_together(offset, out.first(count));
+    return count;
+  }
+  const std::lock_guard lock(mutex_);
+  look_at(offset, out.first(count));
   return count;
 }
 
 void WatchedSource::compare() const {
+  const std::lock_guard lock(mutex_);
+  compare_seen();
+}
+
+void WatchedSource::compare_seen() const {
   if (seen_ == size()) check_recorded_crc32(*source_, crc_);
 }
 
@@ -32,7 +39,7 @@ void WatchedSource::look_at(std::uint64_t offset, std::span<const std::byte> byt
   crc_ = crc32(crc_, bytes.subspan(static_cast<std::size_t>(seen_ - offset)));
   seen_ = offset + bytes.size();
   go_on();
-  if (compared_ == Compared::at_once) compare();
+  if (compared_ == Compared::at_once) compare_seen();
 }
 
 void WatchedSource::look_at_together(std::uint64_t offset, std::span<const std::byte> bytes) const {
@@ -54,7 +61,7 @@ void WatchedSource::look_at_together(std::uint64_t offset, std::span<const std::
   }
   take(piece);
   go_on();
-  if (compared_ == Compared::at_once) compare();
+  if (compared_ == Compared::at_once) compare_seen();
 }
 
 void WatchedSource::take(const Piece& piece) const {
@@ -73,10 +80,15 @@ void WatchedSource::go_on() const {
 
 void WatchedSource::finish() const {
   if (!source_->recorded_crc32()) return;
-  std::vector<std::byte> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(limits::copy_chunk, size() - seen_)));
-  while (seen_ < size())
-    read_exactly(seen_, std::span(chunk).first(std::min<std::uint64_t>(chunk.size(), size() - seen_)));
+  std::vector<std::byte> chunk(static_cast<std::size_t>(std::min<std::uint64_t>(limits::copy_chunk, size() - seen())));
+  for (std::uint64_t at = seen(); at < size(); at = seen())
+    read_exactly(at, std::span(chunk).first(std::min<std::uint64_t>(chunk.size(), size() - at)));
   compare();
+}
+
+std::uint64_t WatchedSource::seen() const {
+  const std::lock_guard lock(mutex_);
+  return seen_;
 }
 
 std::shared_ptr<const WatchedSource> watch(ByteSourcePtr source) {

@@ -15,8 +15,8 @@ namespace ckpt {
 enum class Compared { at_once, when_asked };
 
 /// Another source, whose recorded CRC-32 is compared while it is read forward for another purpose, in whatever pieces:
-/// the read that completes it throws Error (corrupt), or compare() and finish() do. Several threads may read it where
-/// they may read the other source; what they read ahead of each other is put together.
+/// the read that completes it throws Error (corrupt), or compare() and finish() do. What several threads read ahead of
+/// each other is put together.
 class WatchedSource final : public ByteSource {
  public:
   explicit WatchedSource(ByteSourcePtr source, Compared compared = Compared::at_once);
@@ -28,7 +28,7 @@ class WatchedSource final : public ByteSource {
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override;
   void expect(std::uint64_t offset, std::uint64_t size) const override { source_->expect(offset, size); }
 
-  /// Throws Error (corrupt) where all of it has been read and is not what was recorded. For one thread, as finish().
+  /// Throws Error (corrupt) where all of it has been read and is not what was recorded.
   void compare() const;
   /// Reads what nobody has read yet, and compares.
   void finish() const;
@@ -39,14 +39,18 @@ class WatchedSource final : public ByteSource {
     std::uint32_t crc;
   };
 
+  // For who has the mutex.
   void look_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
   void take(const Piece& piece) const;
   void go_on() const;
+  void compare_seen() const;
+
+  [[nodiscard]] std::uint64_t seen() const;
   void look_at_together(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
   ByteSourcePtr source_;
   Compared compared_;
-  mutable std::mutex mutex_;  ///< of what follows, where the source is concurrent
+  mutable std::mutex mutex_;  ///< of what follows
   /// What was read beyond `seen_`, by its offset; none where nothing ever was: there are many sources.
   mutable std::unique_ptr<std::map<std::uint64_t, Piece>> ahead_;
   mutable std::uint64_t seen_ = 0;  ///< bytes from the beginning that `crc_` covers

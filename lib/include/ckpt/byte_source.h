@@ -43,8 +43,8 @@ class CKPT_API SourceName {
 ///     file->read_exactly(0, magic);
 ///
 /// Reading forward is always cheap. Reading backward is free on files and memory; an inflating source goes back to
-/// its nearest checkpoint. Sources are shared (`std::shared_ptr`), never change what they stand for, and are not
-/// thread-safe but where is_concurrent() says so: one thread at a time a source, slices of it included.
+/// its nearest checkpoint. Sources are shared (`std::shared_ptr`), never change what they stand for, and may be read by
+/// any thread; where is_concurrent() says no, threads take turns, and have it go back and forth between them.
 class CKPT_API ByteSource {
  public:
   virtual ~ByteSource();
@@ -59,7 +59,7 @@ class CKPT_API ByteSource {
   /// instead. A slice's size is always known: it was told.
   [[nodiscard]] virtual bool size_is_known() const;
 
-  /// True where several threads may call read_at() at once: files, memory, slices of them.
+  /// True where threads read at once, none waiting for another: files, memory, slices of them. Else read_at() locks.
   [[nodiscard]] virtual bool is_concurrent() const;
 
   /// Reads up to out.size() bytes at `offset`; fewer only where the source ends. Returns how many.

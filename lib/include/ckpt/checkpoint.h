@@ -80,11 +80,11 @@ class CKPT_API FormatDetails {
 ///     c = ckpt::remap(std::move(c), DeviceMap::all_to("cpu"));
 ///     ckpt::save(c, "model.cpu.pt");
 ///
-/// A value type: a copy is independent and shares only the (immutable) bytes of storages. Edits (ckpt/ops.h) take a
-/// checkpoint and return a new one, so the source never changes.
+/// A value type: a copy is independent and shares only the (immutable) bytes of storages, which threads may read at
+/// once (ckpt/byte_source.h). Edits (ckpt/ops.h) take a checkpoint and return a new one: the source never changes.
 struct Checkpoint {
   ValueGraph values;
-  ValueId root = no_value;
+  ValueId root = no_value;  ///< none: there is nothing, and nothing to write
   /// In the order of their bytes in the file, which is the order to read them in.
   std::vector<Storage> storages;
   /// One for each object of the graph that builds a tensor; see tensor_names() for their names.
