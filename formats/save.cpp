@@ -8,6 +8,7 @@
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
 #include "format.h"
+#include "model/rooted.h"
 #include "read_back.h"
 
 namespace ckpt {
@@ -16,6 +17,7 @@ namespace {
 bool is_written(const Format& format) { return format.write != nullptr || format.write_folder != nullptr; }
 
 const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& options) {
+  require_root(checkpoint);
   const std::string& name = options.format.empty() ? checkpoint.format : options.format;
   const Format* const format = find_format(name);
   std::string known;

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "ckpt/device.h"
+#include "ckpt/error.h"
 #include "ckpt/gzip.h"
+#include "model/rooted.h"
 
 namespace ckpt {
 
@@ -50,6 +52,21 @@ std::vector<std::string> finish_reading(const Checkpoint& checkpoint) {
   if (const std::uint64_t trailing = gzip_trailing_bytes(whole); trailing > 0)
     warnings.push_back(std::to_string(trailing) + " bytes follow the gzip stream, belong to nothing and are left out");
   return warnings;
+}
+
+void check_root(const Checkpoint& checkpoint) {
+  if (checkpoint.root == no_value || checkpoint.root < checkpoint.values.size()) return;
+  throw Error(ErrorCode::invalid_argument, "the checkpoint's root is none of its values")
+      .expected("a checkpoint that was not moved from")
+      .in(checkpoint.file);
+}
+
+void require_root(const Checkpoint& checkpoint) {
+  check_root(checkpoint);
+  if (checkpoint.root == no_value)
+    throw Error(ErrorCode::invalid_argument, "the checkpoint has no root")
+        .expected("an object, of which there may be nothing left")
+        .in(checkpoint.file);
 }
 
 std::string device_of(const Checkpoint& checkpoint, const Tensor& tensor) {

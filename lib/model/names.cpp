@@ -7,6 +7,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "model/position_index.h"
+#include "model/rooted.h"
 #include "model/walk.h"
 
 namespace ckpt {
@@ -146,6 +147,7 @@ std::vector<NamedTensor> NameWalk::walk() {
 
 std::vector<NamedTensor> tensor_names_within(const Checkpoint& checkpoint, std::vector<std::string>* warnings,
                                              const NameCaps& caps) {
+  check_root(checkpoint);
   return NameWalk(checkpoint, warnings, caps).walk();
 }
 

@@ -8,6 +8,7 @@
 #include "ckpt/modules.h"
 #include "model/module_reader.h"
 #include "model/python_str.h"
+#include "model/rooted.h"
 #include "model/walk.h"
 
 namespace ckpt {
@@ -32,6 +33,7 @@ class Search {
         part_bytes_(checkpoint.file),
         path_bytes_(checkpoint.file) {
     for (const Tensor& tensor : checkpoint.tensors) is_tensor_[tensor.value] = true;
+    check_root(checkpoint);
     open_.push_back({checkpoint.root, 0});
   }
 

@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "model/python_str.h"
+#include "model/rooted.h"
 #include "ops/mapping_edit.h"
 
 namespace ckpt {
@@ -15,6 +16,7 @@ EntryWalk::EntryWalk(const Checkpoint& checkpoint)
       is_tensor_(checkpoint.values.size()),
       on_path_(checkpoint.values.size()),
       parts_(checkpoint.file) {
+  check_root(checkpoint);
   for (const Tensor& tensor : checkpoint.tensors) is_tensor_[tensor.value] = true;
 }
 

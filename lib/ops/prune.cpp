@@ -14,6 +14,7 @@
 #include "model/each_tensor.h"
 #include "model/graph_copy.h"
 #include "model/making_order.h"
+#include "model/rooted.h"
 
 namespace ckpt {
 namespace {
@@ -204,6 +205,9 @@ void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& rea
   }
 }
 
-Checkpoint prune(Checkpoint checkpoint) { return Pruner(std::move(checkpoint)).run(); }
+Checkpoint prune(Checkpoint checkpoint) {
+  require_root(checkpoint);
+  return Pruner(std::move(checkpoint)).run();
+}
 
 }  // namespace ckpt

@@ -7,6 +7,7 @@
 #include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "model/rooted.h"
 #include "model/walk.h"
 #include "ops/prune.h"
 #include "ops/root.h"
@@ -19,6 +20,7 @@ namespace {
 /// dots themselves, so that a path may be cut into parts in several ways.
 ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
   if (path.empty()) return checkpoint.root;
+  require_root(checkpoint);
   std::vector<bool> is_tensor(checkpoint.values.size());
   for (const Tensor& tensor : checkpoint.tensors) is_tensor[tensor.value] = true;
   std::vector<std::pair<ValueId, std::string_view>> open{{checkpoint.root, path}};

@@ -8,6 +8,7 @@
 #include "io/swapped_source.h"
 #include "model/calls.h"
 #include "model/each_tensor.h"
+#include "model/rooted.h"
 #include "ops/prune.h"
 #include "ops/watched_source.h"
 #include "ops/whole_module.h"
@@ -21,6 +22,7 @@ constexpr std::size_t pickle_bytes_a_call = 60;
 
 Checkpoint whole(Checkpoint checkpoint) {
   refuse_part(checkpoint);
+  require_root(checkpoint);
   return checkpoint;
 }
 
