@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ckpt/utf8.h"
 #include "io/bytes.h"
 #include "io/swapped_source.h"
 #include "model/graph_copy.h"
@@ -23,6 +24,8 @@ ValueId Assembler::add(TensorSource tensor) {
   info.stride = tensor.stride.empty() ? contiguous_stride(tensor.shape) : std::move(tensor.stride);
   info.offset = tensor.offset;
   info.shape = std::move(tensor.shape);
+  info.conjugate = tensor.conjugate;
+  info.negative = tensor.negative;
   const auto call = calls_.rebuild(place, info, storage_class(info.dtype).has_value());
   return kept(values().make_object(CallKind::reduce, call));
 }
@@ -93,10 +96,10 @@ Checkpoint Assembler::finish(ValueId root) {
 }
 
 ValueId Assembler::storage(const TensorSource& tensor) {
-  const auto [found, fresh] = shared_.try_emplace(tensor.bytes.get(), Shared{no_value, tensor.dtype});
-  if (found->second.dtype != tensor.dtype)
-    throw bad_tensor(tensor, "it shares the bytes of a " + std::string(dtype_name(found->second.dtype)) + " tensor")
-        .expected("one dtype a storage");
+  refuse_at_once(tensor);
+  const auto [found, fresh] =
+      shared_.try_emplace(tensor.bytes.get(), Shared{no_value, tensor.dtype, tensor.byte_order, tensor.location});
+  refuse_to_differ(tensor, found->second);
   if (!fresh) return found->second.id;
   const bool typed = storage_class(tensor.dtype).has_value();
   Source source{tensor.bytes, tensor.byte_order};
@@ -110,6 +113,23 @@ ValueId Assembler::storage(const TensorSource& tensor) {
   const ValueId id = calls_.storage_id(tensor.dtype, std::to_string(storages_.size()), tensor.location, nbytes);
   storages_.push_back(std::move(source));
   return found->second.id = values().make_persistent(id);
+}
+
+void Assembler::refuse_at_once(const TensorSource& tensor) {
+  if (tensor.bytes == nullptr) throw bad_tensor(tensor, "it has no bytes").expected("those of its storage");
+  if (!is_utf8(tensor.location, Surrogates::allowed)) throw bad_tensor(tensor, "its location is not UTF-8");
+  if (is_quantised(tensor.dtype))
+    throw bad_tensor(tensor, "it is quantised (" + std::string(dtype_name(tensor.dtype)) + "), and there is no scale")
+        .expected("a dtype that needs none");
+}
+
+void Assembler::refuse_to_differ(const TensorSource& tensor, const Shared& storage) {
+  const auto refuse = [&](const std::string& has, const std::string& expected) {
+    throw bad_tensor(tensor, "it shares the bytes of a tensor " + has).expected("one " + expected + " a storage");
+  };
+  if (storage.dtype != tensor.dtype) refuse("of " + std::string(dtype_name(storage.dtype)), "dtype");
+  if (storage.byte_order != tensor.byte_order) refuse("in the other byte order", "byte order");
+  if (storage.location != tensor.location) refuse("on " + storage.location, "location");
 }
 
 ValueId Assembler::filled(ValueId mapping, std::span<const ValueId> pairs) {

@@ -54,10 +54,12 @@ class Assembler {
     ByteSourcePtr bytes;
     ByteOrder byte_order = ByteOrder::little;
   };
-  /// What is known of a source that tensors may share.
+  /// What is known of a source that tensors may share; all of them say the same of it.
   struct Shared {
     ValueId id = no_value;
     DType dtype{};
+    ByteOrder byte_order{};
+    std::string location;
   };
 
   /// As long as the pickle of one may be: room that is not used costs nothing.
@@ -65,6 +67,9 @@ class Assembler {
 
   ValueGraph& values() { return checkpoint_.values; }
 
+  static void refuse_at_once(const TensorSource& tensor);
+  /// What tensors of one storage say of it has to be the same.
+  static void refuse_to_differ(const TensorSource& tensor, const Shared& storage);
   /// The persistent id of the tensor's storage.
   ValueId storage(const TensorSource& tensor);
   ValueId filled(ValueId mapping, std::span<const ValueId> pairs);

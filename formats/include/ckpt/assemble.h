@@ -17,21 +17,25 @@
 ///                "outputs.npz");
 namespace ckpt {
 
-/// A tensor to be. Those whose `bytes` are the same source share a storage.
+/// A tensor to be. Those whose `bytes` are the same source share a storage, and tell it in the same way: dtype, byte
+/// order and location.
 struct TensorSource {
   std::string name;  ///< UTF-8
-  DType dtype{};
+  DType dtype{};     ///< none of the quantised ones, which need a scale
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> stride;  ///< in elements; empty: contiguous
-  ByteSourcePtr bytes;               ///< of the whole storage; read when they are wanted
+  ByteSourcePtr bytes;  ///< of the whole storage, of which a tensor may show a part; read when they are wanted
   ByteOrder byte_order = ByteOrder::little;
-  std::string location = "cpu";
-  std::int64_t offset = 0;  ///< of the first element in the storage, in elements
+  std::string location = "cpu";  ///< UTF-8
+  std::int64_t offset = 0;       ///< of the first element in the storage, in elements
+  /// torch's lazy views: the values are the complex conjugates, the negatives, of what `bytes` hold.
+  bool conjugate = false, negative = false;
 };
 
 /// What torch.save would have been given: a dict of tensors by name, in this order. Its format is "torch", until a
-/// reader says otherwise. Throws Error: invalid_argument (a name twice, or that is not UTF-8; bytes of another size
-/// than the shape's), corrupt (a geometry that does not fit the bytes), limit_exceeded (ckpt/limits.h).
+/// reader says otherwise. Throws Error: invalid_argument (a name twice, or that is not UTF-8; no bytes, or such as make
+/// no whole elements; a quantised dtype; a storage that is told in two ways), corrupt (a shape, stride or offset that
+/// reaches past the bytes), limit_exceeded (ckpt/limits.h).
 CKPT_API Checkpoint assemble(std::vector<TensorSource> tensors);
 
 /// The version of a module's state, as `_metadata` of a state dict has it: 2 of batch norms, 1 of nearly all else.

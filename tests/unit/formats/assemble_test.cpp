@@ -66,5 +66,43 @@ TEST(Assemble, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal({torn}), ErrorCode::invalid_argument);
 }
 
+TEST(Assemble, RefusesWhatIsNoTensorAtOnce) {
+  TensorSource nothing = source("w", {1}, {1});
+  nothing.bytes = nullptr;
+  EXPECT_EQ(refusal({nothing}), ErrorCode::invalid_argument);
+  TensorSource nowhere = source("w", {1}, {1});
+  nowhere.location = "\xff";
+  EXPECT_EQ(refusal({nowhere}), ErrorCode::invalid_argument);
+  for (const DType dtype : {DType::qint8, DType::quint4x2})  // there is no scale
+    EXPECT_EQ(refusal({{.name = "w", .dtype = dtype, .shape = {4}, .bytes = nowhere.bytes}}),
+              ErrorCode::invalid_argument);
+}
+
+TEST(Assemble, RefusesBytesThatAreSharedAndToldInTwoWays) {
+  const TensorSource first = source("a", {2}, {1, 2});
+  const auto refused = [&](auto change) {
+    TensorSource second = first;
+    second.name = "b";
+    change(second);
+    return refusal({first, second});
+  };
+  EXPECT_EQ(refused([](TensorSource& tensor) { tensor.dtype = DType::int32; }), ErrorCode::invalid_argument);
+  EXPECT_EQ(refused([](TensorSource& tensor) { tensor.byte_order = ByteOrder::big; }), ErrorCode::invalid_argument);
+  EXPECT_EQ(refused([](TensorSource& tensor) { tensor.location = "cuda:0"; }), ErrorCode::invalid_argument);
+}
+
+TEST(Assemble, TakesBytesThatNoTensorShows) {
+  const Checkpoint made = assemble({source("w", {1}, {1, 2, 3})});
+  EXPECT_EQ(torch_testing::values(made, 0), (std::vector<float>{1}));
+}
+
+TEST(Assemble, KeepsTheLazySignsOfTensors) {
+  TensorSource lazy = source("w", {2}, {1, 2});
+  lazy.negative = true;
+  const Checkpoint made = assemble({lazy});
+  EXPECT_TRUE(made.tensors.front().info.negative);
+  EXPECT_EQ(torch_testing::values(made, 0), (std::vector<float>{-1, -2}));
+}
+
 }  // namespace
 }  // namespace ckpt

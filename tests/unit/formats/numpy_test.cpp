@@ -257,10 +257,14 @@ TEST(Npz, RefusesValuesThatAreNoTensorsByName) {
 }
 
 TEST(Npz, RefusesDTypesThatNumpyLacksByTheTensorsName) {
-  for (const DType dtype : {DType::bfloat16, DType::float8_e4m3fn, DType::complex32, DType::qint8, DType::bits8}) {
+  for (const DType dtype : {DType::bfloat16, DType::float8_e4m3fn, DType::complex32, DType::bits8}) {
     TensorSource odd{.name = "w", .dtype = dtype, .shape = {0}, .bytes = memory_source({}, "w")};
     EXPECT_TRUE(has(unsupported(assemble({odd}), "npz"), "tensor 'w' is " + std::string(dtype_name(dtype))));
   }
+  const auto quantised = torch_testing::storage({.type = "QInt8Storage", .elements = 16});
+  const Checkpoint odd =
+      torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::tensor(quantised, {2}, {1})}}));
+  EXPECT_TRUE(has(unsupported(odd, "npz"), "tensor 'w' is qint8"));
 }
 
 TEST(Npz, RefusesNamesThatNoArchiveHolds) {

@@ -331,8 +331,9 @@ TEST(Shards, HoldNamedTensorsAlone) {
   };
   EXPECT_TRUE(has(fault(torch_testing::checkpoint_of(py::dict({{py::str("n"), py::integer(1)}}))), "'n' is no tensor"));
   EXPECT_TRUE(has(fault(assemble_one(source("", {1}))), "a tensor without a name"));
-  TensorSource quantised{.name = "q", .dtype = DType::qint8, .shape = {0}, .bytes = memory_source({}, "q")};
-  EXPECT_TRUE(has(fault(assemble({quantised})), "tensor 'q' is quantised"));
+  const auto quantised = torch_testing::storage({.type = "QInt8Storage", .elements = 16});
+  const py::Code object = py::dict({{py::str("q"), torch_testing::tensor(quantised, {2}, {1})}});
+  EXPECT_TRUE(has(fault(torch_testing::checkpoint_of(object)), "tensor 'q' is quantised"));
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 
