@@ -21,8 +21,6 @@ const Storage& storage_of(const Checkpoint& checkpoint, const NamedTensor& named
     refuse(checkpoint, named.name, "is " + std::string(layout_name(tensor.info.layout)));
   if (is_quantised(tensor.info.dtype))
     refuse(checkpoint, named.name, "is quantised (" + std::string(dtype_name(tensor.info.dtype)) + ")");
-  if (tensor.info.conjugate || tensor.info.negative)
-    refuse(checkpoint, named.name, "is a lazy conjugate or negative of what is stored");
   if (!tensor.storage || checkpoint.storages[*tensor.storage].bytes == nullptr)
     refuse(checkpoint, named.name,
            tensor.device == "meta" || tensor.storage ? "is a meta tensor, which has no elements"
@@ -54,7 +52,9 @@ std::vector<TensorSource> tensor_sources(const Checkpoint& checkpoint, std::span
                        .bytes = own,
                        .byte_order = storage.byte_order,
                        .location = storage.location,
-                       .offset = info.offset + static_cast<std::int64_t>(named.tensor->view_offset)});
+                       .offset = info.offset + static_cast<std::int64_t>(named.tensor->view_offset),
+                       .conjugate = info.conjugate,
+                       .negative = info.negative});
   }
   return sources;
 }

@@ -107,6 +107,15 @@ def shards(checks):
         checks.suite.equal(f"{label}: files", len(files), 5 if "--max-size" in options else 1)
         checks.run(f"{label}, merge", "merge", folder, out)
         same(checks, f"{label}, merged", out, obj)
+    pairs = torch.randn(4, 3, dtype=torch.cfloat)
+    lazy = {"conjugate": pairs.conj(), "negative": torch.randn(3, dtype=torch.cfloat).conj().imag}
+    for form in ("safetensors-index", "torch-index"):
+        folder, out = checks.path(""), checks.path()
+        checks.run(f"lazy views to {form}", "convert", *saved(checks, [lazy]), folder, "--format", form)
+        checks.run(f"lazy views to {form}, merge", "merge", folder, out)
+        got = torch.load(out, weights_only=True)
+        for name, tensor in lazy.items():
+            checks.suite.check(f"lazy views to {form}: {name}", torch.equal(got[name], tensor), lambda n=name: got[n])
     folder = checks.path("")
     checks.run("to dcp", "convert", source, folder, "--format", "dcp")
     out = checks.path()
