@@ -14,6 +14,10 @@ void read_storage(const Storage& storage, std::span<std::byte> out) {
     throw Error(ErrorCode::invalid_argument,
                 "storage '" + storage.key + "' has no bytes (device " + storage.location + ")")
         .expected("a storage in memory");
+  if (out.size() != storage.nbytes)
+    throw Error(ErrorCode::invalid_argument,
+                "a buffer of " + std::to_string(out.size()) + " bytes for storage '" + storage.key + "'")
+        .expected(std::to_string(storage.nbytes) + ", as it has");
   std::uint32_t crc = 0;
   for (std::size_t at = 0; at < out.size(); at += limits::copy_chunk) {
     const auto chunk = out.subspan(at, std::min<std::size_t>(limits::copy_chunk, out.size() - at));

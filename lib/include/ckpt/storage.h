@@ -27,7 +27,7 @@ struct Storage {
 
 /// Reads all of a storage into `out`, as large as it is, once and forward, and compares the CRC-32 that the container
 /// recorded. Elements come in little-endian order whatever the file's; what is untyped has no order and stays as it is,
-/// as in torch.load. Throws Error: corrupt, truncated, invalid_argument (it has no bytes: a meta storage), io.
+/// as in torch.load. Throws Error: corrupt, truncated, invalid_argument (a meta storage; `out` of another size), io.
 CKPT_API void read_storage(const Storage& storage, std::span<std::byte> out);
 
 }  // namespace ckpt

@@ -62,5 +62,19 @@ TEST(StorageTest, AMetaStorageHasNoBytes) {
   EXPECT_THROW(read_storage(storage, {}), Error);
 }
 
+TEST(StorageTest, ABufferOfAnotherSizeIsNoDamage) {
+  Storage storage = storage_of(DType::uint8, ByteOrder::little, {1, 2});
+  storage.bytes = slice(storage.bytes, 0, 2, "member", 0x12345678);
+  for (const std::size_t size : {0, 1, 3}) {
+    std::vector<std::byte> out(size);
+    try {
+      read_storage(storage, out);
+      ADD_FAILURE() << size;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << size;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ckpt
