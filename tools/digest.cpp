@@ -1,6 +1,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "ckpt/error.h"
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
 #include "console/command.h"
@@ -34,6 +35,14 @@ std::string digest_text(const CheckpointDigest& digest) {
   return out + digest.total + "  total\n";
 }
 
+/// Totals over nothing are equal whatever the files.
+Error matches_nothing(const DigestOptions& options) {
+  std::string globs;
+  for (const std::string& glob : options.keys) globs += (globs.empty() ? "'" : ", '") + glob + "'";
+  return usage_error("--keys " + globs + (options.keys.size() == 1 ? " matches" : " match") + " no tensor with bytes",
+                     "ckpt inspect " + shell_word(options.files.front()) + " lists the names");
+}
+
 int run(const DigestOptions& options) {
   if (options.files.size() != 1) {
     throw usage_error("digest takes one FILE, and " + std::to_string(options.files.size()) + " were given",
@@ -42,6 +51,7 @@ int run(const DigestOptions& options) {
   const std::string& file = options.files.front();
   try {
     const CheckpointDigest result = digest(load(file, options.reading), options.root.value_or(""), options.keys);
+    if (result.tensors.empty() && !options.keys.empty()) throw matches_nothing(options);
     print(options.json ? digest_json(result) : digest_text(result));
     return exit_done;
   } catch (Error& error) {
