@@ -121,7 +121,7 @@ def the_program_runs_from_where_it_was_moved(tree):
 
 @check
 def the_program_uses_the_library_beside_it(tree):
-    path = re.search(r"libckpt\.so\.\d+ => (\S+)", tree.run("ldd", tree.prefix / "bin/ckpt"))
+    path = re.search(r"libckpt\.so\.[\d.]+ => (\S+)", tree.run("ldd", tree.prefix / "bin/ckpt"))
     assert path and Path(path[1]).resolve().is_relative_to(tree.prefix.resolve()), path
 
 
@@ -154,6 +154,16 @@ def internals_are_hidden(tree):
     assert "ckpt::load(" in symbols, "ckpt::load is not exported"
     leaked = [line for line in symbols.splitlines() if re.search(r" [TBDRV] ckpt::(ZipReader|ZipWriter|format_table)", line)]
     assert not leaked, "\n".join(leaked)
+
+
+@check
+def another_minor_version_is_another_library(tree):
+    major, minor, _ = tree.version().split(".")
+    for library in tree.lib.glob("libckpt*.so"):
+        soname = re.search(r"SONAME.*\[(.*)\]", tree.run("readelf", "-d", library))
+        # The plug-in of kernels is loaded by its path.
+        expected = f"{library.name}.{major}" + (f".{minor}" if major == "0" else "")
+        assert "kernels" in library.name or soname and soname[1] == expected, soname and soname[1]
 
 
 @check
