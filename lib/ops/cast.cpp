@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
@@ -50,13 +51,17 @@ std::vector<bool> excepted(const TensorEdit& edit, const std::vector<std::string
   return keeps;
 }
 
-Storage cast_storage(const Storage& storage, DType from, DType to) {
+/// PyTorch negates no float8, so that a tensor of one cannot be a lazy negative: it is made one of the bytes
+/// themselves.
+bool is_never_lazy(DType dtype) { return dtype == DType::float8_e4m3fn || dtype == DType::float8_e5m2; }
+
+Storage cast_storage(const Storage& storage, DType from, DType to, bool negated) {
   Storage made = storage;
   made.typed = storage_class(to).has_value();
   made.dtype = made.typed ? to : DType::uint8;
   made.nbytes = storage.nbytes / dtype_size(from) * dtype_size(to);
   made.byte_order = ByteOrder::little;
-  if (storage.bytes != nullptr) made.bytes = cast_source(storage, from, to);
+  if (storage.bytes != nullptr) made.bytes = cast_source(storage, from, to, negated);
   return made;
 }
 
@@ -76,14 +81,17 @@ std::pair<Checkpoint, CastReport> cast(Checkpoint checkpoint, DType dtype, const
   TensorEdit edit(std::move(checkpoint));
   CastReport report;
   const std::vector<bool> keeps = excepted(edit, except, report);
-  std::map<std::pair<std::uint32_t, DType>, std::uint32_t> made;
+  std::map<std::tuple<std::uint32_t, DType, bool>, std::uint32_t> made;
   for (std::size_t i = 0; i < edit.views().size(); ++i) {
     const auto& [storage, info] = edit.views()[i];
     if (keeps[i] || !is_floating(info.dtype) || info.dtype == dtype) continue;
-    const auto [place, fresh] = made.try_emplace({storage, info.dtype}, 0);
-    if (fresh) place->second = edit.add(cast_storage(edit.checkpoint().storages[storage], info.dtype, dtype), storage);
+    const bool negated = info.negative && is_never_lazy(dtype);
+    const auto [place, fresh] = made.try_emplace({storage, info.dtype, negated}, 0);
+    const Storage& old = edit.checkpoint().storages[storage];
+    if (fresh) place->second = edit.add(cast_storage(old, info.dtype, dtype, negated), storage);
     TensorInfo cast_info = info;
     cast_info.dtype = dtype;
+    if (negated) cast_info.negative = false;
     edit.set(i, place->second, std::move(cast_info));
     ++report.tensors;
   }

@@ -16,7 +16,7 @@ namespace {
 
 class CastSource final : public ByteSource {
  public:
-  CastSource(const Storage& storage, std::shared_ptr<const WatchedSource> watched, DType from, DType to)
+  CastSource(const Storage& storage, std::shared_ptr<const WatchedSource> watched, DType from, DType to, bool negated)
       : ByteSource(watched->source_name()),
         watched_(std::move(watched)),
         nbytes_(storage.nbytes),
@@ -24,7 +24,8 @@ class CastSource final : public ByteSource {
         byte_order_(storage.byte_order),
         typed_(storage.typed),
         from_(from),
-        to_(to) {}
+        to_(to),
+        negated_(negated) {}
 
   // The storage knows how many bytes it has before anybody has read them.
   [[nodiscard]] std::uint64_t size() const override { return elements() * dtype_size(to_); }
@@ -64,14 +65,21 @@ class CastSource final : public ByteSource {
     const auto skip = static_cast<std::size_t>(offset % to_size);
     if (skip == 0 && out.size() >= to_size) {
       const std::size_t count = std::min(in.size() / from_size, out.size() / to_size);
-      cast_elements(from_, to_, in.first(count * from_size), out);
+      convert(in.first(count * from_size), out.first(count * to_size));
       return count * to_size;
     }
     std::array<std::byte, sizeof(double)> element{};
-    cast_elements(from_, to_, in.first(from_size), element);
+    convert(in.first(from_size), std::span(element).first(to_size));
     const std::size_t count = std::min(to_size - skip, out.size());
     std::copy_n(element.begin() + static_cast<std::ptrdiff_t>(skip), count, out.begin());
     return count;
+  }
+
+  void convert(std::span<const std::byte> in, std::span<std::byte> out) const {
+    cast_elements(from_, to_, in, out);
+    if (!negated_) return;
+    const std::size_t size = dtype_size(to_);
+    for (std::size_t last = size - 1; last < out.size(); last += size) out[last] ^= std::byte{0x80};  // the sign's byte
   }
 
   /// What makes no element is read as well, so that the checksum is compared.
@@ -86,14 +94,15 @@ class CastSource final : public ByteSource {
   ByteOrder byte_order_;
   bool typed_;
   DType from_, to_;
+  bool negated_;
   mutable std::mutex mutex_;  ///< of what follows
   mutable std::unique_ptr<Reading> reading_;
 };
 
 }  // namespace
 
-ByteSourcePtr cast_source(const Storage& storage, DType from, DType to) {
-  return std::make_shared<CastSource>(storage, watch(storage.bytes), from, to);
+ByteSourcePtr cast_source(const Storage& storage, DType from, DType to, bool negated) {
+  return std::make_shared<CastSource>(storage, watch(storage.bytes), from, to, negated);
 }
 
 }  // namespace ckpt

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "ckpt/state_dict.h"
 #include "io/swapped_source.h"
 #include "model/calls.h"
 #include "model/each_tensor.h"
@@ -143,6 +144,22 @@ static bool says(const ValueGraph& values, ValueId tuple, const std::vector<std:
   return true;
 }
 
+/// Takes the lazy sign from the metadata that a call ends in, and the metadata with it where it says nothing else.
+void TensorEdit::drop_sign(std::vector<ValueId>& items, std::size_t metadata_at) {
+  ValueGraph& values = checkpoint_.values;
+  if (items.size() <= metadata_at || !is_mapping(values, items[metadata_at])) return;
+  const std::vector<MappingEntry> entries = mapping_entries(values, items[metadata_at]);
+  std::vector<ValueId> left;
+  for (const MappingEntry& entry : entries)
+    if (!values.is_string(entry.key) || values.text(entry.key) != "neg")
+      left.insert(left.end(), {entry.key, entry.value});
+  if (left.size() == 2 * entries.size()) return;
+  items.resize(metadata_at);
+  if (left.empty()) return;
+  items.push_back(calls_.kept(values.make_container(ValueKind::dict)));
+  values.add_effect(items.back(), EffectKind::set_items, left);
+}
+
 /// Only what has changed: hooks, a quantiser and what else the call is given stay.
 void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId storage) {
   ValueGraph& values = checkpoint_.values;
@@ -162,6 +179,7 @@ void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId
   // _rebuild_tensor_v3 has the dtype between the hooks and the metadata, and what it looks at does not.
   constexpr std::ptrdiff_t dtype_at = 6;
   const std::string_view name = values.name(function);
+  const bool has_metadata = name == "_rebuild_tensor_v2" || name == "_rebuild_tensor_v3";
   const bool typed = is_typed_as(checkpoint_.storages[view.storage], view.info.dtype);
   if (name == "_rebuild_tensor_v3") {
     if (typed) {
@@ -176,6 +194,7 @@ void TensorEdit::rewrite_arguments(const Place& place, const View& view, ValueId
     items[requires_grad_at] = values.make_boolean(false);
     function = calls_.global("torch._utils", "_rebuild_tensor_v3");
   }
+  if (has_metadata && !view.info.negative) drop_sign(items, static_cast<std::size_t>(dtype_at) + (typed ? 0 : 1));
   const ValueId arguments = edited(tuple, items);
   if (!subclass) {
     values.set_item(place.call, 1, arguments);

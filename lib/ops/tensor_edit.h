@@ -62,6 +62,7 @@ class TensorEdit {
   [[nodiscard]] std::size_t view_at(ValueId tensor) const;
   void rewrite(std::size_t view);
   void rewrite_arguments(const Place& place, const View& view, ValueId storage);
+  void drop_sign(std::vector<ValueId>& items, std::size_t metadata_at);
   ValueId edited(ValueId tuple, const std::vector<ValueId>& items);
   void update(Tensor& tensor);
   void sort_storages();

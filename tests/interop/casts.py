@@ -122,6 +122,23 @@ def what_requires_grad(checks):
         checks.suite.equal(label, got, ["float8" not in str(dtype), True])
 
 
+def lazy_negatives(checks):
+    """What shares a storage with what it is the negative of. PyTorch negates no float8."""
+    path = checks.path()
+    pairs = torch.randn(5, dtype=torch.cfloat)
+    ZIP.save({"real": pairs.real, "negative": pairs.conj().imag, "apart": pairs.conj().imag[1:3]}, path)
+    source = saving.load(path, weights_only=True)
+    for dtype in TARGETS:
+        label = f"lazy negatives, {dtype}"
+        out = checks.written(label, path, "--dtype", str(dtype).removeprefix("torch."))
+        got = saving.load(out, weights_only=True)
+        for name, tensor in source.items():
+            expected = scalar_cast(tensor.resolve_neg(), dtype)
+            compare(checks, f"{label}: {name}", tensor.resolve_neg(), expected, got[name].resolve_neg().contiguous())
+        kept = "float8" not in str(dtype)
+        checks.suite.equal(f"{label}: is one", [got[name].is_neg() for name in source], [False, kept, kept])
+
+
 def quantised(checks):
     """The scales by which integers are read are no weights: they stay what they are."""
     path = checks.path()
@@ -163,4 +180,4 @@ def views_of_bytes(checks):
             checks.suite.check(f"views of bytes, {title}: {name}", same, repr(got[name]))
 
 
-GROUPS = [every_dtype, what_requires_grad, quantised, views_of_bytes]
+GROUPS = [every_dtype, what_requires_grad, lazy_negatives, quantised, views_of_bytes]

@@ -33,8 +33,9 @@ struct CastReport {
 /// Casts every tensor of a floating dtype, complex ones not among them, but for those that a glob of `except` matches.
 /// Rounds to nearest even and overflows as PyTorch's Tensor.to() does on a CPU, NaN included (docs/cli.md). A storage
 /// is cast as a whole, so that views and tied tensors share the new one as they shared the old; a storage that tensors
-/// of several dtypes look at, or an excepted one, is written once as each. Throws Error (invalid_argument): not one of
-/// float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2.
+/// of several dtypes look at, or an excepted one, is written once as each. A lazy negative becomes a float8 tensor of
+/// its own bytes, as PyTorch cannot negate those. Throws Error (invalid_argument): not one of float64, float32,
+/// float16, bfloat16, float8_e4m3fn, float8_e5m2.
 CKPT_API std::pair<Checkpoint, CastReport> cast(Checkpoint checkpoint, DType dtype,
                                                 const std::vector<std::string>& except = {});
 

@@ -144,6 +144,32 @@ TEST(Compact, LeavesAStorageThatTheObjectHoldsItself) {
   EXPECT_EQ(rewritten(made).storages[0].nbytes, 16U);
 }
 
+/// What is stored, and a lazy negative of the same storage.
+Checkpoint with_a_negative() {
+  const auto bytes = bytes_of({1, -2, 0.5F});
+  TensorSource negative = view("negative", bytes, {2}, {1}, 1);
+  negative.negative = true;
+  return assemble({view("plain", bytes, {3}), negative});
+}
+
+TEST(Cast, MakesNoFloat8ThatIsALazyNegative) {
+  for (const DType dtype : {DType::float8_e5m2, DType::float8_e4m3fn}) {
+    const Checkpoint small = rewritten(cast(rewritten(with_a_negative()), dtype).first);
+    EXPECT_FALSE(info_of(small, 1).negative);
+    EXPECT_EQ(info_of(small, 1).offset, 1);
+    const Checkpoint back = cast(small, DType::float32).first;
+    EXPECT_EQ(values_of(back, 0), (std::vector<float>{1, -2, 0.5F}));
+    EXPECT_EQ(values_of(back, 1), (std::vector<float>{2, -0.5F}));
+  }
+}
+
+TEST(Cast, KeepsLazyNegativesThatPyTorchCanRead) {
+  const Checkpoint half = rewritten(cast(rewritten(with_a_negative()), DType::float16).first);
+  EXPECT_TRUE(info_of(half, 1).negative);
+  EXPECT_EQ(half.storages.size(), 1U);
+  EXPECT_EQ(values_of(cast(half, DType::float32).first, 1), (std::vector<float>{2, -0.5F}));
+}
+
 TEST(TensorOps, SeeDamageOfWhatIsMadeOfAStorage) {
   const auto bytes = damaged(bytes_of({0, 1, 2, 3, 4, 5, 6, 7}));
   const Checkpoint cut = compact(assemble({view("t", bytes, {2}, {1}, 5)})).first;
