@@ -62,6 +62,7 @@ void Error::compose() {
 
 std::string shell_word(std::string_view text) {
   if (text == "standard input") return "-";
+  if (text.empty()) return "FILE";
   const bool is_like_an_option = text.starts_with('-') && text.size() > 1;
   return shell_value(is_like_an_option ? "./" + std::string(text) : std::string(text));
 }

@@ -16,6 +16,7 @@ int main(int argc, char** argv) try {
   ckpt::save(stripped, argv[2]);
   std::cout << stripped.tensors.size() << " tensors, " << report.changed << " names changed\n";
 } catch (const ckpt::Error& error) {
-  std::cerr << error.what() << "\nhint: " << error.hint() << '\n';
+  std::cerr << error.what() << '\n';
+  if (!error.hint().empty()) std::cerr << "hint: " << error.hint() << '\n';
   return 1;
 }

@@ -78,7 +78,7 @@ class CKPT_API Error final : public std::exception {
   std::string message_;
 };
 
-/// A source's name as it would be typed into a shell, standard input's as a dash: for hints.
+/// A source's name as it would be typed into a shell, standard input's as a dash, none as FILE: for hints.
 CKPT_API std::string shell_word(std::string_view text);
 
 /// What is no file, such as an option's value, as it would be typed into a shell: for hints.

@@ -33,7 +33,7 @@ struct Figures {
   long double min = 0, max = 0;
   double mean = 0;
   double std = 0;   ///< with Bessel's correction; NaN of one element
-  double norm = 0;  ///< torch.linalg.vector_norm: the root of the sum of squares
+  double norm = 0;  ///< torch.linalg.vector_norm: the root of the sum of squares; 0 where none is finite
   Histogram histogram;
 
   [[nodiscard]] std::uint64_t not_finite() const { return nan + positive_infinity + negative_infinity; }

@@ -17,7 +17,7 @@ struct CodePoint {
 /// Halves of UTF-16 pairs, alone: no UTF-8, but a pickle's strings may hold them (Python's "surrogatepass").
 enum class Surrogates : bool { refused, allowed };
 
-/// The code point at `text[at]`; strict: no overlong forms, nothing past U+10FFFF.
+/// The code point at `text[at]`, a byte of it; strict: no overlong forms, nothing past U+10FFFF.
 CKPT_API CodePoint decode_utf8(std::string_view text, std::size_t at, Surrogates surrogates = Surrogates::refused);
 
 /// Whether all of it is UTF-8, as strict.

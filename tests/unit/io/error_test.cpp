@@ -78,7 +78,7 @@ TEST(ErrorTest, ShellWordIsOneWord) {
   EXPECT_EQ(shell_word("-x"), "./-x");
   EXPECT_EQ(shell_value("-x"), "-x");
   EXPECT_EQ(shell_value("standard input"), "'standard input'");
-  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word(""), "FILE");
 }
 
 }  // namespace
