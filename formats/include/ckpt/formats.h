@@ -66,8 +66,8 @@ struct WriteOptions {
 
 /// Writes a checkpoint to a sink; does not commit it. What is moved here is given back as soon as it is written: of
 /// tens of thousands of tensors that is a good part of the memory. Formats that are folders only save() writes. Throws
-/// Error: unsafe, unsupported (by the tensor's name), io, and what reading the source throws: a CRC that does not match
-/// stops the copy.
+/// Error: invalid_argument (no root; options), unsafe, unsupported (by the tensor's name), io, and what reading the
+/// source throws: a CRC that does not match stops the copy.
 CKPT_API void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options = {});
 
 /// How much of a file is read again before it appears.
