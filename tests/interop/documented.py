@@ -1,11 +1,13 @@
-"""Each command of README and docs runs as it stands, on files of the names that it gives. (docs/recipes.md, whose results
-are looked at too, is recipes.py's.)"""
+"""Each command of README, docs and the pages beside them runs as it stands, on files of the names that it gives.
+(docs/recipes.md, whose results are looked at too, is recipes.py's; samples' programs are run by tests/samples/shell.py.)"""
 
 import collections
+import gzip
 import os
 import pickle
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,25 +15,33 @@ from pathlib import Path
 import gguf_files
 import harness
 import numpy
+import PIL.Image
 import saving
 import torch
 from saving import ZIP
 from torch.distributed import checkpoint as dcp
 
-PAGES = [harness.ROOT / "README.md", *sorted((harness.ROOT / "docs").rglob("*.md"))]
+PAGES = [*(harness.ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+         *sorted((harness.ROOT / "docs").rglob("*.md")), *sorted((harness.ROOT / "samples").glob("*/README.md"))]
 LEFT = {"recipes.md", "benchmarks.md"}  # run by others
-COMMAND = re.compile(r"^ *(?:\$ )?(ckpt [a-z].*)$")
-# Within a sentence or a table, one that names a file, and nothing that is to be filled in.
-WITHIN = re.compile(r"`(ckpt [a-z-]+ [^`]*[\w/][./][^`]*)`")
-FILLED_IN = re.compile(r"…|i/N|\[|\b[A-Z]{2,}")
-# What says that something is not as it should be ends so, and here something is not.
-FOUND_SOMETHING = re.compile(r"damaged\.pt|^ckpt (diff|check) |cut\.pt")
+# What begins otherwise is left: `curl … |` has no address, torchrun and srun start several processes (tests/eval/ranks.py).
+COMMAND = re.compile(r"^ *(?:- run: )?(?:(?:machine\d)?\$ )?"
+                     r"((?:[A-Z_]+=(?:\"[^\"]*\"|\S)+ )*(?:build/release/bin/)?ckpt [a-z].*|find [^|]* \| ckpt .*)$")
+# Within a sentence or a table, one that names a file or needs none, and nothing that is to be filled in.
+WITHIN = re.compile(r"`(ckpt (?:[a-z-]+ [^`]*[\w/][./][^`]*|devices|formats))`")
+FILLED_IN = re.compile(r"…|\[|i/N|\b(MODEL_)?FOLDER\b")
+LAWFUL = [
+    (re.compile(r"damaged\.pt|^ckpt (diff|check) |cut\.pt"), (0, 1)),  # nothing is found where all is as it should be
+    (re.compile(r"^ckpt eval model\.pt --arch fnn$"), (3,)),  # the page shows what is said of a model of eleven classes
+    (re.compile(r"^CKPT_FAULTS="), (6,)),  # there is no room
+]
 BROKEN = ("damaged.pt", "cut.pt")  # only there for who asks for them
-NO_DATA = re.compile(r"^ckpt eval")  # the test sets are not here: the command must get as far as to miss them
+EVALUATES = re.compile(r"\bckpt eval")
+FAULTS = re.compile(r"^CKPT_FAULT")  # the library is preloaded by a line before
 
 
 def commands():
-    """By page, the lines that begin with `ckpt` in what is set as code, indented or fenced, and what is set so in a text."""
+    """By page, the lines that run `ckpt` in what is set as code, indented or fenced, and what is set so in a text."""
     for page in PAGES:
         if page.name in LEFT or "adr" in page.parts:
             continue
@@ -67,8 +77,9 @@ def make_world(folder, ckpt):
             ZIP.save(obj, folder / name)
 
     for name in ("model.pt", "new.pt", "before.pt", "copy.pt", "hf.pt", "lightning.ckpt", "epoch-8.pt", "epoch-9.pt",
-                 "epoch-10.pt", "part-1.pt", "a.pt", "b.pt", "c.pt", "a.cpu.pt", "in.pt"):
+                 "epoch-10.pt", "part-1.pt", "a.pt", "b.pt", "c.pt", "a.cpu.pt"):
         save(name, state())
+    save("in.pt", {"w": torch.randn(1000, 1000)})  # the page on faults asks for some MB
     for name in ("old.pt", "reference.pt", "after.pt", "last.pt"):
         save(name, state(2.0))
     for name in ("ddp.pt", "m.pt", "gpu.pt"):
@@ -106,26 +117,80 @@ def make_world(folder, ckpt):
     (folder / "model.digest").write_bytes(ckpt("digest", "model.pt", cwd=folder).out)
 
 
+def make_evaluated(folder, ckpt):
+    """The models and test sets that ship with the samples, under the names that the pages give to `ckpt eval`."""
+    folder.mkdir()
+    samples = harness.ROOT / "samples"
+    shutil.copytree(samples / "digits", folder / "digits")
+    shutil.copy(samples / "captcha/captcha_resnet.pt.gz", folder / "captcha.pt")
+    for name in ("model.pt", "new.pt", "old.pt", "last.pt", "model.pt.gz"):
+        done = ckpt("convert", "digits/fnn_digits_dp.pt.gz", name, "--to", "cpu", "--strip-prefix", cwd=folder)
+        assert done.code == 0, done
+    eleven = {**torch.load(folder / "model.pt"), "layer_5.weight": torch.zeros(11, 64), "layer_5.bias": torch.zeros(11)}
+    ZIP.save(eleven, folder / "eleven.pt")
+    raw = folder / "data/MNIST/raw"
+    raw.mkdir(parents=True)
+    with gzip.open(samples / "digits/digits_test.pt.gz") as file:
+        images, labels = torch.load(file, weights_only=True)
+    head = struct.pack(">4I", 0x803, len(images), 28, 28)
+    (raw / "t10k-images-idx3-ubyte").write_bytes(head + images.numpy().tobytes())
+    (raw / "t10k-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, len(labels)) + bytes(labels.tolist()))
+    (folder / "folder").mkdir()
+    with gzip.open(samples / "captcha/testing_set.0.pt") as file:
+        pictures, _ = torch.load(file, weights_only=True)
+    for name, picture in zip(("picture.png", "folder/a.png", "folder/b.png"), pictures):
+        pixels = (picture * 255).round().byte().permute(2, 1, 0)  # of colour, column, row
+        PIL.Image.fromarray(pixels.numpy()).save(folder / name)
+    for i in range(2):
+        part = ckpt("eval", "model.pt", "--data", "data/MNIST/raw", "--shard", f"{i}/2", cwd=folder)
+        (folder / f"part{i}.json").write_bytes(part.out)
+
+
+def kitchen_for(command, checks, world, evaluated):
+    """A folder of its own, with what the command may find there."""
+    kitchen = checks.path("")
+    if EVALUATES.search(command):
+        shutil.copytree(evaluated, kitchen)
+        if "--arch fnn" in command:
+            (kitchen / "eleven.pt").replace(kitchen / "model.pt")
+    else:
+        absent = {name for name in BROKEN if name not in command} | ({"shards"} if command.startswith("ckpt shard") else set())
+        shutil.copytree(world, kitchen, ignore=lambda _, names: absent & set(names))
+    (kitchen / "build").mkdir()
+    (kitchen / "build/release").symlink_to(Path(checks.ckpt.path).parent.parent)
+    return kitchen
+
+
 def runs(checks):
-    world, bin_folder = checks.path(""), checks.path("")
-    for folder in (world, bin_folder):
-        folder.mkdir()
+    world, evaluated, bin_folder = (checks.path("") for _ in range(3))
+    world.mkdir()
     make_world(world, checks.ckpt)
+    bin_folder.mkdir()
     os.symlink(checks.ckpt.path, bin_folder / "ckpt")
     path = f"{bin_folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    interposer = Path(checks.ckpt.path).parent.parent / "lib/libckpt_interpose.so"
+    left_out = []
+    if Path(checks.ckpt.path).with_name("ckpt-eval").exists():
+        make_evaluated(evaluated, checks.ckpt)
+    else:
+        left_out.append((EVALUATES, "built without libtorch (CKPT_LIBTORCH)"))
+    if not interposer.exists():
+        left_out.append((FAULTS, "a sanitizer has interposers of its own"))
     seen = set()
     for page, command in commands():
         if command in seen:
             continue
         seen.add(command)
-        kitchen = checks.path("")
-        absent = [name for name in BROKEN if name not in command] + ["shards"] * command.startswith("ckpt shard")
-        shutil.copytree(world, kitchen, ignore=lambda _, names, absent=absent: set(absent) & set(names))
-        done = subprocess.run(["bash", "-c", command], cwd=kitchen, env={**harness.environment(), "PATH": path},
+        name = f"{page.relative_to(harness.ROOT)}: {command}"
+        if reasons := [reason for words, reason in left_out if words.search(command)]:
+            checks.suite.skip(name, reasons[0])
+            continue
+        kitchen = kitchen_for(command, checks, world, evaluated)
+        preloaded = {"LD_PRELOAD": str(interposer)} if FAULTS.search(command) else {}
+        done = subprocess.run(["bash", "-c", command], cwd=kitchen, env={**harness.environment(**preloaded), "PATH": path},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         shutil.rmtree(kitchen)
-        lawful = (3, 5) if NO_DATA.match(command) else (0, 1) if FOUND_SOMETHING.search(command) else (0,)
-        name = f"{page.relative_to(harness.ROOT)}: {command}"
+        lawful = next((codes for words, codes in LAWFUL if words.search(command)), (0,))
         checks.suite.check(name, done.returncode in lawful, f"exit {done.returncode}\n{done.stdout[-500:]}{done.stderr}")
     checks.suite.figure("documented.commands", len(seen))
 

@@ -17,7 +17,7 @@ def main():
     p.add_argument("groups", nargs="*", help="groups to run (all)")
     options = harness.parse(p)
     suite = harness.Suite()
-    bin = Path(options.ckpt).with_name("samples")
+    bin = Path(options.ckpt).absolute().with_name("samples")
     if not (bin / "mnist").exists():
         suite.skip("samples", "built without libtorch (CKPT_LIBTORCH) or without CKPT_BUILD_SAMPLES")
         return suite.finish()
@@ -29,9 +29,10 @@ def main():
     torch.set_num_threads(2)
     import captcha
     import digits
+    import shell
     import world
 
-    for group in [*digits.GROUPS, *world.GROUPS, *captcha.GROUPS]:
+    for group in [*digits.GROUPS, *world.GROUPS, *captcha.GROUPS, *shell.GROUPS]:
         name = f"{group.__module__} {group.__name__}"
         if options.groups and not any(word in name for word in options.groups):
             continue
