@@ -50,5 +50,5 @@ endif()
 set(ckpt_dependencies ISAL::ISAL ZLIB::ZLIB OpenSSL::Crypto PkgConfig::RE2)
 
 if(CKPT_LIBTORCH)
-  find_package(Libtorch 2.11 REQUIRED)
+  find_package(Libtorch ${CKPT_TORCH_VERSION} REQUIRED)
 endif()

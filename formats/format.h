@@ -105,7 +105,6 @@ struct Format {
   bool keeps_metadata = false;  ///< what it writes holds Checkpoint::metadata
   /// Whether the content is this format's; asked by recognises(). Throws Error: what reading throws.
   bool (*probe)(const ByteSource& source);
-  /// Null for a format that is recognised only to be named.
   Checkpoint (*read)(const ByteSourcePtr& source, const ReadContext& context);
   /// Where the file ends, which may be before its bytes do. Null: it does not say, or all of it is read. Throws Error:
   /// what reading throws.

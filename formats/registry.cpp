@@ -47,7 +47,7 @@ std::vector<FormatInfo> formats() {
                      std::string(format->description),
                      {format->suffixes.begin(), format->suffixes.end()},
                      std::string(format->loader),
-                     format->read != nullptr,
+                     /*reads=*/true,
                      format->write != nullptr || format->write_folder != nullptr,
                      format->salvage != nullptr});
   return infos;

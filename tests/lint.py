@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""clang-format over every source, clang-tidy over those that are no tests, changing nothing.
+"""clang-format over every source, clang-tidy over those that are neither tests nor samples, changing nothing.
 
     tests/lint.py --folder build/lint --cache ~/.cache/ckpt/lint [--seconds N]
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "console/messages.h"
+#include "ckpt/error.h"
 
 namespace ckpt::tools {
 
@@ -29,7 +29,7 @@ void run_component(const Component& component, const std::vector<std::string>& w
       .expected("it at " + program)
       .hint(
           "where ckpt was built, ./dev build fetches libtorch (0.6 GB) and builds it; "
-          "or cmake -DCKPT_LIBTORCH=FOLDER with the folder torch/ of an installed PyTorch 2.11");
+          "or cmake -DCKPT_LIBTORCH=FOLDER with the folder torch/ of an installed PyTorch " CKPT_TORCH_VERSION);
 }
 
 }  // namespace ckpt::tools

@@ -2,6 +2,7 @@
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
+#include <torch/headeronly/version.h>
 
 #include <filesystem>
 #include <string>
@@ -30,7 +31,7 @@ TorchCuda load() {
   // Global: libraries that it loads later look for its symbols.
   if (!dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) {
     cuda.missing = "libtorch's CUDA half was looked for at " + file + " and cannot be loaded: " + loading_error();
-    cuda.hint = "pip install torch==2.11.0, with all that it depends on, brings it";
+    cuda.hint = "pip install torch==" TORCH_VERSION ", with all that it depends on, brings it";
     return cuda;
   }
   if (c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA))

@@ -2,6 +2,7 @@
 
 #include <ckpt/error.h>
 #include <dlfcn.h>
+#include <torch/headeronly/version.h>
 
 #include <algorithm>
 #include <string>
@@ -28,7 +29,8 @@ Function* function(const char* name) {
   void* const found = dlsym(RTLD_DEFAULT, name);
   if (found == nullptr)
     throw ckpt::Error(ckpt::ErrorCode::unavailable, std::string("this libtorch brings no NCCL: ") + name)
-        .hint("--device cpu trains on the CPU; pip install torch==2.11.0, with all that it depends on, brings NCCL");
+        .hint("--device cpu trains on the CPU; pip install torch==" TORCH_VERSION
+              ", with all that it depends on, brings NCCL");
   return reinterpret_cast<Function*>(found);
 }
 
