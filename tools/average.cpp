@@ -1,11 +1,11 @@
 #include "ckpt/average.h"
 
-#include <charconv>
 #include <memory>
 #include <tuple>
 
 #include "console/command.h"
 #include "console/messages.h"
+#include "console/number.h"
 #include "console/render.h"
 #include "loading.h"
 #include "writing.h"
@@ -19,9 +19,7 @@ struct AverageArguments {
 };
 
 double number_of(const std::string& option, const std::string& text, const std::string& example) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size()) return value;
+  if (const auto value = parse_number<double>(text)) return *value;
   throw usage_error(option + " takes " + (option == "--ema" ? "a number" : "numbers with commas between them") +
                         ", not '" + text + "'",
                     example);

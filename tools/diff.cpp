@@ -1,13 +1,11 @@
 #include "ckpt/diff.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <memory>
 
 #include "console/command.h"
 #include "console/messages.h"
+#include "console/number.h"
 #include "diff_report.h"
 #include "loading.h"
 
@@ -23,9 +21,8 @@ struct Options {
 
 std::optional<double> tolerance(const std::string& option, const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error == std::errc() && end == text->data() + text->size() && std::isfinite(value) && value >= 0) return value;
+  const auto value = parse_number<double>(*text);
+  if (value && std::isfinite(*value) && *value >= 0) return value;
   throw usage_error(option + " takes a number of 0 or more, not '" + *text + "'", "for example " + option + " 1e-5");
 }
 

@@ -25,6 +25,7 @@ inline constexpr std::string_view figure_columns[] = {"min", "max",   "mean",   
 /// A cell for each of them; dashes where there are no figures.
 std::vector<std::string> figure_cells(const std::optional<Figures>& figures, DType dtype);
 /// "3 NaN, 1 +Inf, 2 -Inf"; empty where all is finite.
+std::string not_finite_text(std::uint64_t nan, std::uint64_t positive_infinity, std::uint64_t negative_infinity);
 std::string not_finite_text(const Figures& figures);
 /// Of floats four digits, of integers all.
 std::string number_text(long double number, DType dtype);

@@ -92,15 +92,19 @@ std::string number_text(long double number, DType dtype) {
   return buffer.data();
 }
 
-std::string not_finite_text(const Figures& figures) {
+std::string not_finite_text(std::uint64_t nan, std::uint64_t positive_infinity, std::uint64_t negative_infinity) {
   std::string text;
   const auto add = [&](std::uint64_t count, std::string_view what) {
     if (count > 0) text += (text.empty() ? "" : ", ") + count_text(count) + " " + std::string(what);
   };
-  add(figures.nan, "NaN");
-  add(figures.positive_infinity, "+Inf");
-  add(figures.negative_infinity, "-Inf");
+  add(nan, "NaN");
+  add(positive_infinity, "+Inf");
+  add(negative_infinity, "-Inf");
   return text;
+}
+
+std::string not_finite_text(const Figures& figures) {
+  return not_finite_text(figures.nan, figures.positive_infinity, figures.negative_infinity);
 }
 
 std::vector<std::string> figure_cells(const std::optional<Figures>& figures, DType dtype) {

@@ -13,6 +13,7 @@
 #include "console/text.h"
 #include "digest_list.h"
 #include "loading.h"
+#include "stats_report.h"
 
 namespace ckpt::tools {
 namespace {
@@ -43,17 +44,6 @@ std::size_t count_faults(const std::vector<Finding>& findings) {
       std::count_if(findings.begin(), findings.end(), [](const Finding& finding) { return finding.fault; }));
 }
 
-std::string finite_text(const NonFinite& found) {
-  std::string text;
-  const auto add = [&](std::uint64_t count, std::string_view what) {
-    if (count > 0) text += (text.empty() ? "" : ", ") + count_text(count) + " " + std::string(what);
-  };
-  add(found.nan, "NaN");
-  add(found.positive, "+Inf");
-  add(found.negative, "-Inf");
-  return text + "; the first at " + shape_text(found.first);
-}
-
 /// The machine's failure or the user's, and so no fault of the file.
 bool is_no_finding(const Error& error) {
   return error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory ||
@@ -64,7 +54,9 @@ void look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& finding
   const bool damaged = count_faults(findings) > 0;
   std::vector<Error> unread;
   for (const NonFinite& found : find_non_finite(checkpoint, &unread))
-    findings.push_back({true, finite_text(found), "tensor '" + found.name + "'"});
+    findings.push_back(
+        {true, not_finite_text(found.nan, found.positive, found.negative) + "; the first at " + shape_text(found.first),
+         "tensor '" + found.name + "'"});
   // What cannot be read has been said already, where the file is damaged.
   for (const Error& error : unread) {
     if (is_no_finding(error)) throw error;

@@ -3,16 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
 #include "console/messages.h"
+#include "console/number.h"
 #include "console/render.h"
 #include "console/same_file.h"
 #include "console/text.h"
@@ -168,9 +167,8 @@ void define_writing_options(Arguments& arguments, WritingOptions& options, const
 }
 
 int number_option(const std::string& option, const std::string& text, int least, int most, int example) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && least <= value && value <= most) return value;
+  const auto value = parse_number<int>(text);
+  if (value && least <= *value && *value <= most) return *value;
   const std::string range = std::to_string(least) + " to " + std::to_string(most);
   throw usage_error(option + " takes a number from " + range + ", not '" + text + "'",
                     "for example " + option + "=" + std::to_string(example));

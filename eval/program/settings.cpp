@@ -1,29 +1,21 @@
 #include "settings.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "console/messages.h"
+#include "console/number.h"
 #include "console/text.h"
 #include "report/fraction.h"
 
 namespace ckpt::eval {
 namespace {
 
-template <class Number>
-std::optional<Number> parsed(std::string_view text) {
-  Number number{};
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 std::pair<double, double> parse_normalize(const std::string& text) {
   const std::size_t comma = text.find(',');
-  const auto mean = parsed<double>(std::string_view(text).substr(0, comma));
+  const auto mean = tools::parse_number<double>(std::string_view(text).substr(0, comma));
   const auto deviation =
-      comma == std::string::npos ? std::nullopt : parsed<double>(std::string_view(text).substr(comma + 1));
+      comma == std::string::npos ? std::nullopt : tools::parse_number<double>(std::string_view(text).substr(comma + 1));
   if (!mean || !deviation || !std::isfinite(*mean) || !std::isfinite(*deviation) || *deviation <= 0)
     throw tools::usage_error("--normalize takes a mean and a standard deviation above 0, not '" + text + "'",
                              "--normalize 0.1307,0.3081");
@@ -32,16 +24,17 @@ std::pair<double, double> parse_normalize(const std::string& text) {
 
 Shard parse_shard(const std::string& text) {
   const std::size_t slash = text.find('/');
-  const auto index = parsed<std::uint64_t>(std::string_view(text).substr(0, slash));
-  const auto count =
-      slash == std::string::npos ? std::nullopt : parsed<std::uint64_t>(std::string_view(text).substr(slash + 1));
+  const auto index = tools::parse_number<std::uint64_t>(std::string_view(text).substr(0, slash));
+  const auto count = slash == std::string::npos
+                         ? std::nullopt
+                         : tools::parse_number<std::uint64_t>(std::string_view(text).substr(slash + 1));
   if (!index || !count || *index >= *count)
     throw tools::usage_error("--shard takes i/N with i from 0 to N-1, not '" + text + "'", "--shard 0/4");
   return {*index, *count};
 }
 
 std::uint64_t parse_batch_size(const std::string& text) {
-  const auto size = parsed<std::uint64_t>(text);
+  const auto size = tools::parse_number<std::uint64_t>(text);
   constexpr std::uint64_t most = 1U << 31;
   if (!size || *size == 0 || *size > most)
     throw tools::usage_error("--batch-size takes a number from 1 to " + std::to_string(most) + ", not '" + text + "'",

@@ -1,9 +1,7 @@
 #include "report/fraction.h"
 
-#include <charconv>
-
-#include "ckpt/error.h"
 #include "console/messages.h"
+#include "console/number.h"
 
 namespace ckpt::eval {
 
@@ -15,10 +13,9 @@ double parse_fraction(const std::string& text, const std::string& option) {
     throw tools::usage_error(option + " \"" + text + "\" is no fraction", example);
   // The point is moved in the text: 97.71 / 100 would not be the number nearest to 0.9771.
   if (percent) digits += "e-2";
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size())
-    throw tools::usage_error(option + " \"" + text + "\" is no fraction", example);
+  const auto parsed = tools::parse_number<double>(digits);
+  if (!parsed) throw tools::usage_error(option + " \"" + text + "\" is no fraction", example);
+  const double value = *parsed;
   if (value > 1 && !percent)
     throw tools::usage_error(option + " " + text + " is more than 1, the whole",
                              value <= 100 ? "if percent are meant: " + option + " " + text + "%" : example);

@@ -5,6 +5,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "model/calls.h"
+#include "model/find_entry.h"
 #include "model/pair_lists.h"
 
 namespace ckpt::dcp {
@@ -48,10 +49,8 @@ Record::Record(const ValueGraph& values, ValueId id) : values_(values), id_(id) 
 }
 
 ValueId Record::at(std::string_view name) const {
-  for (const MappingEntry& entry : entries_)
-    if (values_.is_string(entry.key) && values_.text(entry.key) == name)
-      return values_.kind(entry.value) == ValueKind::none ? no_value : entry.value;
-  return no_value;
+  const MappingEntry* const entry = find_entry(values_, entries_, name);
+  return entry == nullptr || values_.kind(entry->value) == ValueKind::none ? no_value : entry->value;
 }
 
 std::string_view Record::text(std::string_view name) const {

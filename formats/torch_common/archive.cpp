@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "model/order_storages.h"
 
 namespace ckpt::torch {
 namespace {
@@ -71,23 +71,6 @@ const ZipMember* find_storage(const ZipReader& zip, const std::string& name, con
                        .in(source.name()),
                    "");
   return member;
-}
-
-void order_storages(Checkpoint& checkpoint, const std::vector<std::uint64_t>& begins) {
-  if (std::is_sorted(begins.begin(), begins.end())) return;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_offset;
-  by_offset.reserve(begins.size());
-  for (std::uint32_t i = 0; i < begins.size(); ++i) by_offset.emplace_back(begins[i], i);
-  std::sort(by_offset.begin(), by_offset.end());
-  std::vector<std::uint32_t> place(begins.size());
-  std::vector<Storage> ordered;
-  ordered.reserve(begins.size());
-  for (const auto& [offset, index] : by_offset) {
-    place[index] = static_cast<std::uint32_t>(ordered.size());
-    ordered.push_back(std::move(checkpoint.storages[index]));
-  }
-  checkpoint.storages = std::move(ordered);
-  for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
 }
 
 std::vector<bool> attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order,

@@ -34,16 +34,13 @@ void check_version(std::string_view text, std::uint64_t offset, const ByteSource
 /// The member called `name`, which holds the bytes of a storage; null, and a finding, where findings are collected and
 /// the archive lacks it. `likely`: see ZipReader::find. Throws Error: corrupt (no such member, or one of another size).
 const ZipMember* find_storage(const ZipReader& zip, const std::string& name, const Storage& storage,
-                              const ByteSource& source, const ReadContext& context, const ZipMember* likely = nullptr);
+                              const ByteSource& source, const ReadContext& context, const ZipMember* likely);
 
 /// Gives each storage the member that `name_of` names (an empty name: none), in the order of the file, and renumbers
 /// the uses accordingly. Returns which of the archive's members those are. Throws as find_storage() does.
 std::vector<bool> attach_storages(Checkpoint& checkpoint, const ZipReader& zip, ByteOrder order,
                                   const ByteSource& source, const ReadContext& context,
                                   const std::function<std::string(const Storage&)>& name_of);
-
-/// Puts the storages into the order of where they begin in the file, and renumbers their uses.
-void order_storages(Checkpoint& checkpoint, const std::vector<std::uint64_t>& begins);
 
 /// Of the member `byteorder`; little where there is none, as before torch 2.1.
 ByteOrder read_byte_order(const ZipReader& zip, const std::string& root, const ByteSource& source);

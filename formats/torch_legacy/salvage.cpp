@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -12,8 +10,8 @@
 #include "ckpt/limits.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "model/order_storages.h"
 #include "pickle/global_uses.h"
-#include "torch_common/archive.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
 #include "torch_legacy/chain.h"

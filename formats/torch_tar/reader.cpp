@@ -5,11 +5,11 @@
 #include "container/tar_reader.h"
 #include "io/keyed_hash.h"
 #include "model/byte_texts.h"
+#include "model/order_storages.h"
 #include "model/tensor_calls.h"
 #include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
-#include "torch_common/archive.h"
 #include "torch_common/nested_files.h"
 #include "torch_common/replace_values.h"
 #include "torch_common/storage_ids.h"
@@ -161,7 +161,7 @@ void attach(Checkpoint& checkpoint, const tar::Records& records, const ByteSourc
         slice(member, record->second.at, storage.nbytes, checkpoint.file + ": storage '" + storage.key + "'");
     begins.push_back(record->second.at);
   }
-  torch::order_storages(checkpoint, begins);
+  order_storages(checkpoint, begins);
 }
 
 void read_object(const ByteSourcePtr& source, const std::vector<TarMember>& members, const ReadContext& context,

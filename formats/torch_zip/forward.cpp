@@ -6,6 +6,7 @@
 
 #include "ckpt/error.h"
 #include "container/zip_format.h"
+#include "model/order_storages.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
 #include "torch_zip/forward_archive.h"
@@ -121,20 +122,12 @@ Heading read_heading(const ForwardDetails& details, ForwardArchive& archive) {
   }
 }
 
-/// Puts the storages into the order in which they most likely stand, and renumbers their uses.
+/// Puts the storages into the order in which they most likely stand.
 void order_by_key(Checkpoint& checkpoint) {
-  std::vector<std::uint32_t> order(checkpoint.storages.size()), place(order.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return checkpoint.storages[a].key < checkpoint.storages[b].key;
-  });
-  std::vector<Storage> ordered;
-  for (std::uint32_t i = 0; i < order.size(); ++i) {
-    place[order[i]] = i;
-    ordered.push_back(std::move(checkpoint.storages[order[i]]));
-  }
-  checkpoint.storages = std::move(ordered);
-  for (auto& [id, use] : checkpoint.storage_uses) use.storage = place[use.storage];
+  std::vector<std::string> keys;
+  keys.reserve(checkpoint.storages.size());
+  for (const Storage& storage : checkpoint.storages) keys.push_back(storage.key);
+  order_storages(checkpoint, keys);
 }
 
 std::optional<Checkpoint> read_plain(const ByteSourcePtr& source, const ReadContext& context) {

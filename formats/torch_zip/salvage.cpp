@@ -14,6 +14,7 @@
 #include "io/checksum.h"
 #include "io/keyed_hash.h"
 #include "io/stream.h"
+#include "model/order_storages.h"
 #include "torch_common/archive.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"

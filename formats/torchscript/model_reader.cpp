@@ -10,6 +10,7 @@
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
 #include "model/calls.h"
+#include "model/replace_operands.h"
 #include "torch_common/read_pickle.h"
 #include "torchscript/layout.h"
 #include "torchscript/model_json.h"
@@ -116,12 +117,7 @@ std::vector<ValueId> read_attributes(Checkpoint& checkpoint, const ScriptDetails
     return index ? value_at(tensors, *index, "an attribute is tensor") : id;
   };
   const auto behind = static_cast<ValueId>(values.size());
-  for (ValueId id = first; id < behind; ++id) {
-    for (std::size_t i = 0; i < values.items(id).size(); ++i) values.set_item(id, i, resolved(values.items(id)[i]));
-    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
-      for (std::size_t i = 0; i < values.effect(handle).count; ++i)
-        values.set_effect_item(handle, i, resolved(values.items(values.effect(handle))[i]));
-  }
+  for (ValueId id = first; id < behind; ++id) replace_operands(values, id, resolved);
   std::vector<ValueId> attributes;  // of a tuple, or in proto version 2 of a list
   values.each_operand(root, [&](ValueId item) { attributes.push_back(item); });
   return attributes;

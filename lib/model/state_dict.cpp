@@ -1,11 +1,11 @@
 #include "ckpt/state_dict.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "ckpt/modules.h"
+#include "model/find_entry.h"
 #include "model/module_reader.h"
 #include "model/python_str.h"
 #include "model/rooted.h"
@@ -13,14 +13,6 @@
 
 namespace ckpt {
 namespace {
-
-/// The value under a key, or no_value.
-ValueId value_under(const ValueGraph& values, const std::vector<MappingEntry>& entries, std::string_view key) {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
-    return values.is_string(entry.key) && values.text(entry.key) == key;
-  });
-  return found == entries.end() ? no_value : found->value;
-}
 
 /// Finds state dicts, modules and optimizers' states on one walk.
 class Search {
@@ -89,10 +81,11 @@ class Search {
     };
     if (is_mapping(values_, at.value)) {
       const auto entries = mapping_entries(values_, at.value);
-      const ValueId state = value_under(values_, entries, "state");
-      const ValueId groups = value_under(values_, entries, "param_groups");
-      if (state != no_value && groups != no_value) {
-        return found_.optimizers.push_back({spent_path_to(at.place), at.value, size_of(state), size_of(groups)});
+      const MappingEntry* const state = find_entry(values_, entries, "state");
+      const MappingEntry* const groups = find_entry(values_, entries, "param_groups");
+      if (state != nullptr && groups != nullptr) {
+        return found_.optimizers.push_back(
+            {spent_path_to(at.place), at.value, size_of(state->value), size_of(groups->value)});
       }
       if (is_state_dict(entries)) return found_.state_dicts.push_back({spent_path_to(at.place), at.value});
       for (const MappingEntry& entry : entries)

@@ -5,6 +5,7 @@
 
 #include "ckpt/state_dict.h"
 #include "model/calls.h"
+#include "model/replace_operands.h"
 #include "ops/mapping_edit.h"
 #include "ops/prune.h"
 
@@ -66,16 +67,11 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
   const ValueId none = values.make_none();
   for (ValueId id = 0; id < count; ++id) {
     if (gone[id]) continue;
-    const auto is_gone = [&](ValueId item) {
-      if (item >= count || !gone[item]) return false;
+    replace_operands(values, id, [&](ValueId item) {
+      if (item >= count || !gone[item]) return item;
       if (reached[id]) replaced[item] = true;
-      return true;
-    };
-    for (std::size_t i = 0; i < values.items(id).size(); ++i)
-      if (is_gone(values.items(id)[i])) values.set_item(id, i, none);
-    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
-      for (std::size_t i = 0; i < values.effect(handle).count; ++i)
-        if (is_gone(values.items(values.effect(handle))[i])) values.set_effect_item(handle, i, none);
+      return none;
+    });
   }
   std::erase_if(checkpoint.discarded, [&](ValueId id) { return gone[id]; });
   std::unordered_map<ValueId, std::vector<std::string>> names;

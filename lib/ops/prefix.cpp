@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,19 +9,12 @@
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "model/find_entry.h"
 #include "ops/mapping_edit.h"
 #include "ops/rename_keys.h"
 
 namespace ckpt {
 namespace {
-
-const MappingEntry* find_key(const ValueGraph& values, const std::vector<MappingEntry>& entries,
-                             std::string_view name) {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
-    return values.is_string(entry.key) && values.text(entry.key) == name;
-  });
-  return found == entries.end() ? nullptr : &*found;
-}
 
 /// By value what was copied: state dicts that share an entry go on sharing its copy.
 using Copies = std::unordered_map<ValueId, ValueId>;
@@ -36,8 +28,8 @@ void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefi
   // Looked up before anything is renamed: under two wrappers, "module.module" becomes another "module".
   const auto entries = mapping_entries(values, metadata);
   const std::string_view wrapped = module_name(prefix);
-  const MappingEntry* const module = wrapped.empty() ? nullptr : find_key(values, entries, wrapped);
-  const MappingEntry* const wrapper = find_key(values, entries, "");
+  const MappingEntry* const module = wrapped.empty() ? nullptr : find_entry(values, entries, wrapped);
+  const MappingEntry* const wrapper = find_entry(values, entries, "");
   for (const MappingEntry& entry : mapping_pairs(values, metadata)) {
     if (!values.is_string(entry.key)) continue;
     const std::string name(values.text(entry.key));
@@ -66,7 +58,7 @@ void add_to_metadata(ValueGraph& values, ValueId metadata, std::string_view pref
     set_key(values, entry, std::string(prefix) + std::string(values.text(entry.key)));
   }
   const auto entries = mapping_entries(values, metadata);
-  const MappingEntry* const wrapper = find_key(values, entries, "");
+  const MappingEntry* const wrapper = find_entry(values, entries, "");
   const std::string_view wrapped = module_name(prefix);
   if (wrapper == nullptr || wrapped.empty()) return;
   const ValueId module = values.make_text(values.kind(wrapper->key), wrapped);

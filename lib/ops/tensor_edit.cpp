@@ -9,6 +9,7 @@
 #include "io/swapped_source.h"
 #include "model/calls.h"
 #include "model/each_tensor.h"
+#include "model/order_storages.h"
 #include "model/rooted.h"
 #include "ops/prune.h"
 #include "ops/watched_source.h"
@@ -236,17 +237,7 @@ void TensorEdit::update(Tensor& tensor) {
 
 /// In the order in which their bytes come, each with a key of its own.
 void TensorEdit::sort_storages() {
-  std::vector<std::uint32_t> order(origins_.size()), place(origins_.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return origins_[a] < origins_[b]; });
-  std::vector<Storage> sorted;
-  sorted.reserve(order.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) {
-    place[order[i]] = i;
-    sorted.push_back(std::move(checkpoint_.storages[order[i]]));
-  }
-  checkpoint_.storages = std::move(sorted);
-  for (auto& [id, use] : checkpoint_.storage_uses) use.storage = place[use.storage];
+  const auto place = order_storages(checkpoint_, origins_);
   each_tensor(checkpoint_.tensors, [&](Tensor& tensor) {
     if (tensor.storage) tensor.storage = place[*tensor.storage];
   });

@@ -11,6 +11,7 @@
 #include "io/keyed_hash.h"
 #include "model/module_reader.h"
 #include "model/pair_lists.h"
+#include "model/replace_operands.h"
 #include "model/walk.h"
 #include "ops/plain_tensors.h"
 #include "ops/prune.h"
@@ -245,15 +246,8 @@ void put_in_place(Checkpoint& checkpoint, const std::unordered_map<ValueId, Valu
   while (!open.empty()) {
     const ValueId id = open.back();
     open.pop_back();
-    for (std::size_t i = 0; i < values.items(id).size(); ++i) {
-      values.set_item(id, i, replaced(values.items(id)[i]));
-      add(values.items(id)[i]);
-    }
-    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
-      for (std::size_t i = 0; i < values.effect(handle).count; ++i) {
-        values.set_effect_item(handle, i, replaced(values.items(values.effect(handle))[i]));
-        add(values.items(values.effect(handle))[i]);
-      }
+    replace_operands(values, id, replaced);
+    values.each_operand(id, add);
   }
 }
 
