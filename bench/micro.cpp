@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 
 #include <cstring>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>

@@ -1,7 +1,5 @@
 // What libFuzzer calls: one target a program, and a mutator that keeps archives and pickles whole.
 #include <algorithm>
-#include <cstring>
-#include <string_view>
 
 #include "mutator.h"
 #include "targets/targets.h"

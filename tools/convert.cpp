@@ -9,7 +9,6 @@
 #include "console/command.h"
 #include "console/messages.h"
 #include "console/render.h"
-#include "console/text.h"
 #include "loading.h"
 #include "prefix_edit.h"
 #include "renaming.h"

@@ -2,7 +2,6 @@
 
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
-#include "console/text.h"
 #include "diff_report.h"
 
 namespace ckpt::tools {

@@ -8,7 +8,6 @@
 #include <set>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "ckpt/dtype.h"

@@ -7,7 +7,6 @@
 #include "ckpt/ops.h"
 #include "console/messages.h"
 #include "console/render.h"
-#include "console/text.h"
 #include "writing.h"
 
 namespace ckpt::tools {

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "console/command.h"
 #include "console/messages.h"
 #include "console/render.h"
 

@@ -9,7 +9,6 @@
 #include "ckpt/tensor_ops.h"
 #include "console/messages.h"
 #include "console/render.h"
-#include "console/text.h"
 #include "writing.h"
 
 namespace ckpt::tools {

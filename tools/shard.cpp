@@ -3,7 +3,6 @@
 #include "byte_count.h"
 #include "console/command.h"
 #include "console/messages.h"
-#include "console/text.h"
 #include "loading.h"
 #include "selection.h"
 #include "writing.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "bars.h"
 #include "ckpt/formats.h"
 #include "console/command.h"
 #include "console/messages.h"

@@ -7,7 +7,6 @@
 #include "console/command.h"
 #include "console/messages.h"
 #include "console/render.h"
-#include "console/text.h"
 
 namespace ckpt::tools {
 namespace {

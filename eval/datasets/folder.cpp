@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "ckpt/error.h"
+#include "ckpt/pictures.h"
 #include "datasets/natural_order.h"
 
 namespace ckpt::eval {

@@ -4,8 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ckpt/pictures.h"
-
 namespace ckpt::eval {
 
 /// Whether a name ends in .png, in upper or lower case.

@@ -7,7 +7,6 @@
 #include "ckpt/error.h"
 #include "ckpt/modules.h"
 #include "ckpt/ops.h"
-#include "ckpt/state_dict.h"
 #include "models/architecture.h"
 #include "models/mlp.h"
 #include "models/recognise.h"

@@ -11,7 +11,6 @@
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text_file.h"
-#include "report/files.h"
 #include "report/report.h"
 #include "report/statements.h"
 

@@ -3,7 +3,6 @@
 #include "console/command.h"
 #include "console/messages.h"
 #include "program/delivery.h"
-#include "report/fraction.h"
 #include "report/partial.h"
 
 namespace ckpt::eval {

@@ -4,7 +4,6 @@
 #include "ckpt/shape.h"
 #include "console/messages.h"
 #include "console/render.h"
-#include "console/text.h"
 #include "metrics/join.h"
 #include "report/partial.h"
 

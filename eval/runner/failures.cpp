@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include "bridge/torch_errors.h"
+
 namespace ckpt::eval {
 
 std::exception_ptr translated(const std::exception_ptr& error, const std::string& device) {

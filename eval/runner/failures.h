@@ -3,9 +3,6 @@
 #include <exception>
 #include <string>
 
-#include "bridge/torch_errors.h"
-#include "ckpt/error.h"
-
 namespace ckpt::eval {
 
 /// What a model or a device threw on `device`, as an Error: ours as they are, others with their first line.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "bridge/torch_errors.h"
 #include "datasets/append.h"
 #include "runner/failures.h"
 

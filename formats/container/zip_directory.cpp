@@ -1,6 +1,5 @@
 #include "container/zip_directory.h"
 
-#include <string_view>
 #include <utility>
 
 #include "ckpt/error.h"

@@ -1,8 +1,6 @@
 #include "container/zip_forward.h"
 
-#include <array>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "ckpt/error.h"

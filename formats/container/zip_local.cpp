@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"

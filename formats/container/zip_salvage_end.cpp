@@ -4,7 +4,6 @@
 #include <iterator>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ckpt/limits.h"

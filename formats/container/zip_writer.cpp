@@ -1,7 +1,6 @@
 #include "container/zip_writer.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"

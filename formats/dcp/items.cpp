@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <system_error>

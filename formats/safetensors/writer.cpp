@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 
 #include "ckpt/error.h"
 #include "io/bytes.h"

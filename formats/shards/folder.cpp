@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 
 #include "ckpt/error.h"
 #include "io/bytes.h"

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <utility>
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <set>
-#include <string>
 #include <unordered_map>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ckpt/error.h"
 #include "ckpt/utf8.h"
 #include "io/keyed_hash.h"
 #include "torch_common/assembler.h"

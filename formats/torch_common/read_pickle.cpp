@@ -1,9 +1,7 @@
 #include "torch_common/read_pickle.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "ckpt/error.h"
 #include "pickle/global_uses.h"

@@ -1,7 +1,5 @@
 #include "torch_zip/layout.h"
 
-#include <utility>
-
 #include "ckpt/error.h"
 
 namespace ckpt::torch {

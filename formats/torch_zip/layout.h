@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ckpt/storage.h"
 #include "container/zip_reader.h"
 #include "torch_common/archive.h"
 #include "torch_zip/details.h"

@@ -1,7 +1,6 @@
 """What PyTorch writes: zip, legacy, TorchScript, tar, the metadata of distributed checkpoints, and what scan must find."""
 
 import io
-import json
 import pickle
 import struct
 import tarfile
@@ -13,7 +12,7 @@ import dcp_attacks as dcp
 import forge
 import scan_attacks
 from torch_objects import hooks, rebuilt, torch_objects
-from torchfile import Call, Global, Pickler, Storage, Tensor, pickled, save_legacy, save_zip, state_dict, weights
+from torchfile import Global, Pickler, Storage, Tensor, pickled, save_legacy, save_zip, state_dict, weights
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
 LARGEST = 6000  # bytes of a file to start from

@@ -1,7 +1,5 @@
 #include "io/deflater.h"
 
-#include <algorithm>
-
 namespace ckpt {
 
 void Deflater::make_room(std::vector<std::byte>& out, std::size_t at, std::size_t bytes) {

@@ -2,8 +2,6 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include <memory>
-
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/file_source.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
 
 #include "ckpt/limits.h"
 #include "io/buffer_ring.h"

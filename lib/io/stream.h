@@ -19,8 +19,7 @@ enum class ReadAhead : bool { no, yes };
 /// what may share a file with `source` where those are read ahead. What reading throws comes after all that was read
 /// before it.
 CKPT_API std::uint32_t stream_range(const ByteSource& source, std::uint64_t begin, std::uint64_t size,
-                                    const std::function<void(std::span<const std::byte>)>& consume,
-                                    ReadAhead ahead = ReadAhead::yes);
+                                    const std::function<void(std::span<const std::byte>)>& consume, ReadAhead ahead);
 
 /// … of all of it. Throws Error (corrupt, naming the source and both values) where the source records another CRC-32,
 /// after everything has been consumed.

@@ -3,7 +3,6 @@
 #include "model/python_names.h"
 
 #include <algorithm>
-#include <array>
 
 namespace ckpt {
 namespace {

@@ -1,7 +1,6 @@
 #include "ckpt/value.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"

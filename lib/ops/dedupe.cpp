@@ -4,7 +4,6 @@
 #include <tuple>
 #include <vector>
 
-#include "ckpt/error.h"
 #include "ckpt/tensor_ops.h"
 #include "ops/tensor_edit.h"
 

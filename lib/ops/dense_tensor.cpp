@@ -1,6 +1,5 @@
 #include "ops/dense_tensor.h"
 
-#include <limits>
 #include <set>
 #include <utility>
 

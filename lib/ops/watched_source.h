@@ -67,6 +67,6 @@ std::vector<Storage> watched_storages(const Checkpoint& checkpoint, Compared com
 /// `names`: of tensors, for messages.
 void finish_watching(const std::vector<Storage>& storages, const Checkpoint* names = nullptr);
 /// The same of those that have been read whole.
-void compare_watched(const std::vector<Storage>& storages, const Checkpoint* names = nullptr);
+void compare_watched(const std::vector<Storage>& storages, const Checkpoint* names);
 
 }  // namespace ckpt

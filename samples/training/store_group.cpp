@@ -2,7 +2,6 @@
 
 #include <ckpt/error.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>

@@ -1,7 +1,6 @@
 """Several processes count what one counts, and end in bounded time, with the reason, where one of them does not."""
 
 import json
-import os
 import random
 import signal
 import socket

@@ -1,6 +1,5 @@
 // libnvidia-ml.so.1, as far as eval/devices calls it. It knows every GPU, and no CUDA_VISIBLE_DEVICES.
 #include <algorithm>
-#include <string>
 
 #include "gpus.h"
 

@@ -225,10 +225,6 @@ def bits_of(t):
     return [data[i : i + size] for i in range(0, len(data), size)]
 
 
-def is_finite(x):
-    return math.isfinite(x.real) and math.isfinite(x.imag)
-
-
 def exact_error(x, y):
     if isinstance(x, complex) or isinstance(y, complex) or not (math.isfinite(x) and math.isfinite(y)):
         return abs(x - y)

@@ -109,7 +109,8 @@ def make_world(folder, ckpt):
     for file in (harness.ROOT / "samples/digits").iterdir():
         shutil.copy(file, folder)
     ready = [("convert", "m.pt", "m.pt.gz"), ("convert", "gpu.pt", "gpu.pt.gz"), ("shard", "model.pt", "shards"),
-             ("convert", "model.pt", "model.bf16.pt", "--dtype", "bfloat16"), ("convert", "model.pt", "model.pt.gz"), ("convert", "copy.pt", "copy.pt.gz"), ("convert", "model.pt", "model.cpu.pt"),
+             ("convert", "model.pt", "model.bf16.pt", "--dtype", "bfloat16"), ("convert", "model.pt", "model.pt.gz"),
+             ("convert", "copy.pt", "copy.pt.gz"), ("convert", "model.pt", "model.cpu.pt"),
              ("convert", "model.pt", "model.safetensors")]
     for words in ready:
         done = ckpt(*words, cwd=folder)

@@ -4,7 +4,6 @@ import collections
 
 import numpy
 import safetensors.torch
-import saving
 import tensor_cases
 import torch
 from averages import same, saved

@@ -12,7 +12,6 @@ import sys
 import tarfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 
 import differences

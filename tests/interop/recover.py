@@ -11,7 +11,7 @@ import zlib
 
 import torch
 from recover_files import (ISAL_KEEPS, NONE, SOME, WHOLE, Sample, inflated, members, places, repacked, sample, saved,
-                           tensors, whole_until, without)
+                           tensors, whole_until)
 
 
 def cuts_of_zips(checks):

@@ -11,7 +11,7 @@ import cases
 import numpy
 import saving
 import torch
-from saving import ZIP, Failed
+from saving import ZIP
 from torch import nn
 
 

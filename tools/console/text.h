@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "ckpt/error.h"
-
 /// Text of files, which may hold anything, made fit to be shown: on a terminal, in JSON, in a command to be copied.
 namespace ckpt::tools {
 

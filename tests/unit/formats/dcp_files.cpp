@@ -1,7 +1,6 @@
 #include "formats/dcp_files.h"
 
 #include <map>
-#include <numeric>
 
 namespace ckpt::dcp_testing {
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "ckpt/folder_sink.h"
 #include "ckpt/ops.h"
 #include "formats/dcp_files.h"

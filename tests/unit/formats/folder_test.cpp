@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
 #include "ckpt/formats.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "io/bytes.h"
 #include "pickle/opcodes.h"

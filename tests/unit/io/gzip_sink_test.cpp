@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "io/checksum.h"
-#include "io/slice_source.h"
 #include "io/stream.h"
 #include "io_testing.h"
 

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <numeric>
 #include <stdexcept>
 #include <thread>
 

@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "ckpt/error.h"
+
 namespace ckpt::eval {
 namespace {
 

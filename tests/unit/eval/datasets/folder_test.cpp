@@ -1,4 +1,4 @@
-#include "datasets/folder.h"
+#include "ckpt/pictures.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "ckpt/error.h"
-#include "ckpt/gzip.h"
 #include "datasets/batch_files.h"
 #include "eval/datasets/dataset_testing.h"
 

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include <array>
-#include <memory>
 
 #include "eval/results.h"
 #include "io/io_testing.h"
