@@ -53,6 +53,7 @@ def main():
     import selection
     import stats
     import trainers
+    import verdicts
 
     groups = [
         roundtrip.unedited,
@@ -97,6 +98,7 @@ def main():
         *scripts.GROUPS,
         *plain.GROUPS,
         *trainers.GROUPS,
+        *verdicts.GROUPS,
         *recipes.GROUPS,
         *stats.GROUPS,
         *library_mutants.GROUPS,
