@@ -70,7 +70,8 @@ TEST(Rootless, IsNeitherWrittenNorTakenApart) {
 }
 
 TEST(Rootless, HoldsNothingToLookAt) {
-  for (const auto& [name, look] : looks) EXPECT_FALSE(io_testing::error_of([&] { look(Checkpoint{}); })) << name;
+  for (const auto& [name, look] : looks)
+    EXPECT_FALSE(io_testing::error_of([&, &look = look] { look(Checkpoint{}); })) << name;
 }
 
 TEST(Rootless, OrMovedFromIsRefused) {
