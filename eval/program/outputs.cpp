@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "ckpt/error.h"
 #include "console/messages.h"
 #include "console/same_file.h"
 #include "program/settings.h"
@@ -30,9 +31,13 @@ std::string plain_path(const std::string& file) {
 }
 
 bool go_to_one_file(const std::string& a, const std::string& b) {
-  if (a == "-") return b == "-" || tools::is_same_file(b, a);
-  // Where nothing is there yet, only the name tells.
-  return tools::is_same_file(a, b) || (b != "-" && plain_path(a) == plain_path(b));
+  try {
+    if (a == "-") return b == "-" || tools::is_same_file(b, a);
+    // Where nothing is there yet, only the name tells.
+    return tools::is_same_file(a, b) || (b != "-" && plain_path(a) == plain_path(b));
+  } catch (Error& error) {
+    throw error.on_output();  // both are
+  }
 }
 
 }  // namespace

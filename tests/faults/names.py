@@ -1,6 +1,7 @@
 """Names that would steer a terminal or pose as others: keys, members, globals, devices and files, in every command and
 message, through a pipe and on a terminal. Nothing of them may come out raw."""
 
+import contextlib
 import os
 import pty
 import re
@@ -172,6 +173,8 @@ def shown_names(suite, program, folders, command):
                 words.append(file)
             words = [program.ckpt, *words]
             done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, timeout=60, check=False)
+            with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+                os.unlink(os.path.join(os.fsencode(folder), path + b".out"))  # which some commands do not replace
             status, screen = on_terminal(words, folder)
             program.count("outputs searched for raw names", 3)
             for where, output, terminal in (

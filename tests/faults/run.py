@@ -52,6 +52,7 @@ def weights(elements):
 
 def make_sources(folder):
     """Two of each kind: `small` for faults of which there are thousands, `large` for several reads and writes."""
+    save_zip(folder / "other.pt", state_dict({"other": Tensor([4])}))
     for name, elements in (("small", 6), ("large", 150_000)):
         save_zip(folder / f"{name}.pt", weights(elements))
         save_legacy(folder / f"{name}_legacy.pt", weights(elements))
@@ -103,7 +104,7 @@ def other_writers(files):
         "npz": "convert IN OUT --format npz",
         "cast": "convert IN OUT --dtype bfloat16 --contiguous --compact --dedupe",
         "average": "average IN IN OUT",
-        "merge": "merge IN OUT",
+        "merge": f"merge IN {files / 'other.pt'} OUT",
         "extract": "extract IN module.fc.bias -o OUT",
         "recover": "recover IN OUT",
         "plot": "stats IN --plot OUT",

@@ -88,7 +88,8 @@ std::optional<fs::path> folder_made_in(const std::string& output) {
   for (int links = 0; links < most_links; ++links) {
     std::error_code failed;
     const fs::path leads_to = fs::read_symlink(at, failed);
-    if (failed == std::errc::invalid_argument || is_missing(failed)) break;  // no link, or nothing there
+    const bool has_no_such_name = is_missing(failed) || failed == std::errc::filename_too_long;
+    if (failed == std::errc::invalid_argument || has_no_such_name) break;  // no link, or nothing there
     if (failed) return std::nullopt;
     at = leads_to.is_absolute() ? leads_to : at.parent_path() / leads_to;
   }
@@ -103,6 +104,9 @@ Descriptor open_folder(const fs::path& name) {
   } while (number < 0 && errno == EINTR);
   return Descriptor(number);
 }
+
+/// Whether this user may make files in a folder.
+bool is_written_to(const fs::path& folder) { return ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0; }
 
 void confine_files(const std::vector<std::string>& outputs) {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -120,11 +124,11 @@ void confine_files(const std::vector<std::string>& outputs) {
   for (const std::string& output : outputs) {
     if (output == "-") continue;  // standard output
     const auto name = folder_made_in(output);
-    if (!name) continue;  // nobody can write there, and whoever tries says so
-    const Descriptor folder = open_folder(*name);
-    if (!folder) continue;
+    const Descriptor folder = name ? open_folder(*name) : Descriptor(-1);
+    if (!folder && !is_written_to(fs::path(output).parent_path())) continue;  // whoever writes there says so
+    if (!folder) return;
     const landlock_path_beneath_attr beneath{allowed, folder.get()};
-    (void)::syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &beneath, 0);
+    if (::syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0) return;
   }
   (void)::syscall(SYS_landlock_restrict_self, ruleset.get(), 0);
 }

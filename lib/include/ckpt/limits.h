@@ -131,7 +131,7 @@ constexpr std::uint64_t dcp_step_cap(std::uint64_t items) { return dcp_steps + d
 /// Of one file that is scanned: members, texts and files in files that are looked at.
 inline constexpr std::uint64_t scan_parts = mib;
 /// Pickles of one file that are followed, those that stand one behind the other among them.
-inline constexpr std::uint64_t scan_pickles = mib;
+inline constexpr std::uint64_t scan_pickles = 256 * kib;
 /// Values that the scan of one pickle keeps at a time: on its stack, in its memo, texts; bytes of the texts.
 inline constexpr std::uint64_t scan_values = 16 * mib;
 inline constexpr std::uint64_t scan_text_bytes = 64 * mib;

@@ -35,6 +35,13 @@ TEST(Cap, scan_parts) {
   expect_past([&] { trace(code + "cm\nx\n."); });
 }
 
+TEST(Cap, scan_pickles) {
+  std::string pickles;
+  for (std::uint64_t i = 0; i < limits::scan_pickles; ++i) pickles += "N.";
+  EXPECT_EQ(verdict_of(pickles), ScanVerdict::safe);
+  EXPECT_EQ(verdict_of(pickles + "N."), ScanVerdict::unreadable);
+}
+
 // 16 Mi of each kind would take a while: the trace is given another cap.
 TEST(Cap, scan_values) {
   EXPECT_EQ(pickle::TraceOptions().values, limits::scan_values);
