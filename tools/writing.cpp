@@ -221,7 +221,9 @@ Job plan_many(const WritingOptions& options, const std::string& command, std::ve
 
 void keep_what_is_there(const Job& job, const std::string& command) {
   std::error_code unknown;
-  if (job.out == "-" || !std::filesystem::exists(job.out, unknown)) return;
+  const bool is_there = job.out != "-" && std::filesystem::exists(job.out, unknown);
+  if (unknown) throw Error(ErrorCode::io, "cannot look at it: " + unknown.message()).in(job.out).on_output();
+  if (!is_there) return;
   throw usage_error(command + " has one IN, and would replace " + job.out,
                     "ckpt " + command + " " + shell_word(job.in) + " " + shell_word(job.out) +
                         " OUT, if both are meant to be read; else remove it first");
