@@ -3,7 +3,6 @@
 #include "ckpt/byte_source.h"
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
-#include "datasets/checkpoint_files.h"
 #include "metrics/signature.h"
 
 namespace ckpt::eval {

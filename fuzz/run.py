@@ -91,8 +91,8 @@ class Log:
     """By target: executions, seconds of a processor, how many lines and branches of ckpt's own code were reached, and the last
     runs in which that was `flat`: in all of them, each `[seconds, found anew]`, no more than one in a thousand was new. They
     are counted from nothing where more than one in a thousand of the code in the files that are reached is other, or the corpus
-    is gone. (A program's edges are no measure: most of those that are found late are the standard library's, or copies of a line in what it is inlined
-    into.)"""
+    is gone. (A program's edges are no measure: most of those that are found late are the standard library's, or copies of a
+    line in what it is inlined into.)"""
 
     def __init__(self, path):
         self.path = path
@@ -206,7 +206,7 @@ class Fuzzer:
         return self.outcome
 
     def count_reached(self):
-        """Lines and branches of ckpt's own code that the sanitizers' program has reached, and those that there are in their files."""
+        """Lines and branches of ckpt's own code that the sanitizers' program has reached, and all in those files."""
         profiles = list(self.profiles.glob("*.profraw"))
         files = llvm_coverage.by_file(self.sanitized.parent.parent, profiles, [self.sanitized])
         of_files = [list(by.values()) for name, by in files.items() if name.startswith(OWN)]

@@ -31,8 +31,8 @@ int stats_of(const StatsArguments& options, const std::string& file, bool quiet)
   StatsReport report{file, {}, false, {}};
   try {
     const Checkpoint checkpoint = load_with_warnings(file, options.reading);
-    std::vector<std::string> read = checkpoint.parts;
-    read.insert(read.end(), {file, checkpoint.file});
+    std::vector<std::string> read = files_of(checkpoint);
+    read.push_back(file);
     if (options.plot && std::any_of(read.begin(), read.end(),
                                     [&](const std::string& name) { return is_same_file(name, *options.plot); }))
       throw usage_error("--plot would replace the file that is read", "ckpt stats model.pt --plot model.svg");

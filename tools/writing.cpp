@@ -214,7 +214,7 @@ Job plan_many(const WritingOptions& options, const std::string& command, std::ve
   inputs.assign(options.files.begin(), options.files.end() - 1);
   if (std::count(inputs.begin(), inputs.end(), "-") > 1)
     throw usage_error("standard input is one file", "ckpt " + command + " - other.pt OUT");
-  const Job job = plan(last, command);
+  Job job = plan(last, command);
   for (const std::string& input : inputs) keep_from_standard_output(input, job.out);
   return job;
 }

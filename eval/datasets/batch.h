@@ -7,7 +7,6 @@
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/tensor_reader.h"
-#include "datasets/checkpoint_files.h"
 #include "datasets/dataset.h"
 #include "datasets/shape.h"
 

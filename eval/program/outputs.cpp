@@ -1,4 +1,5 @@
 // No output replaces another one, or what the command reads.
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -41,6 +42,11 @@ bool go_to_one_file(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+bool OutputSettings::takes_standard_output() const {
+  const auto all = all_of(*this);
+  return std::any_of(all.begin(), all.end(), [](const Output& output) { return *output.file == "-"; });
+}
 
 void OutputSettings::check() const {
   const auto all = all_of(*this);

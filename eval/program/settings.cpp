@@ -72,12 +72,6 @@ void OutputSettings::define_outputs(tools::Arguments& arguments) {
   arguments.value("--outputs", "FILE", outputs, "npz: the model's outputs before any softmax, labels, predictions");
 }
 
-bool OutputSettings::takes_standard_output() const {
-  for (const auto* file : {&json, &junit, &markdown, &report, &predictions, &outputs})
-    if (*file == "-") return true;
-  return false;
-}
-
 void BarSettings::define(tools::Arguments& arguments) {
   arguments.value("--min-accuracy", "X", min_accuracy, "exit 1 below X: 0.97 or 97%");
   arguments.value("--baseline", "OLD", baseline, "compare with a model, an earlier --json or --predictions");

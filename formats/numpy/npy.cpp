@@ -14,15 +14,17 @@ bool probe_npy(const ByteSource& source) {
   return source.read_at(0, start) == start.size() && as_text(start) == magic;
 }
 
-std::uint64_t end_of_npy(const ByteSourcePtr& source, const ReadContext&) {
-  const Header header = read_header(*source);
-  return header.size + header.data_bytes;
-}
+namespace {
+
+std::uint64_t end_of(const Header& header) { return header.size + header.data_bytes; }
+
+}  // namespace
+
+std::uint64_t end_of_npy(const ByteSourcePtr& source, const ReadContext&) { return end_of(read_header(*source)); }
 
 Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
   const Header header = read_header(*source);
-  const std::uint64_t end = header.size + header.data_bytes;
-  auto details = std::make_shared<EndOfFile>(source, end, "the array");
+  auto details = std::make_shared<EndOfFile>(source, end_of(header), "the array");
   // verify() reads to the end anyway; else a compressed source is not inflated for that alone.
   const bool to_the_end = context.findings != nullptr || source->size_is_known();
   std::vector<std::string> warnings;

@@ -2,13 +2,14 @@
 #include "pickle/call_forms.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "ckpt/state_dict.h"
 #include "model/calls.h"
 #include "model/python_names.h"
 #include "pickle/call_policy.h"
 #include "pickle/known_names.h"
+#include "pickle/name_lists.h"
 
 namespace ckpt::pickle {
 
@@ -131,20 +132,6 @@ constexpr CallForm forms[] = {
 /// Layers, losses, optimizers.
 constexpr CallForm bare{"", "", "N", "", "b"};
 // clang-format on
-
-bool is_in(std::string_view module, std::string_view package) {
-  return module.starts_with(package) && (module.size() == package.size() || module[package.size()] == '.');
-}
-
-/// Whether a list of names, with spaces between them, has one.
-bool lists(std::string_view names, std::string_view name) {
-  while (!names.empty()) {
-    const std::size_t end = std::min(names.find(' '), names.size());
-    if (names.substr(0, end) == name) return true;
-    names.remove_prefix(std::min(end + 1, names.size()));
-  }
-  return false;
-}
 
 /// What torch.Tensor gives more than a place to keep when it is set.
 bool is_set_by_tensors(std::string_view attribute) {
@@ -310,8 +297,7 @@ bool CallForms::is_bytes(ValueId id) const {
   const ValueKind kind = values_.kind(id);
   if (kind != ValueKind::object)
     return kind == ValueKind::bytes || kind == ValueKind::bytearray || kind == ValueKind::py2_str;
-  const std::string_view name = callable(values_, id).second;
-  return name == "encode" || name == "bytes" || name == "bytearray";
+  return spells_bytes(callable(values_, id).second);
 }
 
 bool CallForms::is_shape(ValueId id) {

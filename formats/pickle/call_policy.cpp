@@ -5,6 +5,7 @@
 
 #include "model/python_names.h"
 #include "pickle/known_names.h"
+#include "pickle/name_lists.h"
 
 namespace ckpt {
 namespace {
@@ -52,10 +53,6 @@ constexpr std::array risks{
     Risk{"uuid", "UUID", CallRisk::is_made_plain},
 };
 
-bool is_in(std::string_view module, std::string_view package) {
-  return module.starts_with(package) && (module.size() == package.size() || module[package.size()] == '.');
-}
-
 /// Of which checkpoints hold functions and classes, and what those make is made otherwise.
 bool holds_values(std::string_view module) {
   return is_in(module, "numpy") || module == "torch.nn.functional" || module == "torch._C._nn";
@@ -77,13 +74,12 @@ CallRisk call_risk(std::string_view python_module, std::string_view python_name)
   return is_instance_class(module, name) ? CallRisk::is_made_bare : CallRisk::none;
 }
 
-bool is_appended_to(std::string_view name) { return name == "deque" || name == "list"; }
-
-bool is_set_by_key(std::string_view name) {
-  return name == "OrderedDict" || name == "defaultdict" || name == "Counter" || name == "dict";
+bool takes_items(std::string_view container, EffectKind how) {
+  if (how == EffectKind::append) return lists("deque list", container);
+  return lists(how == EffectKind::add_items ? "set" : "OrderedDict defaultdict Counter dict", container);
 }
 
-bool is_added_to(std::string_view name) { return name == "set"; }
+bool spells_bytes(std::string_view name) { return lists("encode bytes bytearray", name); }
 
 bool makes_bits(std::string_view module) { return is_in(module, "numpy.random"); }
 

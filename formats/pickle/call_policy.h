@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ckpt/value.h"
+
 /// What policy says of how known names are used. They make harmless values when they are called as picklers call them;
 /// given something else, a few of them call what they are given, or take it for memory.
 namespace ckpt {
@@ -51,11 +53,12 @@ constexpr bool is_made_by_functions(CallRisk risk) {
          risk != CallRisk::has_no_state;
 }
 
-/// Whether Python's own container of that name takes what an opcode gives it. Of another one it would be an attribute
-/// that is called, which the file may have set.
-bool is_appended_to(std::string_view name);
-bool is_set_by_key(std::string_view name);
-bool is_added_to(std::string_view name);
+/// Whether Python's own container of that name takes items in that way. Of another one it would be an attribute that is
+/// called, which the file may have set.
+bool takes_items(std::string_view container, EffectKind how);
+
+/// Whether a function of that name spells bytes, for the protocols that have no opcode for them.
+bool spells_bytes(std::string_view name);
 
 /// Whether a class or function of that module is one of those that numpy's constructors of random generators are given.
 bool makes_bits(std::string_view module);

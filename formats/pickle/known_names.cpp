@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "pickle/name_lists.h"
+
 namespace ckpt {
 namespace {
 
@@ -193,15 +195,6 @@ constexpr bool sorted_by_name() {
 }
 static_assert(sorted_by_name());
 static_assert(std::is_sorted(std::begin(class_modules), std::end(class_modules)));
-
-bool lists(std::string_view members, std::string_view name) {
-  while (!members.empty()) {
-    const std::size_t end = std::min(members.find(' '), members.size());
-    if (members.substr(0, end) == name) return true;
-    members.remove_prefix(std::min(end + 1, members.size()));
-  }
-  return false;
-}
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }

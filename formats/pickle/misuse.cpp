@@ -105,9 +105,7 @@ class Judge {
   bool takes_items(ValueId id, EffectKind kind) {
     const ValueId made_by = maker(id);
     if (risk(made_by) != CallRisk::iterates) return false;
-    const auto [module, name] = to_python3(values_.module(made_by), values_.name(made_by));
-    if (kind == EffectKind::append) return is_appended_to(name);
-    return kind == EffectKind::add_items ? is_added_to(name) : is_set_by_key(name);
+    return ckpt::takes_items(to_python3(values_.module(made_by), values_.name(made_by)).second, kind);
   }
 
   void judge_call(ValueId id) {

@@ -74,7 +74,8 @@ class NumpyStates {
     const auto handle = values_.first_effect(id);
     if (values_.call(id) != CallKind::reduce || arguments.empty()) return false;
     if (callable(values_, id).second == "_frombuffer") {
-      const bool is_bytes = values_.kind(arguments[0]) != ValueKind::object || is_spelt_bytes(arguments[0]);
+      const bool is_bytes =
+          values_.kind(arguments[0]) != ValueKind::object || spells_bytes(callable(values_, arguments[0]).second);
       return handle == 0 && is_bytes;
     }
     const std::size_t shape = callable(values_, id).second == "_mareconstruct" ? 2 : 1;
@@ -94,12 +95,6 @@ class NumpyStates {
     return risk == CallRisk::takes_memory ||
            (risk == CallRisk::is_not_called && values_.module(type).starts_with("numpy")) ||
            judge_global(values_.module(type), values_.name(type)) != Verdict::known;
-  }
-
-  /// What bytes and bytearrays are before the protocols that have opcodes for them.
-  bool is_spelt_bytes(ValueId id) const {
-    const auto [module, name] = callable(values_, id);
-    return name == "encode" || name == "bytes" || name == "bytearray";
   }
 
   std::optional<std::int64_t> integer(ValueId id) const {

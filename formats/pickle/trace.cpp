@@ -113,8 +113,10 @@ void Tracer::step_effect(const Op& op) {
 /// Of what is known, only Python's containers are given items, each in its own way.
 bool Tracer::takes_items(const TracedName& name, std::uint8_t code) {
   if (name.risk != CallRisk::iterates) return false;
-  if (code == APPEND || code == APPENDS) return is_appended_to(name.name);
-  return code == ADDITEMS ? is_added_to(name.name) : is_set_by_key(name.name);
+  const bool appends = code == APPEND || code == APPENDS;
+  return ckpt::takes_items(name.name, appends            ? EffectKind::append
+                                      : code == ADDITEMS ? EffectKind::add_items
+                                                         : EffectKind::set_items);
 }
 
 void Tracer::build(const Op& op, Cell target, Cell state) {

@@ -39,11 +39,6 @@ bool is_believed(const Part& part, const pickle::Trace& trace, bool first) {
   return part.role != Role::storage && (calls_an_extension(trace) || (first && !trace.broken));
 }
 
-bool begins_as_array(const ByteSource& source, std::uint64_t at) {
-  std::array<std::byte, numpy_magic.size()> head{};
-  return source.read_at(at, head) == head.size() && as_text(head) == numpy_magic;
-}
-
 }  // namespace
 
 void Walk::search_pickles(const Part& part) {
@@ -86,16 +81,16 @@ pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
 }
 
 void Walk::follow_pickles(const Part& part, bool is_archive) {
-  std::array<std::byte, 1> next{};
+  std::array<std::byte, numpy_magic.size()> next{};
   bool is_archive_behind = false;
   // In front of the storages of a file before PyTorch 1.6.
   constexpr std::size_t legacy_pickles = 5;
   const bool is_legacy = part.role == Role::file && recognises(*find_format("torch-legacy"), *part.bytes);
   std::size_t met = 0;
   std::optional<Neighbours> neighbours;
-  for (std::uint64_t at = 0; part.bytes->read_at(at, next) != 0;) {
+  for (std::uint64_t at = 0; const std::size_t got = part.bytes->read_at(at, next);) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
-    if (at != 0 && begins_as_array(*part.bytes, at)) open_rest(part, at);
+    if (at != 0 && as_text(std::span(next).first(got)) == numpy_magic) open_rest(part, at);
     if (pickle::opcode_table[code].name.empty()) break;
     if (++pickles_ > limits::scan_pickles)
       throw Error(ErrorCode::limit_exceeded, "more pickles than are followed")

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ckpt/utf8.h"
+#include "io/posix.h"
 #include "io/printable.h"
 
 namespace ckpt {
@@ -92,8 +93,7 @@ std::string shell_value(std::string_view text) {
 
 void throw_system_error(const std::string& doing, const std::string& file, int errno_value) {
   Error error(ErrorCode::io, doing + ": " + std::generic_category().message(errno_value));
-  if (errno_value == EMFILE || errno_value == ENFILE)
-    error.hint("too many files are open: ulimit -n shows the limit and raises it");
+  if (errno_value == EMFILE || errno_value == ENFILE) error.hint(std::string(too_many_open));
   throw error.in(file);
 }
 

@@ -28,7 +28,7 @@ std::string_view what_to_do(int errno_value) {
       return "files have a limit there: ulimit -f tells this shell's, and some file systems have their own";
     case EMFILE:
     case ENFILE:
-      return "too many files are open: ulimit -n shows the limit and raises it";
+      return too_many_open;
     case EPIPE:
       return "what reads it has ended";
     case EBADF:

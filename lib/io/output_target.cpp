@@ -144,8 +144,9 @@ OutputTarget open_folder_target(const std::string& path) {
   if (exists) target.existing = status;
   target.folder_path = folder_of(bare);
   target.name = bare.substr(bare.rfind('/') + 1);
+  if (path.empty()) throw output_error("cannot create", path, ENOENT);
   if (target.name.empty() || target.name == "." || target.name == "..")
-    throw output_error("cannot create", path, path.empty() ? ENOENT : EEXIST)
+    throw output_error("cannot create", path, EEXIST)
         .hint("a folder is put in place whole: name it from outside, as ../NAME");
   target.folder = open_folder(target.folder_path);
   if (!target.folder) throw output_error("cannot create", path, errno);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -51,6 +52,9 @@ inline bool wait_until_ready(int fd, short event) {
   pollfd waiting{fd, event, 0};
   return uninterrupted([&] { return ::poll(&waiting, 1, -1); }) > 0;
 }
+
+/// What to do about EMFILE and ENFILE.
+inline constexpr std::string_view too_many_open = "too many files are open: ulimit -n shows the limit and raises it";
 
 inline std::string system_words(int errno_value) { return std::generic_category().message(errno_value); }
 

@@ -38,6 +38,12 @@ StateEntries FormatDetails::state_entries(const Checkpoint&) const { return {}; 
 
 std::vector<std::string> FormatDetails::out_of_reach(const DeviceMap&) const { return {}; }
 
+std::vector<std::string> files_of(const Checkpoint& checkpoint) {
+  std::vector<std::string> files = checkpoint.parts;
+  files.push_back(checkpoint.file);
+  return files;
+}
+
 std::optional<std::string> whole_module(const Checkpoint& checkpoint) {
   return checkpoint.details == nullptr ? std::nullopt : checkpoint.details->whole_module();
 }

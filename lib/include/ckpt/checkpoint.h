@@ -114,6 +114,9 @@ struct Checkpoint {
   std::vector<std::string> warnings;
 };
 
+/// The paths of all files that it was read from; some may come twice.
+CKPT_API std::vector<std::string> files_of(const Checkpoint& checkpoint);
+
 /// FormatDetails::whole_module() of the file that the checkpoint was read from.
 CKPT_API std::optional<std::string> whole_module(const Checkpoint& checkpoint);
 
