@@ -1,6 +1,7 @@
 #include "container/zip_end.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -109,17 +110,26 @@ void check_limits(const End& end, std::uint64_t directory_cap) {
 
 constexpr std::size_t longest_records = end64_size + locator_size + end_size;
 
-/// The end record in the last `tail_size` bytes; none where it is not among them, or not with all that may belong to
-/// it.
-std::optional<End> find_in_tail(const ByteSource& source, std::uint64_t file_size, std::size_t tail_size) {
-  const std::uint64_t tail_at = file_size - tail_size;
-  std::vector<std::byte> tail(tail_size);
+/// The end record in the last bytes of a file, which `tail` gets; none where it is not among them, or not with all that
+/// may belong to it.
+std::optional<Candidate> find_in_tail(const ByteSource& source, std::uint64_t file_size, std::vector<std::byte>& tail) {
+  const std::uint64_t tail_at = file_size - tail.size();
   source.read_exactly(tail_at, tail);
-  for (std::size_t i = tail_size >= end_size ? tail_size - end_size + 1 : 0; i-- > 0;) {
+  for (std::size_t i = tail.size() >= end_size ? tail.size() - end_size + 1 : 0; i-- > 0;) {
     if (file_size - (tail_at + i) > end_size + comment_maximum) break;
     if (load_le<std::uint32_t>(tail.data() + i) != end_signature) continue;
     if (tail_at > 0 && i + end_size < longest_records) break;
-    return examine({tail.data() + i, i, tail_at + i}, file_size);
+    return Candidate{tail.data() + i, i, tail_at + i};
+  }
+  return std::nullopt;
+}
+
+std::optional<Candidate> find_record(const ByteSource& source, std::vector<std::byte>& tail) {
+  const std::uint64_t file_size = source.size();
+  // The record is nearly always the last thing in the file, and an inflating source still holds its last few bytes.
+  for (const std::size_t most : {limits::kib, longest_records + comment_maximum}) {
+    tail.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file_size, most)));
+    if (const auto found = find_in_tail(source, file_size, tail)) return found;
   }
   return std::nullopt;
 }
@@ -127,18 +137,26 @@ std::optional<End> find_in_tail(const ByteSource& source, std::uint64_t file_siz
 }  // namespace
 
 End find_end(const ByteSource& source, std::uint64_t directory_cap) {
-  const std::uint64_t file_size = source.size();
-  // The record is nearly always the last thing in the file, and an inflating source still holds its last few bytes.
-  for (const std::size_t most : {limits::kib, longest_records + comment_maximum}) {
-    const auto tail_size = static_cast<std::size_t>(std::min<std::uint64_t>(file_size, most));
-    if (const std::optional<End> end = find_in_tail(source, file_size, tail_size)) {
-      check_limits(*end, directory_cap);
-      return *end;
-    }
-  }
-  throw Error(ErrorCode::truncated, "no end of central directory")
-      .expected("a zip archive's last 22 bytes")
-      .at(file_size);
+  std::vector<std::byte> tail;
+  const std::optional<Candidate> record = find_record(source, tail);
+  if (!record)
+    throw Error(ErrorCode::truncated, "no end of central directory")
+        .expected("a zip archive's last 22 bytes")
+        .at(source.size());
+  const End end = examine(*record, source.size());
+  check_limits(end, directory_cap);
+  return end;
+}
+
+bool has_directory(const ByteSource& source) {
+  std::vector<std::byte> tail;
+  const std::optional<Candidate> found = find_record(source, tail);
+  if (!found) return false;
+  const bool is_wide =
+      found->before >= locator_size && load_le<std::uint32_t>(found->record - locator_size) == locator_signature;
+  std::array<std::byte, 4> first{};
+  return is_wide || (source.read_at(load_le<std::uint32_t>(found->record + 16), first) == first.size() &&
+                     load_le<std::uint32_t>(first.data()) == entry_signature);
 }
 
 }  // namespace ckpt::zip

@@ -23,4 +23,8 @@ struct End {
 /// Throws Error: truncated (there is none), corrupt (it does not fit), unsupported (several disks), limit_exceeded, io.
 End find_end(const ByteSource& source, std::uint64_t directory_cap = limits::zip_directory_bytes);
 
+/// Whether there is an end record, right or wrong, where find_end() looks for it, and a directory where that says (or a
+/// ZIP64 record might). Throws Error: io.
+bool has_directory(const ByteSource& source);
+
 }  // namespace ckpt::zip

@@ -21,7 +21,7 @@ namespace ckpt::pickle {
 ///   D  plain data: numbers, texts, arrays, tensors, and containers of those
 ///   S  what tensors are given as a state                 *  anything, which is looked at by itself
 /// `then`: what may be done to what it makes: APPEND (a), SETITEM (s), ADDITEMS (e), BUILD with a state dict's metadata
-/// (m), with plain data (d), with anything (b).
+/// (m), with plain data (d), with an array's elements (v), with anything (b), which cannot be left out (B).
 struct CallForm {
   std::string_view package, name, by, arguments, then;
 };
@@ -62,10 +62,10 @@ constexpr CallForm forms[] = {
     {"numpy", "__randomstate_ctor", "R", "|*q", "d"},
     {"numpy", "_convert_to_stringdtype_kwargs", "R", "|D+", ""},
     {"numpy", "_frombuffer", "R", "*dTs", ""},
-    {"numpy", "_mareconstruct", "R", "qqTz", "b"},
-    {"numpy", "_reconstruct", "R", "qTz", "b"},
+    {"numpy", "_mareconstruct", "R", "qqTz", "v"},
+    {"numpy", "_reconstruct", "R", "qTz", "v"},
     {"numpy", "dtype", "R", "kii", "b"},
-    {"numpy", "scalar", "R", "d|y", ""},
+    {"numpy", "scalar", "R", "dy", ""},
     {"pathlib", "Path", "R", "|s+", ""},
     {"pathlib", "PosixPath", "R", "|s+", ""},
     {"pathlib", "PurePath", "R", "|s+", ""},
@@ -87,7 +87,7 @@ constexpr CallForm forms[] = {
     {"torch", "_rebuild_meta_tensor_no_storage", "R", "qTTi", ""},
     {"torch", "_rebuild_mlc_tensor", "R", "vqsi", ""},
     {"torch", "_rebuild_nested_tensor", "R", "ttt|*", ""},
-    {"torch", "_rebuild_njt", "R", "*+", ""},
+    {"torch", "_rebuild_njt", "R", "D", ""},
     {"torch", "_rebuild_parameter", "R", "ti*", ""},
     {"torch", "_rebuild_parameter_v2", "R", "ti*|S", ""},
     {"torch", "_rebuild_parameter_with_state", "R", "ti*S", ""},
@@ -112,16 +112,16 @@ constexpr CallForm forms[] = {
     {"torch.distributed", "DeviceMesh", "N", "", "b"},
     {"torch.distributed", "Metadata", "N", "", "b"},
     {"torch.distributed", "MetadataIndex", "N", "", "b"},
-    {"torch.distributed", "Partial", "N", "", "b"},
+    {"torch.distributed", "Partial", "N", "", "B"},
     {"torch.distributed", "Replicate", "N", "", "b"},
-    {"torch.distributed", "Shard", "N", "", "b"},
+    {"torch.distributed", "Shard", "N", "", "B"},
     {"torch.distributed", "ShardOrderEntry", "N", "D+", ""},
     {"torch.distributed", "StorageMeta", "N", "", "b"},
     {"torch.distributed", "TensorMeta", "N", "TT*", ""},
     {"torch.distributed", "TensorProperties", "N", "", "b"},
     {"torch.distributed", "TensorStorageMetadata", "N", "", "b"},
     {"torch.distributed", "_MeshLayout", "N", "", "b"},
-    {"torch.distributed", "_Partial", "N", "", "b"},
+    {"torch.distributed", "_Partial", "N", "", "B"},
     {"torch.distributed", "_StorageInfo", "N", "", "b"},
     {"torch.nn.utils.rnn", "PackedSequence", "N", "tt|**", ""},
     {"torch.utils.hooks", "RemovableHandle", "N", "", "b"},
@@ -132,15 +132,6 @@ constexpr CallForm forms[] = {
 /// Layers, losses, optimizers.
 constexpr CallForm bare{"", "", "N", "", "b"};
 // clang-format on
-
-/// What torch.Tensor gives more than a place to keep when it is set.
-bool is_set_by_tensors(std::string_view attribute) {
-  return attribute.starts_with("__") ||
-         lists(
-             "real imag data grad _grad names requires_grad retains_grad _backward_hooks "
-             "_post_accumulate_grad_hooks grad_dtype",
-             attribute);
-}
 
 }  // namespace
 
@@ -205,6 +196,7 @@ bool CallForms::call_fits(const CallForm& form, ValueId object) {
 
 bool CallForms::effects_fit(std::string_view allowed, ValueId object) {
   const auto may = [&](char what) { return allowed.find(what) != std::string_view::npos; };
+  bool is_built = false;
   for (auto handle = values_.first_effect(object); handle != 0; handle = values_.effect(handle).next) {
     const Effect& effect = values_.effect(handle);
     switch (effect.kind) {
@@ -219,12 +211,15 @@ bool CallForms::effects_fit(std::string_view allowed, ValueId object) {
         break;
       case EffectKind::build: {
         const ValueId state = values_.items(effect)[0];
-        if (!may('b') && !(may('d') && is_plain(state)) && !(may('m') && is_metadata(state))) return false;
+        const bool fits = may('b') || may('B') || (may('d') && is_plain(state)) || (may('m') && is_metadata(state)) ||
+                          (may('v') && is_state_of_array(state));
+        if (!fits) return false;
+        is_built = true;
         break;
       }
     }
   }
-  return true;
+  return is_built || !may('B');
 }
 
 bool CallForms::arguments_fit(std::string_view pattern, std::span<const ValueId> arguments) {
@@ -242,122 +237,6 @@ bool CallForms::arguments_fit(std::string_view pattern, std::span<const ValueId>
     if (!argument_fits(pattern[i], arguments[next++])) return false;
   }
   return next == arguments.size();
-}
-
-bool CallForms::argument_fits(char what, ValueId argument) {
-  const ValueKind kind = values_.kind(argument);
-  const bool is_whole = kind == ValueKind::integer || kind == ValueKind::boolean || kind == ValueKind::big_integer;
-  switch (what) {
-    case 'i':
-      return is_whole;
-    case 'f':
-      return is_whole || kind == ValueKind::real || kind == ValueKind::none;
-    case 's':
-      return values_.is_string(argument);
-    case 'y':
-      return is_bytes(argument);
-    case 'z':
-      return values_.is_string(argument) || is_bytes(argument);
-    case 'T':
-      return is_shape(argument);
-    case 'p':
-      // In a plain pickle, the bytes of a file that is judged by itself; what is no storage raises an error.
-      return kind != ValueKind::global &&
-             (kind != ValueKind::object || callable(values_, argument).second == "_load_from_bytes");
-    case 'q':
-      return kind == ValueKind::global;
-    case 'c':
-      return kind == ValueKind::global || kind == ValueKind::none;
-    case 'k':
-      return kind == ValueKind::global || values_.is_string(argument);
-    case 't':
-      return is_call_of(argument, "torch", "");
-    case 'v':
-      return is_call_of(argument, "numpy", "_reconstruct _frombuffer");
-    case 'd':
-      return is_call_of(argument, "numpy", "dtype _convert_to_stringdtype_kwargs");
-    case 'D':
-      return is_plain(argument);
-    case 'S':
-      return is_state_of_tensor(argument);
-    default:
-      return true;
-  }
-}
-
-/// `names`: none are those of torch's functions that make tensors.
-bool CallForms::is_call_of(ValueId id, std::string_view package, std::string_view names) const {
-  if (values_.kind(id) != ValueKind::object) return false;
-  const auto [module, name] = callable(values_, id);
-  return is_in(module, package) && (names.empty() ? name.starts_with("_rebuild_") : lists(names, name));
-}
-
-/// Before protocol 3, bytes are a call that spells them.
-bool CallForms::is_bytes(ValueId id) const {
-  const ValueKind kind = values_.kind(id);
-  if (kind != ValueKind::object)
-    return kind == ValueKind::bytes || kind == ValueKind::bytearray || kind == ValueKind::py2_str;
-  return spells_bytes(callable(values_, id).second);
-}
-
-bool CallForms::is_shape(ValueId id) {
-  if (values_.kind(id) == ValueKind::object) return callable(values_, id).second == "Size";
-  return values_.kind(id) != ValueKind::global && is_plain(id);
-}
-
-bool CallForms::is_plain(ValueId id, int depth) {
-  switch (values_.kind(id)) {
-    case ValueKind::global:
-    case ValueKind::extension:
-      return false;
-    case ValueKind::object:
-      return is_call_of(id, "numpy", "_reconstruct _frombuffer dtype scalar __pyx_unpickle_SeedSequence") ||
-             is_call_of(id, "torch", "") || is_bytes(id) || callable(values_, id).second == "Size";
-    case ValueKind::list:
-    case ValueKind::tuple:
-    case ValueKind::dict:
-    case ValueKind::set:
-    case ValueKind::frozenset:
-      return is_plain_container(id, depth);
-    default:
-      return true;
-  }
-}
-
-/// What is deeper than any data of theirs, or holds itself, is none.
-bool CallForms::is_plain_container(ValueId id, int depth) {
-  constexpr int deepest = 16;
-  const auto [known, fresh] = plain_.try_emplace(id, false);
-  if (!fresh) return known->second;
-  bool all = depth < deepest;
-  if (all) values_.each_operand(id, [&](ValueId item) { all = all && is_plain(item, depth + 1); });
-  return plain_[id] = all;
-}
-
-/// {'_metadata': …}, which is all that a state dict has beside its items.
-bool CallForms::is_metadata(ValueId state) const {
-  if (values_.kind(state) != ValueKind::dict) return false;
-  const auto pairs = mapping_pairs(values_, state);
-  return std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
-    return values_.is_string(entry.key) && values_.text(entry.key) == "_metadata" &&
-           (is_mapping(values_, entry.value) || values_.kind(entry.value) == ValueKind::none);
-  });
-}
-
-/// None, a dict of attributes, or two of those.
-bool CallForms::is_state_of_tensor(ValueId state) const {
-  if (values_.kind(state) == ValueKind::none) return true;
-  if (values_.kind(state) == ValueKind::tuple) {
-    const auto parts = values_.items(state);
-    return parts.size() == 2 && std::all_of(parts.begin(), parts.end(), [&](ValueId part) {
-             return values_.kind(part) != ValueKind::tuple && is_state_of_tensor(part);
-           });
-  }
-  if (values_.kind(state) != ValueKind::dict && !is_mapping(values_, state)) return false;
-  const auto pairs = mapping_pairs(values_, state);
-  return std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
-    return values_.is_string(entry.key) && !is_set_by_tensors(values_.text(entry.key));
-  });
 }
 
 }  // namespace ckpt::pickle

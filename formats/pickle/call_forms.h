@@ -39,7 +39,10 @@ class CallForms {
   [[nodiscard]] bool is_plain(ValueId id, int depth = 0);
   [[nodiscard]] bool is_plain_container(ValueId id, int depth);
   [[nodiscard]] bool is_metadata(ValueId state) const;
-  [[nodiscard]] bool is_state_of_tensor(ValueId state) const;
+  [[nodiscard]] bool is_state_of_tensor(ValueId state);
+  [[nodiscard]] bool is_uncallable(ValueId id);
+  [[nodiscard]] bool is_state_of_array(ValueId state);
+  [[nodiscard]] bool is_dtype_object(ValueId id) const;
 
   const ValueGraph& values_;
   std::map<std::pair<const char*, const char*>, const CallForm*> forms_;  ///< by a graph's own texts: each once

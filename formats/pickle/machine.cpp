@@ -307,7 +307,8 @@ Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, s
 
 Program run_as_one(const ByteSourcePtr& source, std::uint64_t offset, std::uint64_t until, ValueGraph& graph,
                    std::uint64_t cap) {
-  return Machine(source, offset, graph, cap, MachineCaps{.far_from = limits::pickle_far_text, .until = until}).run();
+  const MachineCaps caps{.values = limits::scan_values, .far_from = limits::pickle_far_text, .until = until};
+  return Machine(source, offset, graph, cap, caps).run();
 }
 
 Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,

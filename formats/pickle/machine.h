@@ -41,7 +41,7 @@ Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph
                    std::uint64_t far_from = limits::pickle_far_text);
 
 /// The same of all pickles that begin before `until`, one behind the other, as an unpickler reads them that is told to
-/// load again and again: its memo goes on. The root is the last one's.
+/// load again and again: its memo goes on. The root is the last one's. Of so many values as a scan judges.
 Program run_as_one(const ByteSourcePtr& source, std::uint64_t offset, std::uint64_t until, ValueGraph& graph,
                    std::uint64_t cap);
 

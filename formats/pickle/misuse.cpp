@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ckpt/state_dict.h"
 #include "model/calls.h"
 #include "model/python_names.h"
 #include "pickle/call_forms.h"
@@ -156,7 +157,7 @@ class Judge {
 
   bool is_scalar_of_bytes(ValueId id) {
     const auto arguments = call_arguments(values_, id);
-    if (arguments.size() < 2) return true;
+    if (arguments.size() < 2) return false;  // of whatever memory it finds
     const ValueKind kind = values_.kind(arguments[1]);
     return kind == ValueKind::bytes || kind == ValueKind::py2_str || is_call_of(arguments[1], CallRisk::encodes);
   }
@@ -177,6 +178,8 @@ class Judge {
       return values_.kind(made_by) == ValueKind::global && has_any_attributes(values_.module(made_by));
     });
   }
+
+  static bool is_container(ValueKind kind) { return kind >= ValueKind::list && kind <= ValueKind::frozenset; }
 
   bool is_number(ValueId id) const {
     const ValueKind kind = values_.kind(id);
@@ -204,6 +207,20 @@ class Judge {
       believes_ = true;
     else if (risky == CallRisk::believes_state || risky == CallRisk::has_no_state)
       refuse(maker(id));
+    if (values_.kind(maker(id)) != ValueKind::global || risky == CallRisk::is_made_bare) return;
+    if (has_any_attributes(values_.module(maker(id))) && !are_attributes(values_.items(build)[0])) refuse(maker(id));
+  }
+
+  /// A dict of names, none of them Python's own, which would make the object another class's, or memory; nothing that
+  /// is set by any other way (a hook's state has its number there).
+  bool are_attributes(ValueId state) const {
+    const auto parts = values_.items(state);
+    if (values_.kind(state) == ValueKind::tuple && parts.size() == 2) return is_number(parts[1]);
+    if (values_.kind(state) != ValueKind::dict) return true;
+    const auto pairs = mapping_pairs(values_, state);
+    return std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
+      return values_.is_string(entry.key) && !values_.text(entry.key).starts_with("__");
+    });
   }
 
   /// False where it cannot be seen what is made or called, or with which constructor.
@@ -223,7 +240,7 @@ class Judge {
            is_plain_base(values_.module(arguments[1]));
   }
 
-  /// ('module', class, file, source)
+  /// ('module', class, file, source); ('storage', class, key, place, size[, view]), of which torch makes texts.
   void judge_persistent(ValueId id) {
     const ValueId tuple = values_.items(id)[0];
     if (is_made(tuple)) refuse(values_.items(tuple)[0]);
@@ -232,7 +249,14 @@ class Judge {
     if (items.size() > 1 && values_.is_string(items[0]) && values_.text(items[0]) == "module" &&
         values_.kind(items[1]) == ValueKind::object)
       refuse(values_.items(items[1])[0]);
-    if (!items.empty() && is_made(items[0])) refuse(values_.items(items[0])[0]);
+    for (const ValueId item : items) {
+      const bool is_view = values_.kind(item) == ValueKind::tuple;
+      for (const ValueId part : is_view ? values_.items(item) : std::span(&item, 1))
+        if (is_made(part))
+          refuse(maker(part));
+        else if (is_container(values_.kind(part)) && items.size() > 1)
+          refuse(items[1]);  // a text of it asks each of its own
+    }
   }
 
   /// What makes or calls what it is given, in other places than at the head of a call.

@@ -85,7 +85,32 @@ class NumpyStates {
     const auto extents = tuple(arguments[shape]);
     const bool is_empty = extents.size() == 1 && integer(extents[0]) == 0;
     if (!is_empty || handle == 0) return is_empty;
-    return values_.effect(handle).kind == EffectKind::build && values_.effect(handle).next == 0;
+    const Effect& state = values_.effect(handle);
+    return state.kind == EffectKind::build && state.next == 0 && has_all_elements(state);
+  }
+
+  /// ([version, ]shape, dtype, order, elements[, mask, fill value]): numpy takes as many from a list as the shape asks
+  /// for, whether it has them or not.
+  bool has_all_elements(const Effect& build) const {
+    const auto state = tuple(values_.items(build)[0]);
+    const std::size_t at = state.size() == 4 ? 3 : 4;
+    if (at >= state.size()) return true;  // which numpy refuses
+    const ValueId elements = state[at];
+    if (values_.kind(elements) == ValueKind::object) return spells_bytes(callable(values_, elements).second);
+    if (values_.kind(elements) != ValueKind::list) return true;
+    std::uint64_t left = 1, has = values_.items(elements).size();
+    for (const ValueId extent : tuple(state[at - 3])) {
+      const auto count = integer(extent);
+      const auto product = checked_mul(left, count && *count >= 0 ? static_cast<std::uint64_t>(*count) : UINT64_MAX);
+      if (!product) return false;
+      left = *product;
+    }
+    for (auto handle = values_.first_effect(elements); handle != 0; handle = values_.effect(handle).next) {
+      const Effect& effect = values_.effect(handle);
+      if (effect.kind != EffectKind::append) return false;
+      if (effect.time < build.time) has += values_.items(effect).size();
+    }
+    return has == left;
   }
 
   /// A class of numpy's, or of somebody who says how it is made.
@@ -136,6 +161,7 @@ class NumpyStates {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + 1, end, code.size);
     if (error != std::errc{} || stop != end) return std::nullopt;
+    if (code.kind == 'O') code.size = sizeof(void*);  // whatever it says: O4 is what 32 bits wrote
     return code;
   }
 
@@ -170,6 +196,7 @@ class NumpyStates {
     if (*size < 0 || *size > INT32_MAX || *alignment < 1 || *alignment > most_aligned) return std::nullopt;
     if (!std::has_single_bit(static_cast<std::uint64_t>(*alignment))) return std::nullopt;
     const auto bytes = static_cast<std::uint64_t>(*size);
+    if (code.kind == 'U' && bytes % sizeof(char32_t) != 0) return std::nullopt;
     if (is_plain) return is_without_objects(*flags) ? std::optional(Elements{bytes, false}) : std::nullopt;
     if (code.kind != 'V') return std::nullopt;
     const bool has_fields = is_none(state[2]);

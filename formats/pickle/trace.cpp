@@ -66,9 +66,9 @@ void Tracer::put(std::uint64_t index) {
 void Tracer::get(std::uint64_t index) {
   trace_.fetches = true;
   const std::uint32_t bits = memo_.get(index);
-  if (bits == no_value && !options_.continued)
+  if (bits == no_value && !options_.continued && !has_odd_keys_)
     fail("memo entry " + std::to_string(index) + " is fetched before it is stored");
-  trace_.lacks = trace_.lacks || bits == no_value;
+  trace_.lacks = trace_.lacks || (bits == no_value && options_.continued);
   push(shared(bits == no_value ? Cell{Kind::result, none} : unpacked(bits)));
 }
 
@@ -83,7 +83,10 @@ void Tracer::step_memo(const Op& op) {
   if (is_plain) return op.code == PUT ? put(index) : get(index);
   // Python's int() knows more spellings than one, and Python 2 took the text itself for the key: which entry is meant
   // goes by who reads it. No pickler writes such a key.
-  static_cast<void>(op.code == PUT ? top() : Cell{});
+  if (op.code == PUT) {
+    static_cast<void>(top());
+    has_odd_keys_ = true;
+  }
   suspect(op, "(memo)", op.text.substr(0, 40));
   if (op.code == GET) push({Kind::result, none});
 }

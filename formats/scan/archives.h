@@ -8,7 +8,12 @@
 /// readers differ, and each of them may be right. Throw Error: io, out_of_memory.
 namespace ckpt::scanning {
 
-void each_zip_part(const Part& zip, const ReadContext& context, const Visit& visit, const Note& note);
+/// Is told what it takes to look into a header that no directory lists, in bytes that are read as fast, and throws
+/// where that is too much in all.
+using Count = std::function<void(std::uint64_t bytes)>;
+
+void each_zip_part(const Part& zip, const ReadContext& context, const Visit& visit, const Note& note,
+                   const Count& count);
 void each_tar_part(const Part& tar, const Visit& visit, const Note& note);
 
 }  // namespace ckpt::scanning

@@ -32,7 +32,6 @@ struct Part {
   int depth = 0;           ///< how many parts it lies in
   int gzip_layers = 0;
   bool may_be_archive = true;
-  bool is_unlisted = false;       ///< inflated because a header says so, which no directory lists
   std::size_t loader = SIZE_MAX;  ///< the use of torch.storage._load_from_bytes that it lies in, by the walk's number
 };
 

@@ -23,8 +23,19 @@ struct OfSeveralFiles {
 };
 constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata"}, OfSeveralFiles{"torch-index", ".index.json"}};
 
-/// Whether the line that says what an array is may mean objects: "|O", and numpy knows the name as well. Escapes may
-/// spell either, and so may texts that Python joins; numpy writes neither.
+/// "T" by itself, which is a dtype of texts that are objects: "<T", "i4,T".
+bool says_texts(std::string_view text) {
+  const auto is_part_of_name = [&](std::size_t i) {
+    const char c = i < text.size() ? static_cast<char>(text[i] | 0x20) : ' ';
+    return (c >= 'a' && c <= 'z') || (i < text.size() && text[i] == '_');
+  };
+  for (std::size_t i = text.find('T'); i != std::string_view::npos; i = text.find('T', i + 1))
+    if (!is_part_of_name(i - 1) && !is_part_of_name(i + 1)) return true;
+  return false;
+}
+
+/// Whether the line that says what an array is may mean objects: "|O", and numpy knows the name as well; or texts of
+/// any length. Escapes may spell each, and so may texts that Python joins; numpy writes neither.
 bool may_say_objects(std::string_view line) {
   if (line.find_first_of("O\\#") != std::string_view::npos || line.find("object") != std::string_view::npos)
     return true;
@@ -34,7 +45,9 @@ bool may_say_objects(std::string_view line) {
     const char c = line[i];
     if (c == '\'' || c == '"') {
       if (std::string_view("{[(,:").find(last) == std::string_view::npos) return true;  // behind a text, or a prefix
-      i = std::min(line.find(c, i + 1), line.size());
+      const std::size_t end = std::min(line.find(c, i + 1), line.size());
+      if (says_texts(line.substr(i + 1, end - (i + 1)))) return true;
+      i = end;
     }
     if (!is_space(c)) last = c;
   }
@@ -55,11 +68,10 @@ std::uint64_t find_array(const ByteSource& source) {
   }
 }
 
-/// Whether an archive that begins with something else ends in this file, and says so of itself.
+/// Whether an archive that begins with something else ends in this file. Readers differ in what they bear with.
 bool ends_as_zip(const ByteSource& source) {
   try {
-    zip::find_end(source);
-    return true;
+    return zip::has_directory(source);
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     return false;
@@ -104,18 +116,15 @@ void Walk::visit(const Part& part) {
   }
 }
 
-/// Thousands of headers that no directory lists may lead to the same compressed bytes. To look into each takes as long
-/// as to inflate so much.
-void Walk::count_unlisted() {
-  constexpr std::uint64_t bytes_a_member = limits::copy_chunk;
-  inflated_ += bytes_a_member;
-  if (inflated_ > limits::inflated_cap(source_->size()))
-    throw Error(ErrorCode::limit_exceeded, "more headers of compressed members than are looked into")
-        .expected("at most " + std::to_string(inflated_ / bytes_a_member - 1));
+/// Eight megabytes may hold two million headers, each with a name of 64 KiB, and all may lead to the same compressed
+/// bytes.
+void Walk::count_headers(std::uint64_t bytes) {
+  headers_ += bytes;
+  if (headers_ > limits::scan_floor + source_->size())
+    throw Error(ErrorCode::limit_exceeded, "more headers that no directory lists than are looked into");
 }
 
 void Walk::look_at(const Part& part) {
-  if (part.is_unlisted) count_unlisted();
   tar::Block block;
   const auto head = std::span<const std::byte>(block).first(part.bytes->read_at(0, block));
   if (head.empty()) return;
@@ -187,7 +196,8 @@ void Walk::open_zip(const Part& part) {
       [&](const Error& error) {
         result_.recognised = true;
         note(error, part);
-      });
+      },
+      [&](std::uint64_t bytes) { count_headers(bytes); });
 }
 
 void Walk::open_tar(const Part& part) {

@@ -48,7 +48,7 @@ class Walk {
 
   void visit(const Part& part);
   void look_at(const Part& part);
-  void count_unlisted();
+  void count_headers(std::uint64_t bytes);
   bool open_archive(const Part& part, std::span<const std::byte> head);
   void open_array(const Part& part);
   void refuse_packed(const Part& part, std::string_view head);
@@ -94,7 +94,7 @@ class Walk {
       listed_;  ///< names, where, offset
   std::uint64_t parts_ = 0, pickles_ = 0;
   std::uint64_t followed_ = 0;  ///< bytes of pickles
-  std::uint64_t inflated_ = 0;  ///< bytes that unlisted members are taken for
+  std::uint64_t headers_ = 0;   ///< bytes that unlisted headers are taken for
 };
 
 }  // namespace ckpt::scanning

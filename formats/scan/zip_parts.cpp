@@ -15,6 +15,8 @@
 namespace ckpt::scanning {
 namespace {
 
+constexpr std::uint64_t a_header = limits::kib, an_inflater = 16 * limits::kib;  // bytes that are read as fast
+
 std::string member_name(std::string_view name) { return "member " + zip::quoted(name); }
 
 /// Adds where `signature` stands in [from, to). Throws Error: what reading throws, with what came before it in `found`.
@@ -49,11 +51,13 @@ std::map<std::uint64_t, Listed> read_listed(const ByteSource& source) {
 }
 
 /// A member that begins at a header, wherever it ends before `to`: as it stands, and inflated where anybody says so.
-void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Listed* listed, const Visit& visit) {
+void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Listed* listed, const Visit& visit,
+              const Count& count) {
   std::array<std::byte, zip::local_size> fixed{};
   if (zip.bytes->read_at(header, fixed) != fixed.size()) return;
   std::vector<std::byte> title(load_le<std::uint16_t>(fixed.data() + 26));
   title.resize(zip.bytes->read_at(header + fixed.size(), title));
+  count(a_header + title.size());
   const std::string_view name = as_text(title);
   const std::uint64_t data = header + fixed.size() + title.size() + load_le<std::uint16_t>(fixed.data() + 28);
   if (data >= to) return;
@@ -72,17 +76,16 @@ void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Lis
   const bool stored = load_le<std::uint16_t>(fixed.data() + 8) == zip::method_stored &&
                       (listed == nullptr || listed->method == zip::method_stored);
   if (stored) return;
-  Part inflated = part_apart(zip, salvage(inflate_raw(rest, unknown_size, rest->name(), std::nullopt)), role, where);
-  inflated.is_unlisted = true;
-  look(std::move(inflated));
+  count(an_inflater);
+  look(part_apart(zip, salvage(inflate_raw(rest, unknown_size, rest->name(), std::nullopt)), role, where));
 }
 
 /// Members that the directory does not know, between those that it does.
-void visit_gap(const Part& zip, std::uint64_t from, std::uint64_t to, const Visit& visit) {
+void visit_gap(const Part& zip, std::uint64_t from, std::uint64_t to, const Visit& visit, const Count& count) {
   if (to <= from || to - from <= zip::wide_descriptor) return;
   std::vector<std::uint64_t> headers;
   find_signatures("PK\3\4", *zip.bytes, from, to, headers);
-  for (const std::uint64_t header : headers) visit_at(zip, header, to, nullptr, visit);
+  for (const std::uint64_t header : headers) visit_at(zip, header, to, nullptr, visit, count);
 }
 
 /// torch.jit.save keeps the code of all classes below `__torch__`. Code elsewhere is run all the same, where the pickle
@@ -103,12 +106,12 @@ bool is_script(const ZipReader& reader) {
   });
 }
 
-void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit) {
+void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit, const Count& count) {
   const zip::End end = zip::find_end(*zip.bytes);
   const bool has_code = is_script(reader);
   std::uint64_t behind = 0;
   for (const ZipMember& member : reader.members()) {
-    visit_gap(zip, behind, member.header_offset, visit);
+    visit_gap(zip, behind, member.header_offset, visit, count);
     const Role role = has_code && is_code_of_another_name(member.name) ? Role::code : role_of_member(member.name);
     if (member.method == zip::method_stored)
       visit(part_in_place(zip, reader.read(member), member.data_offset, role, member_name(member.name)));
@@ -116,7 +119,7 @@ void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit)
       visit(part_apart(zip, salvage(reader.read(member)), role, member_name(member.name)));
     behind = member.data_offset + member.compressed_size;
   }
-  visit_gap(zip, behind, end.directory_offset, visit);
+  visit_gap(zip, behind, end.directory_offset, visit, count);
   const std::uint64_t rest = zip.bytes->size() - end.archive_end;
   if (rest == 0) return;
   Part trailing = part_in_place(zip, slice(zip.bytes, end.archive_end, rest, zip.bytes->name()), end.archive_end,
@@ -169,7 +172,7 @@ std::vector<Part> split_sequence(const Part& zip, const ReadContext& context) {
   return archives;
 }
 
-void visit_all_headers(const Part& zip, Error& refusal, const Visit& visit, const Note& note) {
+void visit_all_headers(const Part& zip, Error& refusal, const Visit& visit, const Note& note, const Count& count) {
   const std::uint64_t size = zip.bytes->size_is_known() ? zip.bytes->size() : UINT64_MAX;
   std::vector<std::uint64_t> headers;
   try {
@@ -183,19 +186,20 @@ void visit_all_headers(const Part& zip, Error& refusal, const Visit& visit, cons
   const std::map<std::uint64_t, Listed> listed = read_listed(*zip.bytes);
   for (const std::uint64_t header : headers) {
     const auto known = listed.find(header);
-    visit_at(zip, header, size, known == listed.end() ? nullptr : &known->second, visit);
+    visit_at(zip, header, size, known == listed.end() ? nullptr : &known->second, visit, count);
   }
 }
 
 }  // namespace
 
-void each_zip_part(const Part& zip, const ReadContext& context, const Visit& visit, const Note& note) {
+void each_zip_part(const Part& zip, const ReadContext& context, const Visit& visit, const Note& note,
+                   const Count& count) {
   std::optional<Error> refusal;
-  if (const auto reader = open_zip(zip.bytes, context, &refusal)) return visit_members(zip, *reader, visit);
+  if (const auto reader = open_zip(zip.bytes, context, &refusal)) return visit_members(zip, *reader, visit, count);
   const std::vector<Part> archives = split_sequence(zip, context);
   for (const Part& archive : archives)
-    if (const auto reader = open_zip(archive.bytes, context, nullptr)) visit_members(archive, *reader, visit);
-  if (archives.empty()) visit_all_headers(zip, *refusal, visit, note);
+    if (const auto reader = open_zip(archive.bytes, context, nullptr)) visit_members(archive, *reader, visit, count);
+  if (archives.empty()) visit_all_headers(zip, *refusal, visit, note, count);
 }
 
 }  // namespace ckpt::scanning

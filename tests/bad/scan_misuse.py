@@ -191,7 +191,7 @@ def attributes():
     random = call(name("numpy.random._pickle", "__generator_ctor"), text("PCG64"), name("numpy.random._pickle", "__bit_generator_ctor"))
     ident = call(name("numpy.random._pickle", "__bit_generator_ctor"), text("MT19937"))
     names = many(random, ident, name("numpy", "float64"), call(name("numpy.ma.core", "MaskedConstant")))
-    yield from harmless("attributes.pkl", program(many(names, space, built(bare("uuid", "UUID"), mapping(("int", number(1)))))))
+    yield from harmless("attributes.pkl", program(many(names, built(call(name("argparse", "Namespace")), mapping(("detach", relu))), built(bare("uuid", "UUID"), mapping(("int", number(1)))))))
 
 
 def arrays():

@@ -164,5 +164,83 @@ TEST(PickleMisuse, FunctionsMakeNoClassesThatTakeMemoryOrFiles) {
             "numpy.core.multiarray.scalar");
 }
 
+TEST(PickleMisuse, AttributesHaveNamesOfTheirOwn) {
+  const std::string space = "cargparse\nNamespace\n)R";
+  EXPECT_EQ(misused(space + "}(Va\nI1\nub."), "");
+  EXPECT_EQ(misused(space + "}(V__class__\n" + layer + "ub."), "argparse.Namespace");
+  EXPECT_EQ(misused(space + "(}}(V__class__\n" + layer + "utb."), "argparse.Namespace");
+  EXPECT_EQ(misused(space + "}(I1\nI1\nub."), "argparse.Namespace");
+  EXPECT_EQ(misused(space + "}((tI1\nub."), "argparse.Namespace");
+  EXPECT_EQ(misused("ctorch.utils.hooks\nRemovableHandle\n" + b(")\x81") + "(NI3\ntb."), "");
+}
+
+TEST(PickleMisuse, TextsAreMadeOfPlainIds) {
+  const auto id = [](const std::string& key) { return "(Vstorage\nctorch\nFloatStorage\n" + key + "Vcpu\nI4\ntQ."; };
+  EXPECT_EQ(misused(id("V0\n")), "");
+  EXPECT_EQ(misused(id("cargparse\nNamespace\n)R")), "argparse.Namespace");
+  EXPECT_EQ(misused(id("(cargparse\nNamespace\n)Rt")), "argparse.Namespace");
+  EXPECT_EQ(misused(id("](cargparse\nNamespace\n)Re")), "torch.FloatStorage");
+}
+
+TEST(PickleMisuse, AnArrayHasAsManyElementsAsItsShapeSays) {
+  const auto with = [](int count, const std::string& list) {
+    return "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntc_codecs\nencode\n(Vb\nVlatin1\ntRtR(I1\n(I" +
+           std::to_string(count) + "\nt" + dtype("O8", -1, -1, 63) + "I00\n" + list + "tb.";
+  };
+  const std::string said = "numpy.core.multiarray._reconstruct";
+  EXPECT_EQ(misused(with(2, "](NNe")), "");
+  EXPECT_EQ(misused(with(2, "(NNl")), "");
+  EXPECT_EQ(misused(with(3, "](NNe")), said);
+  EXPECT_EQ(misused(with(1, "](NNe")), said);
+  EXPECT_EQ(misused(with(-1, "]")), said);
+  EXPECT_EQ(misused(with(1, "cbuiltins\nlist\n)R")), said);
+  std::string late = "]p9\n0" + with(1, "g9\n");
+  late.replace(late.size() - 1, 1, "0g9\nNa.");
+  EXPECT_EQ(misused(late), said);
+}
+
+TEST(PickleMisuse, ElementsArePlainWhereNumpyAsksThem) {
+  const auto with = [](const std::string& type, const std::string& element) {
+    return "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntVb\ntR(I1\n(I1\nt" + type + "I00\n](" +
+           element + "etb.";
+  };
+  const std::string strings = "cnumpy._core._internal\n_convert_to_stringdtype_kwargs\n(I01\ntR";
+  const std::string space = "cargparse\nNamespace\n)R";
+  EXPECT_EQ(doubted(with(strings, "Va\n")), "");
+  EXPECT_EQ(doubted(with(dtype("O8", -1, -1, 63), space)), "");
+  EXPECT_EQ(doubted(with(strings, space)), "numpy.core.multiarray._reconstruct");
+}
+
+TEST(PickleMisuse, SizesOfDTypesAreThoseOfThisMachine) {
+  const std::string narrow = dtype("O4", -1, -1, 63), number = dtype("i4", -1, -1, 0);
+  const std::string fields = "N(Va\nVb\nt}(Va\n(" + narrow + "I0\ntVb\n(" + number + "I4\ntu";
+  EXPECT_EQ(misused(dtype("V8", 8, 1, 27, fields) + "."), "numpy.dtype");
+  EXPECT_EQ(misused(dtype("U1", 5, 4, 8) + "."), "numpy.dtype");
+  EXPECT_EQ(misused("cnumpy.core.multiarray\nscalar\n(" + dtype("V8", 8, 1, 0) + "tR."),
+            "numpy.core.multiarray.scalar");
+}
+
+TEST(PickleMisuse, TensorsKeepTheirMethods) {
+  const auto with = [](const std::string& value) {
+    return "ctorch._utils\n_rebuild_parameter_with_state\n(ctorch._utils\n_rebuild_tensor_v2\n(("
+           "Vstorage\nctorch\nFloatStorage\n"
+           "V0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\nccollections\nOrderedDict\n)RtRI00\nccollections\nOrderedDict\n)R}("
+           "Vto\n" +
+           value + "utR.";
+  };
+  const std::string said = "torch._utils._rebuild_parameter_with_state";
+  for (const std::string value : {"I1\n", "](I1\ne", "ctorch\nfloat32\n", "cargparse\nNamespace\n)R"})
+    EXPECT_EQ(doubted(with(value)), "") << value;
+  for (const std::string value : {"ctorch\ndevice\n", "cargparse\nNamespace\n", "ctorch.nn.functional\nrelu\n",
+                                  "ctorch.jit._pickle\nbuild_intlist\n(I1\ntR"})
+    EXPECT_EQ(doubted(with(value)), said) << value;
+}
+
+TEST(PickleMisuse, PlacementsAreBuilt) {
+  const std::string shard = "ctorch.distributed.tensor.placement_types\nShard\n" + b(")\x81");
+  EXPECT_EQ(doubted(shard + "}b."), "");
+  EXPECT_EQ(doubted(shard + "."), "torch.distributed.tensor.placement_types.Shard");
+}
+
 }  // namespace
 }  // namespace ckpt::pickle

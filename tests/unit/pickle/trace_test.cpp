@@ -80,6 +80,7 @@ TEST(Trace, AKeyOfTheMemoThatReadersSpellOtherwiseIsTold) {
   EXPECT_EQ(told("Np+5\n."), "(memo).+5: PUT");
   EXPECT_EQ(told("Np5\ng05\n."), "(memo).05: GET");
   EXPECT_EQ(told("Np5\ng5\np0\n."), "");
+  EXPECT_EQ(told("Np 1\n0g1\n0cos\nsystem\n."), "(memo). 1: PUT; os.system: GLOBAL");  // the same entry to Python
   EXPECT_EQ(traced("Np 5\n.").names.at(0).verdict, Verdict::dangerous);
   EXPECT_TRUE(traced("Np 5\n.").names.at(0).is_odd);  // numbers may spell it by chance
 }
