@@ -58,6 +58,10 @@ bool CallForms::argument_fits(char what, ValueId argument) {
       return kind == ValueKind::global || values_.is_string(argument);
     case 't':
       return is_call_of(argument, "torch", "");
+    case 'n':
+      return kind == ValueKind::none || is_call_of(argument, "torch", "");
+    case 'h':
+      return is_without_hooks(argument);
     case 'v':
       return is_call_of(argument, "numpy", "_reconstruct _frombuffer");
     case 'd':
@@ -130,6 +134,17 @@ bool CallForms::is_metadata(ValueId state) const {
   });
 }
 
+/// None, or an empty dict or OrderedDict (Python 2's of an empty list).
+bool CallForms::is_without_hooks(ValueId id) const {
+  const auto is_empty = [&](ValueId one) { return values_.first_effect(one) == 0 && values_.items(one).empty(); };
+  const ValueKind kind = values_.kind(id);
+  if (kind != ValueKind::object) return kind == ValueKind::none || (kind == ValueKind::dict && is_empty(id));
+  const auto arguments = call_arguments(values_, id);
+  return is_mapping(values_, id) && values_.first_effect(id) == 0 &&
+         std::all_of(arguments.begin(), arguments.end(),
+                     [&](ValueId argument) { return values_.kind(argument) == ValueKind::list && is_empty(argument); });
+}
+
 /// None, a dict of attributes, or two of those.
 bool CallForms::is_state_of_tensor(ValueId state) {
   if (values_.kind(state) == ValueKind::none) return true;
@@ -146,7 +161,14 @@ bool CallForms::is_state_of_tensor(ValueId state) {
   });
 }
 
-/// What takes the place of a tensor's method and raises an error: all but functions, classes and layers.
+/// Attributes by their names, or those of slots in order.
+bool CallForms::is_uncallable_state(ValueId state) {
+  bool all = values_.kind(state) != ValueKind::object && values_.kind(state) != ValueKind::persistent;
+  if (all) values_.each_operand(state, [&](ValueId item) { all = all && is_uncallable(item); });
+  return all;
+}
+
+/// What raises an error where it takes the place of a method: all but functions, classes and layers.
 bool CallForms::is_uncallable(ValueId id) {
   switch (values_.kind(id)) {
     case ValueKind::global:
@@ -156,7 +178,7 @@ bool CallForms::is_uncallable(ValueId id) {
     case ValueKind::persistent:
       return class_meant(values_, id) == id;
     case ValueKind::object: {
-      const ValueId type = values_.items(id)[0];
+      const ValueId type = type_of(id);
       if (form_of(type) == nullptr) return false;
       const CallRisk risk = call_risk(values_.module(type), values_.name(type));
       return risk != CallRisk::is_made_bare && risk != CallRisk::returns_first;
@@ -164,6 +186,15 @@ bool CallForms::is_uncallable(ValueId id) {
     default:
       return true;
   }
+}
+
+/// What is called, or what copyreg's functions are told to make.
+ValueId CallForms::type_of(ValueId object) const {
+  const ValueId called = class_meant(values_, values_.items(object)[0]);
+  const auto arguments = call_arguments(values_, object);
+  const bool is_told = values_.kind(called) == ValueKind::global && !arguments.empty() &&
+                       call_risk(values_.module(called), values_.name(called)) == CallRisk::makes_first;
+  return is_told ? class_meant(values_, arguments[0]) : called;
 }
 
 /// (version, shape, dtype, order, elements[, mask, fill value]). Of objects alone, numpy asks nothing.

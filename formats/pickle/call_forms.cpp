@@ -17,11 +17,13 @@ namespace ckpt::pickle {
 /// often as it likes:
 ///   i  whole number or bool    f  number or None         s  text        y  bytes        z  text or bytes
 ///   T  shape                   p  storage                q  name        c  name or None  k  name or text
-///   t  tensor of torch's       v  array of numpy's       d  dtype of numpy's
+///   t  tensor of torch's       n  tensor or None         v  array of numpy's     d  dtype of numpy's
+///   h  no hooks
 ///   D  plain data: numbers, texts, arrays, tensors, and containers of those
 ///   S  what tensors are given as a state                 *  anything, which is looked at by itself
 /// `then`: what may be done to what it makes: APPEND (a), SETITEM (s), ADDITEMS (e), BUILD with a state dict's metadata
-/// (m), with plain data (d), with an array's elements (v), with anything (b), which cannot be left out (B).
+/// (m), with plain data (d), with an array's elements (v), with attributes that cannot be called (o), which cannot be
+/// left out (O), with anything (b).
 struct CallForm {
   std::string_view package, name, by, arguments, then;
 };
@@ -72,7 +74,7 @@ constexpr CallForm forms[] = {
     {"pathlib", "PurePosixPath", "R", "|s+", ""},
     {"pathlib", "PureWindowsPath", "R", "|s+", ""},
     {"pathlib", "WindowsPath", "R", "|s+", ""},
-    {"torch", "_DimRange", "N", "", "b"},
+    {"torch", "_DimRange", "N", "", "o"},
     {"torch", "MEM_FORMAT_ENCODING", "R", "i", ""},
     {"torch", "OptState", "R", "i", ""},
     {"torch", "Size", "RN", "T", ""},
@@ -86,18 +88,18 @@ constexpr CallForm forms[] = {
     {"torch", "_rebuild_hpu_tensor", "R", "vqsi", ""},
     {"torch", "_rebuild_meta_tensor_no_storage", "R", "qTTi", ""},
     {"torch", "_rebuild_mlc_tensor", "R", "vqsi", ""},
-    {"torch", "_rebuild_nested_tensor", "R", "ttt|*", ""},
+    {"torch", "_rebuild_nested_tensor", "R", "ttt|t", ""},
     {"torch", "_rebuild_njt", "R", "D", ""},
-    {"torch", "_rebuild_parameter", "R", "ti*", ""},
-    {"torch", "_rebuild_parameter_v2", "R", "ti*|S", ""},
-    {"torch", "_rebuild_parameter_with_state", "R", "ti*S", ""},
-    {"torch", "_rebuild_qtensor", "R", "piTT*i*", ""},
+    {"torch", "_rebuild_parameter", "R", "tih", ""},
+    {"torch", "_rebuild_parameter_v2", "R", "tih|S", ""},
+    {"torch", "_rebuild_parameter_with_state", "R", "tihS", ""},
+    {"torch", "_rebuild_qtensor", "R", "piTT*ih", ""},
     {"torch", "_rebuild_sparse_csr_tensor", "R", "**", ""},
     {"torch", "_rebuild_sparse_tensor", "R", "**", ""},
     {"torch", "_rebuild_tensor", "R", "piTT", ""},
-    {"torch", "_rebuild_tensor_v2", "R", "piTTi*|D", ""},
-    {"torch", "_rebuild_tensor_v3", "R", "piTTi*q|D", ""},
-    {"torch", "_rebuild_wrapper_subclass", "R", "qqTT*q*i", ""},
+    {"torch", "_rebuild_tensor_v2", "R", "piTTih|D", ""},
+    {"torch", "_rebuild_tensor_v3", "R", "piTTihq|D", ""},
+    {"torch", "_rebuild_wrapper_subclass", "R", "qqTTiq*i", ""},
     {"torch", "_rebuild_xla_tensor", "R", "vqsi", ""},
     {"torch", "build_boollist", "R", "*", ""},
     {"torch", "build_doublelist", "R", "*", ""},
@@ -106,25 +108,25 @@ constexpr CallForm forms[] = {
     {"torch", "build_tensorlist", "R", "*", ""},
     {"torch", "device", "R", "s|i", ""},
     {"torch", "restore_type_tag", "R", "*s", ""},
-    {"torch.distributed", "BytesStorageMetadata", "N", "", "b"},
-    {"torch.distributed", "ChunkStorageMetadata", "N", "", "b"},
-    {"torch.distributed", "DTensorSpec", "N", "", "b"},
-    {"torch.distributed", "DeviceMesh", "N", "", "b"},
-    {"torch.distributed", "Metadata", "N", "", "b"},
-    {"torch.distributed", "MetadataIndex", "N", "", "b"},
-    {"torch.distributed", "Partial", "N", "", "B"},
-    {"torch.distributed", "Replicate", "N", "", "b"},
-    {"torch.distributed", "Shard", "N", "", "B"},
+    {"torch.distributed", "BytesStorageMetadata", "N", "", "o"},
+    {"torch.distributed", "ChunkStorageMetadata", "N", "", "o"},
+    {"torch.distributed", "DTensorSpec", "N", "", "o"},
+    {"torch.distributed", "DeviceMesh", "N", "", "o"},
+    {"torch.distributed", "Metadata", "N", "", "o"},
+    {"torch.distributed", "MetadataIndex", "N", "", "o"},
+    {"torch.distributed", "Partial", "N", "", "O"},
+    {"torch.distributed", "Replicate", "N", "", "o"},
+    {"torch.distributed", "Shard", "N", "", "O"},
     {"torch.distributed", "ShardOrderEntry", "N", "D+", ""},
-    {"torch.distributed", "StorageMeta", "N", "", "b"},
+    {"torch.distributed", "StorageMeta", "N", "", "o"},
     {"torch.distributed", "TensorMeta", "N", "TT*", ""},
-    {"torch.distributed", "TensorProperties", "N", "", "b"},
-    {"torch.distributed", "TensorStorageMetadata", "N", "", "b"},
-    {"torch.distributed", "_MeshLayout", "N", "", "b"},
-    {"torch.distributed", "_Partial", "N", "", "B"},
-    {"torch.distributed", "_StorageInfo", "N", "", "b"},
-    {"torch.nn.utils.rnn", "PackedSequence", "N", "tt|**", ""},
-    {"torch.utils.hooks", "RemovableHandle", "N", "", "b"},
+    {"torch.distributed", "TensorProperties", "N", "", "o"},
+    {"torch.distributed", "TensorStorageMetadata", "N", "", "o"},
+    {"torch.distributed", "_MeshLayout", "N", "", "o"},
+    {"torch.distributed", "_Partial", "N", "", "O"},
+    {"torch.distributed", "_StorageInfo", "N", "", "o"},
+    {"torch.nn.utils.rnn", "PackedSequence", "N", "tt|nn", ""},
+    {"torch.utils.hooks", "RemovableHandle", "N", "", "o"},
     {"types", "SimpleNamespace", "RN", "", "b"},
     {"uuid", "SafeUUID", "R", "D", ""},
     {"uuid", "UUID", "N", "", "b"},
@@ -211,15 +213,16 @@ bool CallForms::effects_fit(std::string_view allowed, ValueId object) {
         break;
       case EffectKind::build: {
         const ValueId state = values_.items(effect)[0];
-        const bool fits = may('b') || may('B') || (may('d') && is_plain(state)) || (may('m') && is_metadata(state)) ||
-                          (may('v') && is_state_of_array(state));
+        const bool fits = may('b') || (may('d') && is_plain(state)) || (may('m') && is_metadata(state)) ||
+                          (may('v') && is_state_of_array(state)) ||
+                          ((may('o') || may('O')) && is_uncallable_state(state));
         if (!fits) return false;
         is_built = true;
         break;
       }
     }
   }
-  return is_built || !may('B');
+  return is_built || !may('O');
 }
 
 bool CallForms::arguments_fit(std::string_view pattern, std::span<const ValueId> arguments) {

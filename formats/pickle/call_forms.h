@@ -40,7 +40,10 @@ class CallForms {
   [[nodiscard]] bool is_plain_container(ValueId id, int depth);
   [[nodiscard]] bool is_metadata(ValueId state) const;
   [[nodiscard]] bool is_state_of_tensor(ValueId state);
+  [[nodiscard]] bool is_uncallable_state(ValueId state);
   [[nodiscard]] bool is_uncallable(ValueId id);
+  [[nodiscard]] ValueId type_of(ValueId object) const;
+  [[nodiscard]] bool is_without_hooks(ValueId id) const;
   [[nodiscard]] bool is_state_of_array(ValueId state);
   [[nodiscard]] bool is_dtype_object(ValueId id) const;
 

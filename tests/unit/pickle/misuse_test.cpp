@@ -236,6 +236,26 @@ TEST(PickleMisuse, TensorsKeepTheirMethods) {
     EXPECT_EQ(doubted(with(value)), said) << value;
 }
 
+TEST(PickleMisuse, TensorsAreWrittenWithoutHooks) {
+  const auto with = [](const std::string& hooks) {
+    return "ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\ntQI0\n(I4\nt("
+           "I1\ntI00\n" +
+           hooks + "tR.";
+  };
+  const std::string ordered = "ccollections\nOrderedDict\n";
+  for (const std::string& hooks : {ordered + ")R", ordered + "(]tR", std::string("}"), std::string("N")})
+    EXPECT_EQ(doubted(with(hooks)), "") << hooks;
+  for (const std::string& hooks :
+       {ordered + ")RI0\nctorch.nn.functional\nrelu\ns", std::string("}I0\nI0\ns"), ordered + "(](I0\nI0\ntatR"})
+    EXPECT_EQ(doubted(with(hooks)), "torch._utils._rebuild_tensor_v2") << hooks;
+}
+
+TEST(PickleMisuse, AttributesOfDistributedTensorsAreNotCalled) {
+  const std::string mesh = "ctorch.distributed.device_mesh\nDeviceMesh\n" + b(")\x81");
+  EXPECT_EQ(doubted(mesh + "}(Va\nctorch\nfloat32\nub."), "");
+  EXPECT_EQ(doubted(mesh + "}(Va\nctorch.nn.functional\nrelu\nub."), "torch.distributed.device_mesh.DeviceMesh");
+}
+
 TEST(PickleMisuse, PlacementsAreBuilt) {
   const std::string shard = "ctorch.distributed.tensor.placement_types\nShard\n" + b(")\x81");
   EXPECT_EQ(doubted(shard + "}b."), "");
