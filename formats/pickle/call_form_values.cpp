@@ -24,7 +24,7 @@ bool is_set_by_tensors(std::string_view attribute) {
 
 /// torch.float32, torch.strided, torch.channels_last
 bool is_constant(std::string_view module, std::string_view name) {
-  return module == "torch" && name[0] >= 'a' && name[0] <= 'z' &&
+  return module == "torch" && !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
          !lists("device dtype layout memory_format qscheme", name);
 }
 

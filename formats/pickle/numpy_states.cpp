@@ -98,6 +98,7 @@ class NumpyStates {
     const ValueId elements = state[at];
     if (values_.kind(elements) == ValueKind::object) return spells_bytes(callable(values_, elements).second);
     if (values_.kind(elements) != ValueKind::list) return true;
+    if (values_.kind(state[at - 3]) != ValueKind::tuple) return false;  // a torch.Size is one to numpy
     std::uint64_t left = 1, has = values_.items(elements).size();
     for (const ValueId extent : tuple(state[at - 3])) {
       const auto count = integer(extent);

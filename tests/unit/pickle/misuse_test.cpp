@@ -194,6 +194,9 @@ TEST(PickleMisuse, AnArrayHasAsManyElementsAsItsShapeSays) {
   EXPECT_EQ(misused(with(1, "](NNe")), said);
   EXPECT_EQ(misused(with(-1, "]")), said);
   EXPECT_EQ(misused(with(1, "cbuiltins\nlist\n)R")), said);
+  std::string sized = with(3, "](Ne");
+  sized.replace(sized.find("(I3\nt"), 5, "ctorch\nSize\n((I3\nttR");
+  EXPECT_EQ(misused(sized), said);
   std::string late = "]p9\n0" + with(1, "g9\n");
   late.replace(late.size() - 1, 1, "0g9\nNa.");
   EXPECT_EQ(misused(late), said);
@@ -231,8 +234,8 @@ TEST(PickleMisuse, TensorsKeepTheirMethods) {
   const std::string said = "torch._utils._rebuild_parameter_with_state";
   for (const std::string value : {"I1\n", "](I1\ne", "ctorch\nfloat32\n", "cargparse\nNamespace\n)R"})
     EXPECT_EQ(doubted(with(value)), "") << value;
-  for (const std::string value : {"ctorch\ndevice\n", "cargparse\nNamespace\n", "ctorch.nn.functional\nrelu\n",
-                                  "ctorch.jit._pickle\nbuild_intlist\n(I1\ntR"})
+  for (const std::string value : {"ctorch\ndevice\n", "ctorch\n\n", "cargparse\nNamespace\n",
+                                  "ctorch.nn.functional\nrelu\n", "ctorch.jit._pickle\nbuild_intlist\n(I1\ntR"})
     EXPECT_EQ(doubted(with(value)), said) << value;
 }
 
