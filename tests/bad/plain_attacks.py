@@ -115,7 +115,7 @@ def arrays():
     ):
         yield from plain(title, mapping(("w", body)), refused(said))
     for title, body, said in (
-        ("array-of-objects", array("O8", data=b"]q\1"), "1 array is of Python objects"),
+        ("array-of-objects", array("O8", data=b"](NNNNe"), "1 array is of Python objects"),
         ("array-of-an-unknown-dtype", array("f3"), "1 array is of a dtype that torch lacks"),
         ("array-of-an-unknown-order", array(order="?"), "1 array is of a dtype that is no call"),
         ("array-of-no-bytes", array(data=b"N"), "1 array is of data that are no bytes"),
