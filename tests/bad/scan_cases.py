@@ -3,7 +3,7 @@
 import struct
 
 from attack import Attack, Outcome
-from forge import call, mapping, name, number, program, text, torch_zip
+from forge import call, mapping, name, npy, npz, number, program, text, torch_zip
 
 SYSTEM = name("os", "system")
 ECHO = text("echo this must never run > ran")
@@ -20,6 +20,14 @@ def hit(title, data, said="dangerous: os.system"):
 
 def harmless(title, data, said=": safe"):
     yield Attack(f"scan-good-{title}", data, {"scan": Outcome(0, said)})
+
+
+def hidden_objects(title, descr):
+    """An array of objects, whose pickle goes on for longer than numbers are followed."""
+    evil = b"\x80\2" + b"N0" * 40_000 + program(CALL)[2:]
+    line = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}\n"
+    yield from hit(f"{title}.npy", npy(line, evil))
+    yield from hit(f"{title}.npz", npz(npy(line, evil)))
 
 
 def unjudged(title, data, said):

@@ -5,8 +5,8 @@ import struct
 
 import dcp_attacks
 import tar_attacks
-from forge import FLOATS, WEIGHT, archive, Part, call, legacy, many, mapping, name, npy, npz, number, program, text
-from scan_cases import EVIL, OLD, WHOLE, harmless, hit, octets, plain, unjudged
+from forge import FLOATS, WEIGHT, archive, Part, call, legacy, many, mapping, name, npy, number, program, text
+from scan_cases import EVIL, OLD, WHOLE, harmless, hidden_objects, hit, octets, plain, unjudged
 from scan_misuse import APPLY, LONG, bare, built, state, dtype
 
 ARRAY = built(
@@ -86,11 +86,8 @@ def arguments():
 
 def spellings():
     """Lines of an array that mean objects to Python, which reads them as a literal."""
-    evil = b"\x80\2" + b"N0" * 40_000 + program(call(name("os", "system"), text("true")))[2:]
     for title, descr in (("joined", "'o' 'bject'"), ("joined-without-a-space", "'o''bject'"), ("by-three-quotes", "'''o''' 'bject'"), ("by-a-prefix", "u'o' u'bject'"), ("behind-a-comment", "'o' # \n 'bject'")):
-        line = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}\n"
-        yield from hit(f"form-objects-{title}.npy", npy(line, evil))
-        yield from hit(f"form-objects-{title}.npz", npz(npy(line, evil)))
+        yield from hidden_objects(f"form-objects-{title}", descr)
 
 
 def behind_the_end():

@@ -4,8 +4,8 @@ choosing, for a text, for elements that they have not. `ckpt scan` must call non
 import gzip
 import struct
 
-from forge import WEIGHT, archive, call, legacy, many, mapping, name, npy, npz, number, program, storage, tensor, text, torch_parts, torch_zip
-from scan_cases import GOOD, harmless, hit, octets, plain, unjudged
+from forge import WEIGHT, archive, call, legacy, many, mapping, name, npy, number, program, storage, tensor, text, torch_parts, torch_zip
+from scan_cases import GOOD, harmless, hidden_objects, hit, octets, plain, unjudged
 from scan_misuse import APPLY, CONTAINER, OBJECT, built, dtype, fields, signed, state
 
 RECONSTRUCT, SCALAR = name("numpy._core.multiarray", "_reconstruct"), name("numpy._core.multiarray", "scalar")
@@ -125,11 +125,8 @@ def without_a_state():
 
 def readings():
     """What one reader takes for nothing, and another one reads."""
-    evil = b"\x80\2" + b"N0" * 40_000 + program(call(name("os", "system"), text("true")))[2:]
     for title, descr in (("", "'T'"), ("-little", "'<T'"), ("-as-a-field", "[('a', '|T')]"), ("-in-a-list", "'i4,T'"), ("-repeated", "'2T'")):
-        line = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}\n"
-        yield from hit(f"state-texts-of-any-length{title}.npy", npy(line, evil))
-        yield from hit(f"state-texts-of-any-length{title}.npz", npz(npy(line, evil)))
+        yield from hidden_objects(f"state-texts-of-any-length{title}", descr)
     numbers = npy("{'descr': [('Total', '<f8'), ('T', '<f8')], 'fortran_order': False, 'shape': (1,), }\n")
     yield from harmless("fields-with-a-T.npy", numbers)
     odd_key = b"Np 1\n0g1\n0cos\nsystem\n(S'true'\ntR."
