@@ -233,8 +233,7 @@ SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOption
     else
       save_file(format, checkpoint, path, chosen, report);
   } catch (Error& error) {
-    for (const std::string& name : report.removed)
-      error.detail(name + " beside it was left by a run that was killed, and is removed");
+    for (const std::string& name : report.removed) error.detail(say_removed(name));
     throw;
   }
   return report;

@@ -178,23 +178,14 @@ bool CallForms::is_uncallable(ValueId id) {
     case ValueKind::persistent:
       return class_meant(values_, id) == id;
     case ValueKind::object: {
-      const ValueId type = type_of(id);
+      const ValueId type = risks_.maker(id);
       if (form_of(type) == nullptr) return false;
-      const CallRisk risk = call_risk(values_.module(type), values_.name(type));
+      const CallRisk risk = risks_.of(type);
       return risk != CallRisk::is_made_bare && risk != CallRisk::returns_first;
     }
     default:
       return true;
   }
-}
-
-/// What is called, or what copyreg's functions are told to make.
-ValueId CallForms::type_of(ValueId object) const {
-  const ValueId called = class_meant(values_, values_.items(object)[0]);
-  const auto arguments = call_arguments(values_, object);
-  const bool is_told = values_.kind(called) == ValueKind::global && !arguments.empty() &&
-                       call_risk(values_.module(called), values_.name(called)) == CallRisk::makes_first;
-  return is_told ? class_meant(values_, arguments[0]) : called;
 }
 
 /// (version, shape, dtype, order, elements[, mask, fill value]). Of objects alone, numpy asks nothing.

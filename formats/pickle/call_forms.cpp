@@ -137,19 +137,10 @@ constexpr CallForm bare{"", "", "N", "", "b"};
 
 }  // namespace
 
-ValueId class_meant(const ValueGraph& values, ValueId id) {
-  if (values.kind(id) != ValueKind::persistent) return id;
-  const ValueId tuple = values.items(id)[0];
-  if (values.kind(tuple) != ValueKind::tuple) return id;
-  const auto items = values.items(tuple);
-  const bool is_module = items.size() > 1 && values.is_string(items[0]) && values.text(items[0]) == "module";
-  return is_module && values.kind(items[1]) == ValueKind::global ? items[1] : id;
-}
-
 const CallForm* CallForms::form_of(ValueId name) {
   if (values_.kind(name) != ValueKind::global) return nullptr;
   const std::string_view python_module = values_.module(name), python_name = values_.name(name);
-  const auto [found, fresh] = forms_.try_emplace({python_module.data(), python_name.data()}, nullptr);
+  const auto [found, fresh] = forms_.try_emplace(name_key(values_, name), nullptr);
   if (!fresh) return found->second;
   const auto [module, called] = to_python3(python_module, python_name);
   const auto* const form =
@@ -163,19 +154,15 @@ const CallForm* CallForms::form_of(ValueId name) {
 bool CallForms::fits(ValueId object) {
   const ValueId callable = class_meant(values_, values_.items(object)[0]);
   if (const CallForm* const form = form_of(callable)) return call_fits(*form, object);
-  if (values_.kind(callable) != ValueKind::global) return false;
-  // copyreg's functions make an object of the class that they are given.
-  const auto arguments = call_arguments(values_, object);
-  if (call_risk(values_.module(callable), values_.name(callable)) != CallRisk::makes_first || arguments.empty())
-    return false;
-  const CallForm* const form =
-      values_.call(object) == CallKind::reduce ? form_of(class_meant(values_, arguments[0])) : nullptr;
-  return form != nullptr && made_by_function_fits(object, arguments) && effects_fit(form->then, object);
+  const ValueId made = risks_.maker(object);
+  if (made == callable || values_.call(object) != CallKind::reduce) return false;
+  const CallForm* const form = form_of(made);
+  return form != nullptr && made_by_function_fits(*form, object) && effects_fit(form->then, object);
 }
 
 /// __newobj__(class, …); _reconstructor(class, object, None), or a base of Python's and a value of it.
-bool CallForms::made_by_function_fits(ValueId object, std::span<const ValueId> arguments) {
-  const CallForm& form = *form_of(class_meant(values_, arguments[0]));
+bool CallForms::made_by_function_fits(const CallForm& form, ValueId object) {
+  const auto arguments = call_arguments(values_, object);
   const std::string_view function = values_.name(values_.items(object)[0]);
   if (form.by.find('N') == std::string_view::npos) return false;
   if (function == "__newobj__") return arguments_fit(form.arguments, arguments.subspan(1));

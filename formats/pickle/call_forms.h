@@ -4,14 +4,11 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "ckpt/value.h"
+#include "pickle/name_risks.h"
 
 namespace ckpt::pickle {
-
-/// The class that a value stands for: itself, or of a legacy file's id ('module', class, file, source) that.
-ValueId class_meant(const ValueGraph& values, ValueId id);
 
 /// How a known name is called by what pickles it; see call_forms.cpp.
 struct CallForm;
@@ -20,7 +17,8 @@ struct CallForm;
 /// a known name does with all else that it may be given, nobody has looked at.
 class CallForms {
  public:
-  explicit CallForms(const ValueGraph& values) : values_(values) {}
+  /// `risks`: of the same graph.
+  CallForms(const ValueGraph& values, NameRisks& risks) : values_(values), risks_(risks) {}
 
   /// `object`: a call of a name that policy knows. Looks at opcode and arguments, and at the items and states that what
   /// it makes is given; each argument that is a call itself has to be asked for.
@@ -29,7 +27,7 @@ class CallForms {
  private:
   [[nodiscard]] const CallForm* form_of(ValueId name);
   [[nodiscard]] bool call_fits(const CallForm& form, ValueId object);
-  [[nodiscard]] bool made_by_function_fits(ValueId object, std::span<const ValueId> arguments);
+  [[nodiscard]] bool made_by_function_fits(const CallForm& form, ValueId object);
   [[nodiscard]] bool effects_fit(std::string_view allowed, ValueId object);
   [[nodiscard]] bool arguments_fit(std::string_view pattern, std::span<const ValueId> arguments);
   [[nodiscard]] bool argument_fits(char what, ValueId argument);
@@ -42,14 +40,14 @@ class CallForms {
   [[nodiscard]] bool is_state_of_tensor(ValueId state);
   [[nodiscard]] bool is_uncallable_state(ValueId state);
   [[nodiscard]] bool is_uncallable(ValueId id);
-  [[nodiscard]] ValueId type_of(ValueId object) const;
   [[nodiscard]] bool is_without_hooks(ValueId id) const;
   [[nodiscard]] bool is_state_of_array(ValueId state);
   [[nodiscard]] bool is_dtype_object(ValueId id) const;
 
   const ValueGraph& values_;
-  std::map<std::pair<const char*, const char*>, const CallForm*> forms_;  ///< by a graph's own texts: each once
-  std::unordered_map<ValueId, bool> plain_;                               ///< containers that have been looked at
+  NameRisks& risks_;
+  std::map<NameKey, const CallForm*> forms_;
+  std::unordered_map<ValueId, bool> plain_;  ///< containers that have been looked at
 };
 
 }  // namespace ckpt::pickle

@@ -11,6 +11,7 @@
 #include "model/python_names.h"
 #include "pickle/call_forms.h"
 #include "pickle/call_policy.h"
+#include "pickle/name_risks.h"
 #include "pickle/numpy_states.h"
 #include "pickle/policy.h"
 
@@ -20,7 +21,7 @@ namespace {
 class Judge {
  public:
   Judge(const ValueGraph& values, std::size_t first)
-      : values_(values), first_(static_cast<ValueId>(first)), forms_(values) {}
+      : values_(values), first_(static_cast<ValueId>(first)), risks_(values), forms_(values, risks_) {}
 
   std::vector<Misuse> run() {
     for (ValueId id = first_; id < values_.size(); ++id) {
@@ -37,44 +38,32 @@ class Judge {
   }
 
  private:
-  /// What is judged of a name; a graph has each once.
-  CallRisk risk(ValueId id) {
-    if (values_.kind(id) != ValueKind::global) return CallRisk::none;
-    const std::string_view module = values_.module(id), name = values_.name(id);
-    const auto [found, fresh] = risks_.try_emplace({module.data(), name.data()});
-    if (fresh) found->second = {call_risk(module, name), judge_global(module, name) == Verdict::known};
-    return found->second.first;
+  CallRisk risk(ValueId id) { return risks_.of(id); }
+  ValueId maker(ValueId object) { return risks_.maker(object); }
+
+  /// Whether what policy says of a name by itself is that it is known, and nothing else has been found.
+  bool& is_known(ValueId name) {
+    const auto [found, fresh] = known_.try_emplace(name_key(values_, name));
+    if (fresh) found->second = judge_global(values_.module(name), values_.name(name)) == Verdict::known;
+    return found->second;
   }
 
   /// What is known is harmless as picklers use it, and this is not how.
   void refuse(ValueId name) {
-    if (values_.kind(name) != ValueKind::global) return;
-    static_cast<void>(risk(name));
-    bool& is_known = risks_.at({values_.module(name).data(), values_.name(name).data()}).second;
-    if (is_known) misused_.push_back({name, Verdict::dangerous});
-    is_known = false;  // once is enough
+    if (values_.kind(name) != ValueKind::global || !is_known(name)) return;
+    misused_.push_back({name, Verdict::dangerous});
+    is_known(name) = false;  // once is enough
   }
 
   /// Nor is this, and nothing is known of it.
   void doubt(ValueId object) {
     const ValueId name = maker(object);
-    if (values_.kind(name) != ValueKind::global) return;
-    static_cast<void>(risk(name));
-    if (risks_.at({values_.module(name).data(), values_.name(name).data()}).second)
-      misused_.push_back({name, Verdict::unknown});
+    if (values_.kind(name) == ValueKind::global && is_known(name)) misused_.push_back({name, Verdict::unknown});
   }
 
   void judge_keywords(ValueId type) {
     if (values_.kind(type) == ValueKind::global && takes_addresses(values_.module(type)))
       misused_.push_back({type, Verdict::dangerous});
-  }
-
-  /// Of a call: its callable, or what it makes where that is told.
-  ValueId maker(ValueId object) {
-    const ValueId callable = class_meant(values_, values_.items(object)[0]);
-    const auto arguments = call_arguments(values_, object);
-    return risk(callable) == CallRisk::makes_first && !arguments.empty() ? class_meant(values_, arguments[0])
-                                                                         : callable;
   }
 
   bool is_call_of(ValueId id, CallRisk risky) {
@@ -276,9 +265,10 @@ class Judge {
 
   const ValueGraph& values_;
   ValueId first_;
+  NameRisks risks_;
   CallForms forms_;
+  std::map<NameKey, bool> known_;
   std::vector<Misuse> misused_;
-  std::map<std::pair<const char*, const char*>, std::pair<CallRisk, bool>> risks_;  ///< and whether it is known yet
   bool applies_ = false, believes_ = false;
 };
 

@@ -161,6 +161,10 @@ void FileSink::commit() {
 
 const std::vector<std::string>& FileSink::removed() const { return state_->removed; }
 
+std::string say_removed(const std::string& name) {
+  return name + " beside it was left by a run that was killed, and is removed";
+}
+
 ByteSourcePtr FileSink::read_back() const {
   state_->output->flush();
   UniqueFd file(::fcntl(state_->file.get(), F_DUPFD_CLOEXEC, 3));

@@ -15,8 +15,7 @@ void write_text_file(const std::string& path, std::string_view text) {
 }
 
 void note_removed(const std::vector<std::string>& names) {
-  for (const std::string& name : names)
-    print_note(name + " beside it was left by a run that was killed, and is removed");
+  for (const std::string& name : names) print_note(say_removed(name));
 }
 
 }  // namespace ckpt::tools

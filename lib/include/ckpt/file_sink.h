@@ -43,6 +43,9 @@ class CKPT_API FileSink final : public ByteSink {
   std::unique_ptr<State> state_;
 };
 
+/// What to say of a name that a sink has removed().
+CKPT_API std::string say_removed(const std::string& name);
+
 /// What a FileSink of this path would be but for the file: refuses what it would refuse, counts what is written, and
 /// leaves no trace. "-" is standard output, of which nothing is asked.
 CKPT_API std::unique_ptr<ByteSink> dry_sink(const std::string& path, FileSinkOptions options = {});

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "ckpt/value.h"
+#include "pickle/call_policy.h"
+
+namespace ckpt::pickle {
+
+/// A text of a graph's own, twice: a graph has each name once.
+using NameKey = std::pair<const char*, const char*>;
+inline NameKey name_key(const ValueGraph& values, ValueId global) {
+  return {values.module(global).data(), values.name(global).data()};
+}
+
+/// The class that a value stands for: itself, or of a legacy file's id ('module', class, file, source) that.
+ValueId class_meant(const ValueGraph& values, ValueId id);
+
+/// What the names of a graph are called for, each looked up once.
+class NameRisks {
+ public:
+  explicit NameRisks(const ValueGraph& values) : values_(values) {}
+
+  /// None of what is no name.
+  [[nodiscard]] CallRisk of(ValueId id);
+
+  /// Of a call: its callable, or what copyreg's functions are told to make by it.
+  [[nodiscard]] ValueId maker(ValueId object);
+
+ private:
+  const ValueGraph& values_;
+  std::map<NameKey, CallRisk> risks_;
+};
+
+}  // namespace ckpt::pickle
