@@ -23,7 +23,7 @@ void open_gzip(Opened& opened, std::uint64_t file_bytes, const GzipReader& reade
       throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip")
           .expected("at most " + std::to_string(limits::gzip_depth) + " layers")
           .in(opened.bytes->name())
-          .hint("gzip -d takes the outer layers off");
+          .hint("gzip -dc " + shell_word(opened.bytes->name()) + " > OUT takes the outer layer off");
     // One layer cannot grow past the ratio; two could, a million times over.
     const std::uint64_t most = opened.gzip_layers > 1 ? limits::inflated_cap(file_bytes) : UINT64_MAX;
     opened.bytes = reader(opened.bytes, most);

@@ -110,7 +110,6 @@ std::string_view packed_kind(std::string_view head) {
 }
 
 Error foreign_file(const ByteSource& source) {
-  if (is_zip(source)) return foreign_zip(source);
   std::array<std::byte, 512> bytes{};
   const std::size_t got = source.read_at(0, bytes);
   const std::string_view head = as_text(std::span(bytes).first(got));
@@ -120,6 +119,10 @@ Error foreign_file(const ByteSource& source) {
         .in(source.name())
         .hint(std::move(hint));
   };
+  if (is_zip(source)) {
+    auto [what, hint] = foreign_zip(source);
+    return error(std::move(what), std::move(hint));
+  }
   if (head.empty())
     return error("the file is empty", "write it again; a training job that was stopped leaves such files");
   const auto named = [&](std::string_view what, std::string_view hint) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ckpt/error.h"
 #include "container/zip_format.h"
 #include "container/zip_kind.h"
 
@@ -43,25 +44,19 @@ constexpr std::string_view model_suffixes[] = {".pt",  ".pth", ".ckpt",        "
 
 }  // namespace
 
-Error foreign_zip(const ByteSource& source) {
-  const auto error = [&](std::string what, std::string hint) {
-    return Error(ErrorCode::unsupported, std::move(what))
-        .expected("a PyTorch checkpoint")
-        .in(source.name())
-        .hint(std::move(hint));
-  };
+std::pair<std::string, std::string> foreign_zip(const ByteSource& source) {
   const std::vector<std::string> names = zip_names(source).value_or(std::vector<std::string>());
   for (const Mark& mark : marks)
     if (std::any_of(names.begin(), names.end(),
                     [&](const std::string& name) { return ("/" + name).find(mark.part) != std::string::npos; }))
-      return error("this is " + std::string(mark.what), std::string(mark.hint));
+      return {"this is " + std::string(mark.what), std::string(mark.hint)};
   for (const std::string& name : names)
     if (std::any_of(std::begin(model_suffixes), std::end(model_suffixes),
                     [&](std::string_view suffix) { return name.ends_with(suffix); }))
-      return error("this is a zip archive around " + zip::quoted(name),
-                   "unzip " + shell_word(source.name()) + ", then give ckpt what was inside");
-  return error(names.empty() ? "this is an empty zip archive" : "this is a zip archive without a checkpoint",
-               "unzip -l " + shell_word(source.name()) + " shows what it holds");
+      return {"this is a zip archive around " + zip::quoted(name),
+              "unzip " + shell_word(source.name()) + ", then give ckpt what was inside"};
+  return {names.empty() ? "this is an empty zip archive" : "this is a zip archive without a checkpoint",
+          "unzip -l " + shell_word(source.name()) + " shows what it holds"};
 }
 
 }  // namespace ckpt

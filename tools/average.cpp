@@ -53,7 +53,6 @@ int run(const AverageArguments& arguments, bool quiet) {
   std::vector<std::string> inputs;
   const Job job = plan_many(arguments.writing, "average", inputs);
   const AverageOptions options = options_of(arguments, inputs.size());
-  if (inputs.size() == 1) keep_what_is_there(job, "average");
   std::vector<Checkpoint> checkpoints;
   for (const std::string& input : inputs) checkpoints.push_back(load_with_warnings(input));
   const std::size_t told = checkpoints.back().warnings.size();
@@ -78,7 +77,7 @@ Runner define(Arguments& arguments) {
   arguments.value("--weights", "W,W,...", options->weights, "one for each IN; what counts is its share of their sum");
   arguments.value("--ema", "DECAY", options->ema,
                   "exponential average in the order of the files: DECAY * average + (1 - DECAY) * next");
-  define_writing_options(arguments, options->writing, {.in_place = false});
+  define_writing_options(arguments, options->writing, {.in_place = false, .several = true});
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

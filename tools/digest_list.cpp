@@ -60,7 +60,7 @@ std::optional<DigestList> parse_json(const std::string& text) {
 }  // namespace
 
 DigestList read_digest_list(const std::string& file, const std::string& checked) {
-  const std::string how = "ckpt digest model.pt > model.digest makes one";
+  const std::string how = "ckpt digest " + shell_word(checked) + " > " + shell_word(checked + ".digest") + " makes one";
   try {
     const ByteSourcePtr source = open_file(file);
     if (!detect(source).format.empty())

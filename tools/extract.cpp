@@ -33,6 +33,7 @@ std::string format_of(std::string_view out) {
 }
 
 Checkpoint extract_from(Checkpoint checkpoint, const std::string& name, bool named) {
+  const std::string file = checkpoint.file;
   std::vector<std::string> names;
   for (NamedTensor& each : tensor_names(checkpoint)) names.push_back(std::move(each.name));
   try {
@@ -46,7 +47,7 @@ Checkpoint extract_from(Checkpoint checkpoint, const std::string& name, bool nam
     if (below != names.end())
       error.hint("its name is " + shell_value(*below));
     else
-      error.hint(meant ? "perhaps " + shell_value(*meant) : "ckpt inspect lists the names");
+      error.hint(meant ? "perhaps " + shell_value(*meant) : "ckpt inspect " + shell_word(file) + " lists the names");
     throw;
   }
 }
@@ -65,7 +66,10 @@ int run(const ExtractArguments& arguments, bool quiet) {
   if (writing.files.size() < 2) throw usage_error("extract needs FILE and NAME", std::string(usage));
   if (writing.files.size() > 2)
     throw usage_error("'" + writing.files[2] + "' is one name too many: extract writes one tensor", std::string(usage));
-  if (!arguments.out) throw usage_error("extract needs -o OUT", std::string(usage));
+  if (!arguments.out)
+    throw usage_error("extract needs -o OUT", "ckpt extract " + shell_word(writing.files[0]) + " " +
+                                                  shell_value(writing.files[1]) + " -o " +
+                                                  shell_word(writing.files[1] + ".npy"));
   if (arguments.dtype) dtype_to_cast(*arguments.dtype);  // refused before anything is read
   const std::string name = std::exchange(writing.files.back(), *arguments.out);
   Job job = plan(writing, "extract");

@@ -30,7 +30,6 @@ int run(const MergeArguments& arguments, bool quiet) {
   std::size_t files = 0;
   for (const Checkpoint& checkpoint : checkpoints) files += std::max<std::size_t>(checkpoint.beside.size(), 1);
   const bool one = inputs.size() == 1;
-  if (one && checkpoints.front().beside.empty()) keep_what_is_there(job, "merge");
   Checkpoint merged = one ? std::move(checkpoints.front()) : Checkpoint();
   if (!one) {
     std::vector<std::string> told;
@@ -47,7 +46,7 @@ int run(const MergeArguments& arguments, bool quiet) {
 
 Runner define(Arguments& arguments) {
   const auto options = std::make_shared<MergeArguments>();
-  define_writing_options(arguments, options->writing, {.in_place = false});
+  define_writing_options(arguments, options->writing, {.in_place = false, .several = true});
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

@@ -14,15 +14,17 @@ namespace {
 
 std::string quoted(const std::string& prefix) { return "\"" + prefix + "\""; }
 
-void note_no_state_dict(const Checkpoint& checkpoint) {
+/// `option`: of convert, which does the same.
+void note_no_state_dict(const Checkpoint& checkpoint, const std::string& option, const std::string& prefix) {
   print_note(checkpoint.file + ": no state dict was found, so no key was changed");
-  if (!find_modules(checkpoint).empty())
-    print_hint("a whole module is no state dict: ckpt convert " + shell_word(checkpoint.file) +
-               " OUT --weights-only --strip-prefix makes one of it, and edits that");
+  if (find_modules(checkpoint).empty()) return;
+  print_hint("a whole module is no state dict: ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only " +
+             option + (prefix == data_parallel_prefix ? "" : "=" + shell_value(prefix)) +
+             " makes one of it, and edits that");
 }
 
 void note_unchanged(const Checkpoint& checkpoint, const PrefixReport& report, const std::string& prefix) {
-  if (report.state_dicts == 0) return note_no_state_dict(checkpoint);
+  if (report.state_dicts == 0) return note_no_state_dict(checkpoint, "--strip-prefix", prefix);
   if (report.changed > 0 && report.unchanged == 0) return;
   if (report.changed > 0) {
     return print_note(checkpoint.file + ": " + count_text(report.unchanged, "key") + " without " + quoted(prefix) +
@@ -66,7 +68,7 @@ Checkpoint add_prefixes(Checkpoint checkpoint, const std::vector<std::string>& p
     checkpoint = std::move(edited);
     if (report.changed > 0)
       done.push_back("prefix " + quoted(prefix) + " added to " + count_text(report.changed, "key"));
-    if (!quiet && report.state_dicts == 0) note_no_state_dict(checkpoint);
+    if (!quiet && report.state_dicts == 0) note_no_state_dict(checkpoint, "--add-prefix", prefix);
   }
   return checkpoint;
 }

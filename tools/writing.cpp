@@ -28,13 +28,14 @@ std::string proposed_name(const std::string& in) {
   return dot == std::string::npos ? in + ".new" : in.substr(0, dot) + ".new" + in.substr(dot);
 }
 
-Error missing_files(const std::vector<std::string>& files, const std::string& command) {
+Error missing_files(const WritingOptions& options, const std::string& command) {
+  const std::vector<std::string>& files = options.files;
   const std::string in = files.empty() ? "model.pt" : shell_word(files.front());
   const std::string out = files.empty() ? "model.new.pt" : shell_word(proposed_name(files.front()));
   const std::string begin = "ckpt " + command + " ";
-  return usage_error(
-      command + (files.empty() ? " needs IN and OUT" : " has IN but no OUT"),
-      begin + "IN OUT, such as " + begin + in + " " + out + "; to replace the input: " + begin + "--in-place " + in);
+  const std::string replace = options.which.in_place ? "; to replace the input: " + begin + "--in-place " + in : "";
+  return usage_error(command + (files.empty() ? " needs IN and OUT" : " has IN but no OUT"),
+                     begin + "IN OUT, such as " + begin + in + " " + out + replace);
 }
 
 /// Appended to a file, or written over it in place, it would end in what is read.
@@ -50,7 +51,7 @@ void take_files(Job& job, const WritingOptions& options, const std::string& comm
     throw usage_error("'" + options.files[wanted] + "' is one file too many", usage);
   }
   if (options.files.size() < wanted) {
-    throw options.in_place ? usage_error("--in-place needs a FILE", usage) : missing_files(options.files, command);
+    throw options.in_place ? usage_error("--in-place needs a FILE", usage) : missing_files(options, command);
   }
   job.in = options.files.front();
   job.out = options.files.back();
@@ -61,6 +62,21 @@ void take_files(Job& job, const WritingOptions& options, const std::string& comm
   if (job.out == "-" && ::isatty(STDOUT_FILENO) == 1) {
     throw usage_error("a checkpoint is not written to a terminal", "ckpt " + command + " IN - | PROGRAM");
   }
+}
+
+/// An OUT that is there may have been meant as the last IN, unless it is one already.
+void keep_what_is_there(const WritingOptions& options, const std::vector<std::string>& inputs,
+                        const std::string& command) {
+  const std::string& out = options.files.back();
+  std::error_code unknown;
+  const bool is_there = out != "-" && std::filesystem::exists(out, unknown);
+  if (unknown) throw Error(ErrorCode::io, "cannot look at it: " + unknown.message()).in(out).on_output();
+  const auto is_out = [&](const std::string& input) { return is_same_file(input, out); };
+  if (!is_there || (inputs.size() > 1 && std::any_of(inputs.begin(), inputs.end(), is_out))) return;
+  std::string line = "ckpt " + command;
+  for (const std::string& file : options.files) line += " " + shell_word(file);
+  throw usage_error(command + " would replace " + out,
+                    line + " OUT, if all are meant to be read; else " + line + " --clobber");
 }
 
 ReadBack read_back_option(const WritingOptions& options, const std::string& command) {
@@ -137,9 +153,11 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
   try {
     return save(std::move(checkpoint), job.out, options);
   } catch (Error& error) {
-    if (error.code() == ErrorCode::unsafe) {
+    const std::string hint = error.hint();
+    if (error.code() == ErrorCode::unsafe)
       error.in(job.in).hint("ckpt scan " + shell_word(job.in) + " shows them; --allow-unsafe writes them through");
-    }
+    else if (hint.starts_with("--"))  // an option of convert, which the command at hand may not have
+      error.hint("ckpt convert " + shell_word(job.in) + " OUT " + hint);
     throw;
   }
 }
@@ -147,6 +165,7 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
 }  // namespace
 
 void define_writing_options(Arguments& arguments, WritingOptions& options, const WhichOptions& which) {
+  options.which = which;
   arguments.files(options.files);
   arguments.outputs([&options] {
     return std::vector<std::string>(options.files.empty() ? options.files.end() : options.files.end() - 1,
@@ -160,6 +179,7 @@ void define_writing_options(Arguments& arguments, WritingOptions& options, const
   }
   arguments.value("--verify", "HOW", options.verify,
                   "what is read back before OUT appears: quick (the default), full (every byte) or none");
+  if (which.several) arguments.flag("--clobber", options.clobber, "replace an OUT that exists");
   arguments.flag("--no-clobber", options.no_clobber, "refuse where OUT exists");
   arguments.flag("--dry-run", options.dry_run,
                  "do all of it but the file: read, check, edit, and say what would be written");
@@ -195,6 +215,8 @@ Job plan(const WritingOptions& options, const std::string& command) {
     throw usage_error("--in-place replaces a file, and --no-clobber forbids it",
                       "ckpt " + command + " IN OUT --no-clobber");
   }
+  if (options.clobber && options.no_clobber)
+    throw usage_error("--clobber and --no-clobber contradict each other", "give one of them");
   take_files(job, options, command);
   if (options.gzip) job.save.gzip_level = number_option("--gzip", *options.gzip, 1, 9, 1);
   if (options.gzip || options.no_gzip) job.save.gzip = !options.no_gzip;
@@ -216,17 +238,8 @@ Job plan_many(const WritingOptions& options, const std::string& command, std::ve
     throw usage_error("standard input is one file", "ckpt " + command + " - other.pt OUT");
   Job job = plan(last, command);
   for (const std::string& input : inputs) keep_from_standard_output(input, job.out);
+  if (!options.clobber && !options.no_clobber) keep_what_is_there(options, inputs, command);
   return job;
-}
-
-void keep_what_is_there(const Job& job, const std::string& command) {
-  std::error_code unknown;
-  const bool is_there = job.out != "-" && std::filesystem::exists(job.out, unknown);
-  if (unknown) throw Error(ErrorCode::io, "cannot look at it: " + unknown.message()).in(job.out).on_output();
-  if (!is_there) return;
-  throw usage_error(command + " has one IN, and would replace " + job.out,
-                    "ckpt " + command + " " + shell_word(job.in) + " " + shell_word(job.out) +
-                        " OUT, if both are meant to be read; else remove it first");
 }
 
 void with_part_hint(const std::function<void()>& work) {

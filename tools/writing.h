@@ -13,21 +13,23 @@
 /// What the commands that read one checkpoint and write another have in common.
 namespace ckpt::tools {
 
+/// Of which some commands have no use; `several`: more than one IN, so that an OUT that was forgotten is one of them.
+struct WhichOptions {
+  bool in_place = true, gzip = true, several = false;
+};
+
 /// The options as they were given.
 struct WritingOptions {
+  WhichOptions which;
   std::vector<std::string> files;  ///< IN and OUT, or FILE with --in-place
   std::optional<std::string> gzip, verify;
   bool no_gzip = false;
   bool in_place = false;
-  bool no_clobber = false;
+  bool no_clobber = false, clobber = false;
   bool dry_run = false;
   bool allow_unsafe = false;
 };
 
-/// Of which some commands have no use.
-struct WhichOptions {
-  bool in_place = true, gzip = true;
-};
 void define_writing_options(Arguments& arguments, WritingOptions& options, const WhichOptions& which = {});
 
 /// The options made sense of: from where to where, and how.
@@ -42,12 +44,8 @@ struct Job {
 Job plan(const WritingOptions& options, const std::string& command);
 
 /// plan() of a command with several inputs, the last of which names the output's format: the files before OUT go to
-/// `inputs`.
+/// `inputs`. Refuses an OUT that is there, and may have been meant as another IN, unless it is told to replace it.
 Job plan_many(const WritingOptions& options, const std::string& command, std::vector<std::string>& inputs);
-
-/// Refuses to replace OUT where a command of several inputs has one, and OUT may have been meant as another. Throws
-/// Error (invalid_argument).
-void keep_what_is_there(const Job& job, const std::string& command);
 
 /// Runs `work`, and of a file of several state dicts proposes how one of them is taken out of it first.
 void with_part_hint(const std::function<void()>& work);

@@ -146,7 +146,7 @@ FoundData named_data(const std::string& path, const DataRequest& request) {
   throw Error(ErrorCode::invalid_argument, "a folder without a test set for --split " + request.split)
       .in(path)
       .expected("t10k-images-idx3-ubyte (also in MNIST/raw), " + request.split +
-                "_set.0.pt, one .npz or *test*.safetensors, or pictures *.png")
+                "_set.0.pt, digits_test*.pt, one .npz or *test*.safetensors, or pictures *.png")
       .hint("name a file: ckpt eval " + shell_word(request.model) + " --data PATH");
 }
 

@@ -29,7 +29,7 @@ struct Candidate {
 
 std::string script_hint(const std::string& file) {
   return "ckpt inspect " + shell_word(file) + " shows its keys; a model of your own: torch.jit.script(" +
-         "model).save(\"model.pt\") in Python, then ckpt eval model.pt --arch torchscript";
+         "model).save(\"script.pt\") in Python, then ckpt eval script.pt --arch torchscript";
 }
 
 /// Whether what the architecture has no place for are layers (a norm, say), which the model cannot do without. An mlp

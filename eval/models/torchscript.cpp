@@ -7,6 +7,7 @@
 
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
+#include "ckpt/formats.h"
 #include "ckpt/gzip.h"
 #include "ckpt/limits.h"
 #include "models/captcha.h"
@@ -120,6 +121,10 @@ std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest
   const std::string file = source->name();
   try {
     for (int layer = 0; layer < limits::gzip_depth && is_gzip(*source); ++layer) source = gunzip(std::move(source));
+    if (const std::string format = detect(source).format; !format.empty() && format != "torchscript")
+      throw Error(ErrorCode::unsupported, "is of the format " + format + ", which holds no code")
+          .expected("a TorchScript file, which torch.jit.save writes")
+          .hint("ckpt eval " + shell_word(file) + " runs it in the model that it was made of");
     return with_torch("libtorch's TorchScript loader", [&] {
       auto adapter = std::make_shared<SourceAdapter>(std::move(source));
       return std::make_unique<ScriptModel>(torch::jit::load(std::move(adapter), at::kCPU), request);

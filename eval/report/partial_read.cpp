@@ -215,8 +215,7 @@ Part parse_part(const std::string& text, const std::string& file) {
     part.file = file;
     return part;
   } catch (Error& error) {
-    if (error.hint().empty())
-      error.hint("make the part anew: ckpt eval MODEL --data PATH --shard i/N > " + shell_word(file));
+    if (error.hint().empty()) error.hint("make the part anew: ckpt eval MODEL --data PATH --shard i/N > part.json");
     throw error.in(file);
   }
 }

@@ -14,6 +14,8 @@
 #include "io/bytes.h"
 #include "model/graph_copy.h"
 #include "model/walk.h"
+#include "named_tensors/losses.h"
+#include "named_tensors/names.h"
 #include "ops/dense_tensor.h"
 #include "ops/gathered_source.h"
 #include "ops/value_view.h"
@@ -90,7 +92,7 @@ class Writer {
     throw Error(ErrorCode::unsupported, "tensor '" + leaf.name + "' is " + what)
         .expected("a tensor that torch.distributed.checkpoint can save")
         .in(checkpoint_.file)
-        .hint("--drop " + shell_value(leaf.name) + " leaves it out");
+        .hint(named_tensors::drop_hint(leaf.name));
   }
 
   /// The tensor alone, in a storage of its own.
@@ -119,7 +121,7 @@ class Writer {
     if (!dense)
       throw Error(ErrorCode::unsupported, "tensor '" + leaf.name + "' is on the meta device: it has no bytes")
           .in(checkpoint_.file)
-          .hint("--drop " + shell_value(leaf.name) + " leaves it out");
+          .hint(named_tensors::drop_hint(leaf.name));
     item.dtype = leaf.tensor->info.dtype;
     item.shape = leaf.tensor->info.shape;
     Checkpoint only = assemble_one(alone(*dense));
@@ -181,7 +183,7 @@ class Writer {
       if (found == item.end())
         throw Error(ErrorCode::unsupported, "a value holds views of storages, as files before torch 1.6 have them")
             .in(checkpoint_.file)
-            .hint("ckpt convert IN OUT --format torch, and that to dcp");
+            .hint("--format torch writes a file that can be converted to dcp");
       receipt_[std::to_string(receipt_.size())] = found->second;
     }
   }
@@ -202,21 +204,8 @@ class Writer {
 bool has_attributes(const Checkpoint& checkpoint) {
   const ValueGraph& values = checkpoint.values;
   for (ValueId id = 0; id < values.size(); ++id)
-    if (is_mapping(values, id))
-      for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
-        if (values.effect(handle).kind == EffectKind::build) return true;
+    if (is_mapping(values, id) && named_tensors::has_attributes(values, id)) return true;
   return false;
-}
-
-/// Two names of tensors that share a storage, and are not both within one value.
-std::pair<std::string, std::string> shared_pair(const FlatDict& flat) {
-  std::map<std::uint32_t, const std::string*> first;
-  for (const Leaf& leaf : flat.leaves) {
-    if (leaf.tensor == nullptr || !leaf.tensor->storage) continue;
-    const auto [found, fresh] = first.try_emplace(*leaf.tensor->storage, &leaf.name);
-    if (!fresh) return {*found->second, leaf.name};
-  }
-  return {};
 }
 
 }  // namespace
@@ -228,7 +217,7 @@ WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const 
 std::vector<std::string> losses(const Checkpoint& checkpoint) {
   const FlatDict flat = flatten(checkpoint);
   std::vector<std::string> lost;
-  if (const auto [a, b] = shared_pair(flat); a != b)
+  if (const auto [a, b] = named_tensors::shared_pair(flat.leaves); a != b)
     lost.push_back("tensors that share storage, such as '" + a + "' and '" + b + "', are written one by one");
   if (flat.has_other_keys) lost.emplace_back("keys that are no strings become strings");
   if (flat.has_empty_dicts) lost.emplace_back("empty dicts are left out");

@@ -22,12 +22,6 @@ struct Survey {
   bool nested = false, attributes = false, other_keys = false;
 };
 
-bool has_attributes(const ValueGraph& values, ValueId id) {
-  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
-    if (values.effect(handle).kind == EffectKind::build) return true;
-  return false;
-}
-
 /// Looks at every value once, whatever number of paths lead to it.
 class Surveyor {
  public:
@@ -98,22 +92,17 @@ class Surveyor {
   Survey survey_;
 };
 
-/// The first two names of tensors that share a storage.
-std::pair<std::string, std::string> shared_pair(const std::vector<NamedTensor>& names) {
-  std::map<std::uint32_t, const std::string*> first;
-  for (const NamedTensor& named : names) {
-    if (!named.tensor->storage) continue;
-    const auto [found, fresh] = first.try_emplace(*named.tensor->storage, &named.name);
-    if (!fresh) return {*found->second, named.name};
-  }
-  return {};
-}
-
 bool is_more_than_elements(const TensorFacts& facts) {
   return facts.type != "torch.Tensor" || facts.requires_grad || !facts.children.empty();
 }
 
 }  // namespace
+
+bool has_attributes(const ValueGraph& values, ValueId id) {
+  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
+    if (values.effect(handle).kind == EffectKind::build) return true;
+  return false;
+}
 
 void refuse_other_values(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
@@ -126,7 +115,7 @@ void refuse_other_values(const Checkpoint& checkpoint) {
                                                                            : " are no tensors"))
       .expected("tensors alone, which is what this format holds")
       .in(checkpoint.file)
-      .hint("ckpt convert IN OUT --weights-only takes the state dict alone; --drop NAME leaves a part out");
+      .hint("--weights-only takes the state dict alone; --drop NAME leaves a part out");
 }
 
 std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint) {

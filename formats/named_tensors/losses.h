@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -19,5 +22,21 @@ std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint);
 /// Refuses a checkpoint that holds anything but tensors, in mappings, lists and tuples: nothing is dropped that nobody
 /// asked to be dropped. Throws Error: unsupported, naming what else there is; limit_exceeded.
 void refuse_other_values(const Checkpoint& checkpoint);
+
+/// Whether it is given a state.
+bool has_attributes(const ValueGraph& values, ValueId id);
+
+/// The first two names of tensors that share a storage; two empty ones where none do. `named`: things with a name and a
+/// tensor, which may be none.
+template <class Named>
+std::pair<std::string, std::string> shared_pair(const std::vector<Named>& named) {
+  std::map<std::uint32_t, const std::string*> first;
+  for (const Named& one : named) {
+    if (one.tensor == nullptr || !one.tensor->storage) continue;
+    const auto [found, fresh] = first.try_emplace(*one.tensor->storage, &one.name);
+    if (!fresh) return {*found->second, one.name};
+  }
+  return {};
+}
 
 }  // namespace ckpt::named_tensors

@@ -97,4 +97,8 @@ std::vector<NamedTensor> names_of(const Checkpoint& checkpoint) {
       .hint("--drop NAME leaves out what is named so, --root PATH takes one part; --format torch can say both");
 }
 
+std::string drop_hint(const std::string& name) {
+  return (name.empty() ? "" : "--drop " + shell_value(name) + " leaves it out; ") + "--format torch can say it";
+}
+
 }  // namespace ckpt::named_tensors

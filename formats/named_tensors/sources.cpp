@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "named_tensors/names.h"
 
 namespace ckpt::named_tensors {
 namespace {
@@ -12,7 +13,7 @@ namespace {
   throw Error(ErrorCode::unsupported, "tensor '" + name + "' " + what)
       .expected("a dense tensor of numbers")
       .in(checkpoint.file)
-      .hint("--drop NAME leaves it out; --format torch can say it");
+      .hint(drop_hint(name));
 }
 
 const Storage& storage_of(const Checkpoint& checkpoint, const NamedTensor& named) {

@@ -31,7 +31,7 @@ TensorInfo reversed(TensorInfo info) {
 
 OutArray array_of(const Checkpoint& checkpoint, const NamedTensor& named) {
   const TensorInfo& info = named.tensor->info;
-  const std::string drop = "--drop NAME leaves it out; --format torch can say it";
+  const std::string drop = named_tensors::drop_hint(named.name);
   if (info.layout != Layout::strided)
     refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)), drop);
   if (descr_of(info.dtype).empty()) refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)), drop);

@@ -9,6 +9,7 @@
 #include "container/zip_writer.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "named_tensors/names.h"
 #include "numpy/arrays.h"
 #include "numpy/numpy.h"
 #include "ops/watched_source.h"
@@ -56,7 +57,7 @@ std::string member_name(const Checkpoint& checkpoint, const std::string& name) {
   } catch (const Error& error) {
     throw Error(ErrorCode::unsupported, "tensor '" + name + "' cannot be a member of an archive: " + error.what())
         .in(checkpoint.file)
-        .hint("--drop leaves it out");
+        .hint(named_tensors::drop_hint(name));
   }
   return member;
 }

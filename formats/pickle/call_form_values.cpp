@@ -22,12 +22,6 @@ bool is_set_by_tensors(std::string_view attribute) {
              attribute);
 }
 
-/// torch.float32, torch.strided, torch.channels_last
-bool is_constant(std::string_view module, std::string_view name) {
-  return module == "torch" && !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
-         !lists("device dtype layout memory_format qscheme", name);
-}
-
 }  // namespace
 
 bool CallForms::argument_fits(char what, ValueId argument) {
@@ -48,7 +42,8 @@ bool CallForms::argument_fits(char what, ValueId argument) {
       return is_shape(argument);
     case 'p':
       // In a plain pickle, the bytes of a file that is judged by itself; what is no storage raises an error.
-      return kind != ValueKind::global &&
+      if (kind == ValueKind::persistent) return stands_for_storage(values_, argument);
+      return kind != ValueKind::global && kind != ValueKind::extension &&
              (kind != ValueKind::object || callable(values_, argument).second == "_load_from_bytes");
     case 'q':
       return kind == ValueKind::global;
@@ -66,6 +61,12 @@ bool CallForms::argument_fits(char what, ValueId argument) {
       return is_call_of(argument, "numpy", "_reconstruct _frombuffer");
     case 'd':
       return is_call_of(argument, "numpy", "dtype _convert_to_stringdtype_kwargs");
+    case 'L':
+      return is_constant_of_torch(argument) || is_call_of(argument, "torch", "_get_layout");
+    case 'V':
+      return kind == ValueKind::none || values_.is_string(argument) || is_call_of(argument, "torch", "device");
+    case 'Q':
+      return is_quantiser(argument);
     case 'D':
       return is_plain(argument);
     case 'S':
@@ -73,6 +74,22 @@ bool CallForms::argument_fits(char what, ValueId argument) {
     default:
       return true;
   }
+}
+
+/// torch.float32, torch.strided, torch.channels_last
+bool CallForms::is_constant_of_torch(ValueId id) const {
+  if (values_.kind(id) != ValueKind::global) return false;
+  const std::string_view name = values_.name(id);
+  return values_.module(id) == "torch" && !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
+         !lists("device dtype layout memory_format qscheme", name);
+}
+
+/// (torch.per_tensor_affine, scale, zero point), (torch.per_channel_affine, scales, zero points, axis)
+bool CallForms::is_quantiser(ValueId id) {
+  if (values_.kind(id) != ValueKind::tuple) return false;
+  const auto parts = values_.items(id);
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](ValueId part) { return is_constant_of_torch(part) || is_plain(part); });
 }
 
 /// `names`: none are those of torch's functions that make tensors.
@@ -100,38 +117,52 @@ bool CallForms::is_plain(ValueId id, int depth) {
     case ValueKind::global:
     case ValueKind::extension:
       return false;
+    case ValueKind::persistent:
+      return stands_for_storage(values_, id);
     case ValueKind::object:
-      return is_call_of(id, "numpy", plain_of_numpy) || is_call_of(id, "torch", "") || is_bytes(id) ||
-             callable(values_, id).second == "Size";
+      if (is_call_of(id, "numpy", plain_of_numpy)) return holds_plain(id, depth);
+      return is_call_of(id, "torch", "") || is_bytes(id) || callable(values_, id).second == "Size";
     case ValueKind::list:
     case ValueKind::tuple:
     case ValueKind::dict:
     case ValueKind::set:
     case ValueKind::frozenset:
-      return is_plain_container(id, depth);
+      return holds_plain(id, depth);
     default:
       return true;
   }
 }
 
-/// What is deeper than any data of theirs, or holds itself, is none.
-bool CallForms::is_plain_container(ValueId id, int depth) {
-  constexpr int deepest = 16;
+/// What is deeper than any data of theirs, or holds itself, does not. (numpy's classes and functions stand in calls.)
+bool CallForms::holds_plain(ValueId id, int depth) {
+  constexpr int deepest = 32;
   const auto [known, fresh] = plain_.try_emplace(id, false);
   if (!fresh) return known->second;
   bool all = depth < deepest;
-  if (all) values_.each_operand(id, [&](ValueId item) { all = all && is_plain(item, depth + 1); });
+  const bool is_call = values_.kind(id) == ValueKind::object;
+  const auto look_at = [&](ValueId item) {
+    const bool is_of_numpy = is_call && values_.kind(item) == ValueKind::global && is_in(values_.module(item), "numpy");
+    all = all && (is_of_numpy || is_plain(item, depth + 1));
+  };
+  if (all && is_call)
+    for (const ValueId argument : call_arguments(values_, id)) look_at(argument);
+  if (all)
+    values_.each_operand(id, [&](ValueId item) {
+      if (!is_call || item != values_.items(id)[1]) look_at(item);
+    });
   return plain_[id] = all;
 }
 
 /// {'_metadata': …}, which is all that a state dict has beside its items.
-bool CallForms::is_metadata(ValueId state) const {
+bool CallForms::is_metadata(ValueId state) {
   if (values_.kind(state) != ValueKind::dict) return false;
+  const auto [known, fresh] = metadata_.try_emplace(state, false);
+  if (!fresh) return known->second;
   const auto pairs = mapping_pairs(values_, state);
-  return std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
-    return values_.is_string(entry.key) && values_.text(entry.key) == "_metadata" &&
-           (is_mapping(values_, entry.value) || values_.kind(entry.value) == ValueKind::none);
-  });
+  return known->second = std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
+           return values_.is_string(entry.key) && values_.text(entry.key) == "_metadata" &&
+                  (is_mapping(values_, entry.value) || values_.kind(entry.value) == ValueKind::none);
+         });
 }
 
 /// None, or an empty dict or OrderedDict (Python 2's of an empty list).
@@ -154,44 +185,93 @@ bool CallForms::is_state_of_tensor(ValueId state) {
              return values_.kind(part) != ValueKind::tuple && is_state_of_tensor(part);
            });
   }
-  if (values_.kind(state) != ValueKind::dict && !is_mapping(values_, state)) return false;
+  if (!is_dict(state)) return false;
+  const auto [known, fresh] = states_.try_emplace(state, false);
+  if (!fresh) return known->second;
   const auto pairs = mapping_pairs(values_, state);
-  return std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
+  const bool all = std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
     return values_.is_string(entry.key) && !is_set_by_tensors(values_.text(entry.key)) && is_uncallable(entry.value);
   });
+  return states_[state] = all;
+}
+
+/// A dict, or a mapping that is not made of any other: all its pairs are to be seen.
+bool CallForms::is_dict(ValueId id) const {
+  if (values_.kind(id) != ValueKind::object) return values_.kind(id) == ValueKind::dict;
+  return is_mapping(values_, id) && call_arguments(values_, id).empty();
 }
 
 /// Attributes by their names, or those of slots in order.
 bool CallForms::is_uncallable_state(ValueId state) {
-  bool all = values_.kind(state) != ValueKind::object && values_.kind(state) != ValueKind::persistent;
-  if (all) values_.each_operand(state, [&](ValueId item) { all = all && is_uncallable(item); });
-  return all;
+  const ValueKind kind = values_.kind(state);
+  return kind != ValueKind::object && kind != ValueKind::persistent && is_uncallable(state);
 }
 
-/// What raises an error where it takes the place of a method: all but functions, classes and layers.
-bool CallForms::is_uncallable(ValueId id) {
+/// (hooks, number[, (hooks, …)]): of its kind the largest number is kept.
+bool CallForms::is_state_of_handle(ValueId state) const {
+  const auto are_hooks = [&](ValueId id) { return values_.kind(id) == ValueKind::none || is_dict(id); };
+  if (values_.kind(state) != ValueKind::tuple) return false;
+  const auto parts = values_.items(state);
+  if (parts.size() < 2 || parts.size() > 3 || !are_hooks(parts[0])) return false;
+  if (values_.kind(parts[1]) != ValueKind::integer || values_.integer(parts[1]) < 0) return false;
+  if (parts.size() == 2 || values_.kind(parts[2]) == ValueKind::none) return true;
+  const auto more = values_.items(parts[2]);
+  return values_.kind(parts[2]) == ValueKind::tuple && std::all_of(more.begin(), more.end(), are_hooks);
+}
+
+/// What raises an error where it takes the place of a method, and so does all that is in it: no functions, classes and
+/// layers. (torch's and numpy's calls have them in their arguments; what tensors and arrays hold is judged with those.)
+bool CallForms::is_uncallable(ValueId id, int depth) {
+  constexpr int deepest = 64;
   switch (values_.kind(id)) {
     case ValueKind::global:
-      return is_constant(values_.module(id), values_.name(id));
+      return is_constant_of_torch(id);
     case ValueKind::extension:
       return false;
     case ValueKind::persistent:
-      return class_meant(values_, id) == id;
+      return stands_for_storage(values_, id);
     case ValueKind::object: {
       const ValueId type = risks_.maker(id);
-      if (form_of(type) == nullptr) return false;
       const CallRisk risk = risks_.of(type);
-      return risk != CallRisk::is_made_bare && risk != CallRisk::returns_first;
+      if (form_of(type) == nullptr || risk == CallRisk::is_made_bare || risk == CallRisk::returns_first) return false;
+      if (is_call_of(id, "torch", "") || is_call_of(id, "numpy", plain_of_numpy)) return true;
+      break;
     }
+    case ValueKind::list:
+    case ValueKind::tuple:
+    case ValueKind::dict:
+    case ValueKind::set:
+    case ValueKind::frozenset:
+      break;
     default:
       return true;
   }
+  // What it is found in again is looked at already.
+  const auto [known, fresh] = uncallable_.try_emplace(id, depth < deepest);
+  if (!fresh || !known->second) return known->second;
+  bool all = true;
+  const auto look_at = [&](ValueId item) { all = all && is_uncallable(item, depth + 1); };
+  if (values_.kind(id) != ValueKind::object) {
+    values_.each_operand(id, look_at);
+  } else {
+    // copyreg's functions are told a class, and one of them a base of Python's behind it.
+    const ValueId called = values_.items(id)[0];
+    const bool is_told = risks_.of(called) == CallRisk::makes_first;
+    const std::size_t told = !is_told ? 0 : values_.name(called) == "_reconstructor" ? 2 : 1;
+    const auto arguments = call_arguments(values_, id);
+    for (const ValueId argument : arguments.subspan(std::min(told, arguments.size()))) look_at(argument);
+    for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
+      for (const ValueId item : values_.items(values_.effect(handle))) look_at(item);
+  }
+  return uncallable_[id] = all;
 }
 
 /// (version, shape, dtype, order, elements[, mask, fill value]). Of objects alone, numpy asks nothing.
 bool CallForms::is_state_of_array(ValueId state) {
   if (values_.kind(state) != ValueKind::tuple) return false;
   const auto parts = values_.items(state);
+  constexpr std::size_t most_parts = 7;
+  if (parts.size() > most_parts) return false;
   const bool are_objects = parts.size() > 4 && values_.kind(parts[4]) == ValueKind::list && is_dtype_object(parts[2]);
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (!(i == 4 && are_objects) && !is_plain(parts[i])) return false;

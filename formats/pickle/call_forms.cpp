@@ -18,12 +18,12 @@ namespace ckpt::pickle {
 ///   i  whole number or bool    f  number or None         s  text        y  bytes        z  text or bytes
 ///   T  shape                   p  storage                q  name        c  name or None  k  name or text
 ///   t  tensor of torch's       n  tensor or None         v  array of numpy's     d  dtype of numpy's
-///   h  no hooks
+///   h  no hooks                L  layout              V  device              Q  how a tensor is quantised
 ///   D  plain data: numbers, texts, arrays, tensors, and containers of those
 ///   S  what tensors are given as a state                 *  anything, which is looked at by itself
 /// `then`: what may be done to what it makes: APPEND (a), SETITEM (s), ADDITEMS (e), BUILD with a state dict's metadata
 /// (m), with plain data (d), with an array's elements (v), with attributes that cannot be called (o), which cannot be
-/// left out (O), with anything (b).
+/// left out (O), with a handle of hooks (x), with anything (b).
 struct CallForm {
   std::string_view package, name, by, arguments, then;
 };
@@ -93,13 +93,13 @@ constexpr CallForm forms[] = {
     {"torch", "_rebuild_parameter", "R", "tih", ""},
     {"torch", "_rebuild_parameter_v2", "R", "tih|S", ""},
     {"torch", "_rebuild_parameter_with_state", "R", "tihS", ""},
-    {"torch", "_rebuild_qtensor", "R", "piTT*ih", ""},
-    {"torch", "_rebuild_sparse_csr_tensor", "R", "**", ""},
-    {"torch", "_rebuild_sparse_tensor", "R", "**", ""},
+    {"torch", "_rebuild_qtensor", "R", "piTTQih", ""},
+    {"torch", "_rebuild_sparse_csr_tensor", "R", "LD", ""},
+    {"torch", "_rebuild_sparse_tensor", "R", "LD", ""},
     {"torch", "_rebuild_tensor", "R", "piTT", ""},
     {"torch", "_rebuild_tensor_v2", "R", "piTTih|D", ""},
     {"torch", "_rebuild_tensor_v3", "R", "piTTihq|D", ""},
-    {"torch", "_rebuild_wrapper_subclass", "R", "qqTTiq*i", ""},
+    {"torch", "_rebuild_wrapper_subclass", "R", "qqTTiLVi", ""},
     {"torch", "_rebuild_xla_tensor", "R", "vqsi", ""},
     {"torch", "build_boollist", "R", "*", ""},
     {"torch", "build_doublelist", "R", "*", ""},
@@ -126,10 +126,10 @@ constexpr CallForm forms[] = {
     {"torch.distributed", "_Partial", "N", "", "O"},
     {"torch.distributed", "_StorageInfo", "N", "", "o"},
     {"torch.nn.utils.rnn", "PackedSequence", "N", "tt|nn", ""},
-    {"torch.utils.hooks", "RemovableHandle", "N", "", "o"},
+    {"torch.utils.hooks", "RemovableHandle", "N", "", "x"},
     {"types", "SimpleNamespace", "RN", "", "b"},
-    {"uuid", "SafeUUID", "R", "D", ""},
-    {"uuid", "UUID", "N", "", "b"},
+    {"uuid", "SafeUUID", "R", "f", ""},
+    {"uuid", "UUID", "N", "", "d"},
 };
 /// Layers, losses, optimizers.
 constexpr CallForm bare{"", "", "N", "", "b"};
@@ -201,7 +201,7 @@ bool CallForms::effects_fit(std::string_view allowed, ValueId object) {
       case EffectKind::build: {
         const ValueId state = values_.items(effect)[0];
         const bool fits = may('b') || (may('d') && is_plain(state)) || (may('m') && is_metadata(state)) ||
-                          (may('v') && is_state_of_array(state)) ||
+                          (may('v') && is_state_of_array(state)) || (may('x') && is_state_of_handle(state)) ||
                           ((may('o') || may('O')) && is_uncallable_state(state));
         if (!fits) return false;
         is_built = true;

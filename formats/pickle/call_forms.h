@@ -35,11 +35,15 @@ class CallForms {
   [[nodiscard]] bool is_bytes(ValueId id) const;
   [[nodiscard]] bool is_shape(ValueId id);
   [[nodiscard]] bool is_plain(ValueId id, int depth = 0);
-  [[nodiscard]] bool is_plain_container(ValueId id, int depth);
-  [[nodiscard]] bool is_metadata(ValueId state) const;
+  [[nodiscard]] bool holds_plain(ValueId id, int depth);
+  [[nodiscard]] bool is_constant_of_torch(ValueId id) const;
+  [[nodiscard]] bool is_quantiser(ValueId id);
+  [[nodiscard]] bool is_dict(ValueId id) const;
+  [[nodiscard]] bool is_metadata(ValueId state);
   [[nodiscard]] bool is_state_of_tensor(ValueId state);
   [[nodiscard]] bool is_uncallable_state(ValueId state);
-  [[nodiscard]] bool is_uncallable(ValueId id);
+  [[nodiscard]] bool is_uncallable(ValueId id, int depth = 0);
+  [[nodiscard]] bool is_state_of_handle(ValueId state) const;
   [[nodiscard]] bool is_without_hooks(ValueId id) const;
   [[nodiscard]] bool is_state_of_array(ValueId state);
   [[nodiscard]] bool is_dtype_object(ValueId id) const;
@@ -47,7 +51,8 @@ class CallForms {
   const ValueGraph& values_;
   NameRisks& risks_;
   std::map<NameKey, const CallForm*> forms_;
-  std::unordered_map<ValueId, bool> plain_;  ///< containers that have been looked at
+  // Of containers, what has been found out: several may hold one.
+  std::unordered_map<ValueId, bool> plain_, uncallable_, states_, metadata_;
 };
 
 }  // namespace ckpt::pickle

@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "ckpt/state_dict.h"
@@ -202,14 +203,17 @@ class Judge {
 
   /// A dict of names, none of them Python's own, which would make the object another class's, or memory; nothing that
   /// is set by any other way (a hook's state has its number there).
-  bool are_attributes(ValueId state) const {
+  bool are_attributes(ValueId state) {
     const auto parts = values_.items(state);
-    if (values_.kind(state) == ValueKind::tuple && parts.size() == 2) return is_number(parts[1]);
+    if (values_.kind(state) == ValueKind::tuple && parts.size() == 2)
+      return is_number(parts[1]) && values_.kind(parts[0]) != ValueKind::tuple && are_attributes(parts[0]);
     if (values_.kind(state) != ValueKind::dict) return true;
+    const auto [found, fresh] = attributes_.try_emplace(state, true);
+    if (!fresh) return found->second;
     const auto pairs = mapping_pairs(values_, state);
-    return std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
-      return values_.is_string(entry.key) && !values_.text(entry.key).starts_with("__");
-    });
+    return found->second = std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
+             return values_.is_string(entry.key) && !values_.text(entry.key).starts_with("__");
+           });
   }
 
   /// False where it cannot be seen what is made or called, or with which constructor.
@@ -235,8 +239,8 @@ class Judge {
     if (is_made(tuple)) refuse(values_.items(tuple)[0]);
     if (values_.kind(tuple) != ValueKind::tuple) return;
     const auto items = values_.items(tuple);
-    if (items.size() > 1 && values_.is_string(items[0]) && values_.text(items[0]) == "module" &&
-        values_.kind(items[1]) == ValueKind::object)
+    if (!items.empty() && values_.kind(items[0]) == ValueKind::object) refuse(maker(items[0]));
+    if (stands_for_module(values_, items) && values_.kind(items[1]) == ValueKind::object)
       refuse(values_.items(items[1])[0]);
     for (const ValueId item : items) {
       const bool is_view = values_.kind(item) == ValueKind::tuple;
@@ -268,6 +272,7 @@ class Judge {
   NameRisks risks_;
   CallForms forms_;
   std::map<NameKey, bool> known_;
+  std::unordered_map<ValueId, bool> attributes_;  ///< states that have been looked at
   std::vector<Misuse> misused_;
   bool applies_ = false, believes_ = false;
 };

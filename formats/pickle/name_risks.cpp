@@ -1,16 +1,35 @@
 #include "pickle/name_risks.h"
 
+#include <span>
+
 #include "model/calls.h"
 
 namespace ckpt::pickle {
 
+bool stands_for_module(const ValueGraph& values, std::span<const ValueId> items) {
+  if (items.size() < 2) return false;
+  const ValueKind kind = values.kind(items[0]);
+  return (values.is_string(items[0]) || kind == ValueKind::bytes) && values.text(items[0]) == "module";
+}
+
 ValueId class_meant(const ValueGraph& values, ValueId id) {
-  if (values.kind(id) != ValueKind::persistent) return id;
-  const ValueId tuple = values.items(id)[0];
-  if (values.kind(tuple) != ValueKind::tuple) return id;
-  const auto items = values.items(tuple);
-  const bool is_module = items.size() > 1 && values.is_string(items[0]) && values.text(items[0]) == "module";
-  return is_module && values.kind(items[1]) == ValueKind::global ? items[1] : id;
+  constexpr int deepest = 16;
+  for (int depth = 0; depth < deepest && values.kind(id) == ValueKind::persistent; ++depth) {
+    const ValueId tuple = values.items(id)[0];
+    const auto items = values.kind(tuple) == ValueKind::tuple ? values.items(tuple) : std::span<const ValueId>();
+    const bool is_of_tar = !items.empty() && (values.kind(items[0]) == ValueKind::global ||
+                                              values.kind(items[0]) == ValueKind::persistent);
+    if (!is_of_tar && !stands_for_module(values, items)) break;
+    id = items[is_of_tar ? 0 : 1];
+  }
+  return id;
+}
+
+bool stands_for_storage(const ValueGraph& values, ValueId persistent) {
+  const ValueId id = values.items(persistent)[0];
+  if (values.kind(id) != ValueKind::tuple) return values.is_string(id) || values.kind(id) == ValueKind::integer;
+  const auto items = values.items(id);
+  return !items.empty() && values.is_string(items[0]) && values.text(items[0]) == "storage";
 }
 
 CallRisk NameRisks::of(ValueId id) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <utility>
 
 #include "ckpt/value.h"
@@ -14,8 +15,14 @@ inline NameKey name_key(const ValueGraph& values, ValueId global) {
   return {values.module(global).data(), values.name(global).data()};
 }
 
-/// The class that a value stands for: itself, or of a legacy file's id ('module', class, file, source) that.
+/// Whether they are a legacy file's id ('module', class, file, source), spelt in any way that torch takes.
+bool stands_for_module(const ValueGraph& values, std::span<const ValueId> items);
+
+/// The class that a value stands for: itself, or of such an id, or PyTorch 0.1's (class, file, source), that.
 ValueId class_meant(const ValueGraph& values, ValueId id);
+
+/// Whether an id is one of a storage, as torch writes it: ('storage', …), and in PyTorch 0.1's archives a number.
+bool stands_for_storage(const ValueGraph& values, ValueId persistent);
 
 /// What the names of a graph are called for, each looked up once.
 class NameRisks {

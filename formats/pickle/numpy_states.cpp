@@ -4,6 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,6 +13,7 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "ckpt/state_dict.h"
 #include "io/bytes.h"
@@ -69,7 +72,7 @@ class NumpyStates {
 
   /// _reconstruct(class, (0,), b'b') and one state; _frombuffer(bytes, dtype, shape, order) and none. Memory that an
   /// array gives back when it gets its state must have been nobody's else.
-  bool is_array(ValueId id) const {
+  bool is_array(ValueId id) {
     const auto arguments = call_arguments(values_, id);
     const auto handle = values_.first_effect(id);
     if (values_.call(id) != CallKind::reduce || arguments.empty()) return false;
@@ -91,7 +94,7 @@ class NumpyStates {
 
   /// ([version, ]shape, dtype, order, elements[, mask, fill value]): numpy takes as many from a list as the shape asks
   /// for, whether it has them or not.
-  bool has_all_elements(const Effect& build) const {
+  bool has_all_elements(const Effect& build) {
     const auto state = tuple(values_.items(build)[0]);
     const std::size_t at = state.size() == 4 ? 3 : 4;
     if (at >= state.size()) return true;  // which numpy refuses
@@ -106,12 +109,26 @@ class NumpyStates {
       if (!product) return false;
       left = *product;
     }
-    for (auto handle = values_.first_effect(elements); handle != 0; handle = values_.effect(handle).next) {
-      const Effect& effect = values_.effect(handle);
-      if (effect.kind != EffectKind::append) return false;
-      if (effect.time < build.time) has += values_.items(effect).size();
+    const auto appended = appended_before(elements, build.time);
+    return appended && has + *appended == left;
+  }
+
+  /// How many items a list has been given until then; none where it is given them in another way.
+  std::optional<std::uint64_t> appended_before(ValueId list, Time time) {
+    const auto [found, fresh] = appended_.try_emplace(list);
+    auto& [is_sound, counts] = found->second;
+    if (fresh) {
+      is_sound = true;
+      for (auto handle = values_.first_effect(list); handle != 0; handle = values_.effect(handle).next) {
+        const Effect& effect = values_.effect(handle);
+        is_sound = is_sound && effect.kind == EffectKind::append;
+        counts.emplace_back(effect.time, (counts.empty() ? 0 : counts.back().second) + values_.items(effect).size());
+      }
     }
-    return has == left;
+    if (!is_sound) return std::nullopt;
+    const auto later = std::lower_bound(counts.begin(), counts.end(), time,
+                                        [](const auto& count, Time limit) { return count.first < limit; });
+    return later == counts.begin() ? 0 : std::prev(later)->second;
   }
 
   /// A class of numpy's, or of somebody who says how it is made.
@@ -255,7 +272,13 @@ class NumpyStates {
   }
 
   /// Whether each name is a field, and each field has a name or is another's title.
-  bool are_names_of(ValueId names, ValueId dict) const {
+  bool are_names_of(ValueId names, ValueId dict) {
+    const auto [known, fresh] = named_.try_emplace({names, dict}, false);
+    if (fresh) known->second = compare_names(names, dict);
+    return known->second;
+  }
+
+  bool compare_names(ValueId names, ValueId dict) const {
     if (values_.kind(names) != ValueKind::tuple) return false;
     std::set<std::string_view> left;
     for (const ValueId name : values_.items(names))
@@ -309,6 +332,9 @@ class NumpyStates {
   std::unordered_map<ValueId, Elements> known_;
   std::unordered_map<ValueId, std::optional<Elements>> fields_;
   std::unordered_map<ValueId, Time> built_;
+  std::map<std::pair<ValueId, ValueId>, bool> named_;
+  /// Of a list whether it is appended to alone, and how many items it has behind each time.
+  std::unordered_map<ValueId, std::pair<bool, std::vector<std::pair<Time, std::uint64_t>>>> appended_;
 };
 
 }  // namespace

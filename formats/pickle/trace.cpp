@@ -139,6 +139,7 @@ void Tracer::build(const Op& op, Cell target, Cell state) {
     return;
   }
   stack_.back() = packed(shared(target));
+  if (name.verdict == Verdict::dangerous) ++name.pushed;
   // A state may be a method that the next one is given to; of an object, it is asked for. A dtype that others have is
   // another one in their hands.
   if (target.kind == Kind::again || is_object(state)) refuse(target.index);

@@ -15,7 +15,10 @@ void Tracer::refuse(std::uint32_t name) {
   TracedName& used = trace_.names[name];
   const bool is_known =
       used.verdict == Verdict::known || used.risk == CallRisk::is_made_bare;  // unknown once it is built
-  if (is_known) used.verdict = Verdict::dangerous;
+  if (is_known)
+    used.verdict = Verdict::dangerous;
+  else
+    ++used.pushed;  // a use that is no call
 }
 
 /// A call that makes or calls what it is given first, which is a name.

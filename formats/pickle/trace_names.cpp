@@ -4,6 +4,7 @@
 #include "io/bytes.h"
 #include "io/latin1_source.h"
 #include "pickle/literals.h"
+#include "pickle/name_lists.h"
 #include "pickle/opcodes.h"
 #include "pickle/policy.h"
 #include "pickle/tracer.h"
@@ -39,13 +40,6 @@ bool is_written_so(std::string_view line) {
   if (line.ends_with('L')) line.remove_suffix(1);
   return !line.empty() && line[0] >= '0' && line[0] <= '9' &&
          line.find_first_not_of("0123456789.e+-") == std::string_view::npos;
-}
-
-bool is_plain_name(std::string_view dotted) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  };
-  return !dotted.empty() && (dotted[0] < '0' || dotted[0] > '9') && std::all_of(dotted.begin(), dotted.end(), fits);
 }
 
 }  // namespace
@@ -165,7 +159,7 @@ void Tracer::import(const Op& op, std::string_view module, std::string_view name
         {.module = found->first.first, .name = found->first.second, .verdict = {}, .offset = op.offset, .by = {}});
     trace_.names.back().verdict = judge_global(module, name);
     trace_.names.back().risk = call_risk(module, name);
-    trace_.names.back().is_odd = !is_plain_name(module) || !is_plain_name(name);
+    trace_.names.back().is_odd = !is_dotted_name(module) || !is_dotted_name(name);
   }
   reach(found->second, op.code);
   ++trace_.names[found->second].pushed;

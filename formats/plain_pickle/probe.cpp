@@ -5,6 +5,7 @@
 #include "container/tar_reader.h"
 #include "io/bytes.h"
 #include "pickle/machine.h"
+#include "pickle/name_lists.h"
 #include "pickle/scanner.h"
 #include "plain_pickle/plain_pickle.h"
 
@@ -15,13 +16,6 @@ namespace {
 constexpr std::size_t looked_at = 16 * limits::kib;
 /// A program that is cut off must have made so many values for it to be no accident.
 constexpr std::size_t least_values = 4;
-
-bool is_dotted_name(std::string_view text) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  };
-  return !text.empty() && (text[0] < '0' || text[0] > '9') && std::all_of(text.begin(), text.end(), is_letter);
-}
 
 /// PROTO, of a protocol that there is, and an instruction.
 bool is_announced(std::span<const std::byte> head) {

@@ -20,7 +20,7 @@ namespace {
 
 OutTensor out_tensor(const Checkpoint& checkpoint, const NamedTensor& named) {
   const TensorInfo& info = named.tensor->info;
-  const std::string drop = "--drop NAME leaves it out; --format torch can say it";
+  const std::string drop = named_tensors::drop_hint(named.name);
   if (info.layout != Layout::strided)
     refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)), drop);
   const ElementType* const type = find_type(info.dtype);

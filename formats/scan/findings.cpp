@@ -129,7 +129,9 @@ void Walk::open_text(const Part& part) {
   if (part.loader >= loaders_.size() || part.role != Role::pickle || loaders_[part.loader].doubt) return;
   try {
     const Checkpoint file = context_.open(part.bytes, part.where);
-    if (!file.gzip && !file.archive && (file.format == "torch" || file.format == "torch-legacy")) return;
+    const bool is_of_torch = !file.gzip && !file.archive && (file.format == "torch" || file.format == "torch-legacy");
+    // All that is ever written so. What else a file is, its name is not asked for what is done with it.
+    if (is_of_torch && find_storage_use(file, file.root) != nullptr) return;
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "ckpt/gzip.h"
 #include "container/tar_header.h"
@@ -35,8 +36,14 @@ bool says_texts(std::string_view text) {
 }
 
 /// Whether the line that says what an array is may mean objects: "|O", and numpy knows the name as well; or texts of
-/// any length. Escapes may spell each, and so may texts that Python joins; numpy writes neither.
+/// any length. Escapes may spell each, and so may texts that Python joins, or that numpy takes apart: where it has a
+/// tuple of name and dtype, it takes "aT" as well. numpy writes none of those.
 bool may_say_objects(std::string_view line) {
+  struct Open {
+    char bracket;
+    bool has_text = false, has_comma = false;
+  };
+  std::vector<Open> open;
   if (line.find_first_of("O\\#") != std::string_view::npos || line.find("object") != std::string_view::npos)
     return true;
   const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; };
@@ -48,6 +55,17 @@ bool may_say_objects(std::string_view line) {
       const std::size_t end = std::min(line.find(c, i + 1), line.size());
       if (says_texts(line.substr(i + 1, end - (i + 1)))) return true;
       i = end;
+      const bool stands_where_written =
+          !open.empty() && (open.back().bracket == '(' || (open.back().bracket == '{' && open.size() == 1));
+      if (!stands_where_written) return true;
+      open.back().has_text = true;
+    } else if (c == '(' || c == '[' || c == '{') {
+      open.push_back({c});
+    } else if (!open.empty() && c == ',') {
+      open.back().has_comma = true;
+    } else if (!open.empty() && (c == ')' || c == ']' || c == '}')) {
+      if (c == ')' && open.back().has_text && !open.back().has_comma) return true;  // no tuple
+      open.pop_back();
     }
     if (!is_space(c)) last = c;
   }

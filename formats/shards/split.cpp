@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "io/keyed_hash.h"
+#include "named_tensors/names.h"
 #include "named_tensors/sharing.h"
 #include "ops/dense_tensor.h"
 #include "ops/tensor_bytes.h"
@@ -29,7 +30,7 @@ std::vector<DenseTensor> dense_tensors(const Checkpoint& checkpoint, std::span<c
       throw Error(ErrorCode::unsupported, "tensor '" + named.name + "' is sparse, nested or without elements")
           .expected("a dense tensor of numbers")
           .in(checkpoint.file)
-          .hint("--drop NAME leaves it out; --format torch can say it");
+          .hint(named_tensors::drop_hint(named.name));
     dense.push_back(*std::move(tensor));
   }
   return dense;

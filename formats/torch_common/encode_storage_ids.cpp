@@ -146,7 +146,7 @@ class Encoder {
   }
 
   [[noreturn]] static void refuse(std::string what) {
-    throw Error(ErrorCode::unsupported, std::move(what)).hint("write with --format torch-legacy");
+    throw Error(ErrorCode::unsupported, std::move(what)).hint("--format torch-legacy can say it");
   }
 
   const Checkpoint& checkpoint_;

@@ -68,7 +68,7 @@ void refuse_untyped(const Checkpoint& checkpoint) {
     throw Error(ErrorCode::unsupported, what)
         .expected("a dtype that torch-legacy files can say")
         .in(checkpoint.file)
-        .hint("write with --format torch");
+        .hint("--format torch can say it");
   }
 }
 
@@ -79,7 +79,7 @@ void refuse_nested(const Checkpoint& checkpoint) {
       throw Error(ErrorCode::unsupported, "tensor '" + named.name + "' is nested")
           .expected("a layout that torch can load from torch-legacy files")
           .in(checkpoint.file)
-          .hint("write with --format torch");
+          .hint("--format torch can say it");
 }
 
 }  // namespace

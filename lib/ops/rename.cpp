@@ -27,7 +27,8 @@ class Rules {
       if (!error.empty())
         throw Error(ErrorCode::invalid_argument,
                     "'" + rule.pattern + "=" + rule.replacement + "' is no rule for names: " + error)
-            .expected("an RE2 regular expression and what replaces its matches, in which \\1 is the first group");
+            .expected("an RE2 regular expression and what replaces its matches, in which \\1 is the first group")
+            .hint("for example --rename '^encoder\\.layer\\.(\\d+)=blocks.\\1'; \\( and \\. stand for themselves");
       patterns_.push_back(std::move(pattern));
     }
   }

@@ -141,8 +141,9 @@ void check_expansion(std::string_view name, const TensorInfo& info, const Storag
   const std::uint64_t bytes = logical_bytes(info);
   const auto most = checked_mul(storage.nbytes, limits::expansion_ratio);
   if (bytes <= limits::expansion_floor || !most || bytes <= *most) return;
-  throw Error(ErrorCode::limit_exceeded, "tensor '" + std::string(name) + "' stands for " + std::to_string(bytes) +
-                                             " bytes but its storage has " + std::to_string(storage.nbytes))
+  throw Error(ErrorCode::limit_exceeded, (name.empty() ? "the tensor" : "tensor '" + std::string(name) + "'") +
+                                             " stands for " + std::to_string(bytes) + " bytes but its storage has " +
+                                             std::to_string(storage.nbytes))
       .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
 }
 

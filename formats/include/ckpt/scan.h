@@ -24,7 +24,7 @@ enum class ScanVerdict : std::uint8_t { safe, unknown, unreadable, dangerous };
 /// "safe", "unknown", "unreadable" or "dangerous".
 CKPT_API std::string_view scan_verdict_name(ScanVerdict verdict);
 
-/// A name that a pickle of the file would import, and that policy does not know.
+/// A name that a pickle of the file would import, which is unknown or dangerous by itself or as it is used there.
 struct ScanFinding {
   Verdict verdict = Verdict::unknown;
   std::string module, name;  ///< "(computed)" where no text of the pickle says it

@@ -154,7 +154,7 @@ TEST(TorchLegacy, WhatIsNoModuleIsNotForAZip) {
     const auto checkpoint = torch_testing::read_bytes(bytes_of(LegacyFile{.object = py::list({code}), .data = {}}));
     const auto error = io_testing::error_of([&] { torch_testing::written_as(checkpoint, "torch"); });
     ASSERT_TRUE(error);
-    EXPECT_EQ(error->hint(), "write with --format torch-legacy");
+    EXPECT_EQ(error->hint(), "--format torch-legacy can say it");
   }
 }
 

@@ -127,7 +127,7 @@ TEST(Partial, that_is_refused_comes_with_the_command_that_makes_it) {
   for (const char* text : {"", "[]", "{\"partial\":1}"}) {
     const auto error = error_of([&] { static_cast<void>(parse_part(text, "p 1.json")); });
     ASSERT_TRUE(error);
-    EXPECT_EQ(error->hint(), "make the part anew: ckpt eval MODEL --data PATH --shard i/N > 'p 1.json'");
+    EXPECT_EQ(error->hint(), "make the part anew: ckpt eval MODEL --data PATH --shard i/N > part.json");
   }
 }
 
