@@ -102,14 +102,14 @@ def other_writers(files):
         "safetensors": "convert IN OUT --format safetensors",
         "npz": "convert IN OUT --format npz",
         "cast": "convert IN OUT --dtype bfloat16 --contiguous --compact --dedupe",
-        "average": "average IN IN OUT",
+        "average": "average IN IN OUT --clobber",
+        "merge": "merge IN OUT --clobber",
         "extract": "extract IN module.fc.bias -o OUT",
         "recover": "recover IN OUT",
         "plot": "stats IN --plot OUT",
     }
     return [
         *(Scenario(f"small {name}", command.split(), files / "small.pt", OLD) for name, command in written.items()),
-        Scenario("small merge", ["merge", "IN", "OUT"], files / "small.pt"),  # one IN replaces nothing
         Scenario("small npy", ["extract", "IN", "module.fc.bias", "-o", "OUT"], files / "small.pt", OLD, target="target.npy"),
         Scenario("torchscript", ["convert", "IN", "OUT", "--to", "cpu"], files / "script.pt", OLD),
     ]
