@@ -185,6 +185,18 @@ TEST(Scan, LoadFromBytesIsAsHarmlessAsItsFiles) {
         << data;
 }
 
+TEST(Scan, WhatIsLoadedFromBytesIsAStorageAndUsedAsOne) {
+  using pickled_arrays::load_from_bytes;
+  const std::string said = "dangerous: torch.storage._load_from_bytes ";
+  const py::Code storage = load_from_bytes(py::bytes(pickled_arrays::storage_file()));
+  EXPECT_EQ(told(py::pickle(storage, 3)), "safe");
+  for (const char* use : {")R", "}b", "Na", "NNs", "]q\5h\0o"})
+    EXPECT_EQ(told(py::pickle(storage + use, 3)).substr(0, said.size()), said) << use;
+  const Bytes whole =
+      torch_testing::bytes_of(torch_testing::LegacyFile{.object = py::global("numpy", "memmap"), .data = {}});
+  EXPECT_EQ(told(py::pickle(load_from_bytes(py::bytes(as_text(whole))), 3)).substr(0, said.size()), said);
+}
+
 TEST(Scan, AnArrayOfObjectsIsAPickle) {
   const auto npy = [](const std::string& descr, const std::string& data) {
     const std::string line = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (1,), }\n";
@@ -193,6 +205,18 @@ TEST(Scan, AnArrayOfObjectsIsAPickle) {
   EXPECT_EQ(told(npy("|O", evil)).substr(0, 9), "dangerous");
   EXPECT_EQ(told(npy("|O", good)), "safe");
   EXPECT_EQ(told(npy("<f4", "cos\n")), "safe");
+}
+
+TEST(Scan, AnArraysFieldsStandInTuples) {
+  const auto npy = [](const std::string& descr) {
+    const std::string line = "{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,), }\n";
+    const std::string late = "\x80\2" + std::string(80'000, 'N') + evil.substr(2);
+    return "\x93NUMPY\1" + std::string(1, '\0') + static_cast<char>(line.size()) + std::string(1, '\0') + line + late;
+  };
+  for (const char* descr : {"['aT']", "{'aT'}", "['aT2']", "[('x', ['aT'])]", "[('aT'),]", "{'a': {'aT'}}"})
+    EXPECT_EQ(told(npy(descr)).substr(0, 9), "dangerous") << descr;
+  for (const char* descr : {"[('aT', '<f4')]", "[(('aT', 'b'), '<f4', (2,))]", "[('a', [('bT', '<f4')])]"})
+    EXPECT_EQ(told(npy(descr)), "safe") << descr;
 }
 
 TEST(Scan, WhatIsNothingIsUnreadableAndNotRecognised) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "pickle/pickle_testing.h"
 
 namespace ckpt::pickle {
@@ -9,6 +12,8 @@ namespace {
 
 using pickle_testing::b;
 using pickle_testing::load;
+
+using Texts = std::vector<std::string>;
 
 std::string names_with(Verdict verdict, std::string_view code) {
   const auto loaded = load(code);
@@ -263,6 +268,75 @@ TEST(PickleMisuse, PlacementsAreBuilt) {
   const std::string shard = "ctorch.distributed.tensor.placement_types\nShard\n" + b(")\x81");
   EXPECT_EQ(doubted(shard + "}b."), "");
   EXPECT_EQ(doubted(shard + "."), "torch.distributed.tensor.placement_types.Shard");
+}
+
+/// Of a parameter, the attribute "a".
+std::string parameter(const std::string& state) {
+  return "ctorch._utils\n_rebuild_parameter_with_state\n(ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\n"
+         "FloatStorage\nV0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\nNtRI00\nN" +
+         state + "tR.";
+}
+const std::string rebuilt = "torch._utils._rebuild_parameter_with_state";
+
+TEST(PickleMisuse, AttributesOfTensorsAreLookedThrough) {
+  const std::string relu = "ctorch.nn.functional\nrelu\n", space = "cargparse\nNamespace\n)R";
+  const auto with = [](const std::string& value) { return parameter("}(Va\n" + value + "u"); };
+  for (const std::string& value :
+       Texts{std::string("](I1\n}Va\n(I1\ntse"), space + "}(Va\n]ub", "ccollections\nOrderedDict\n)R(Va\nI1\nu",
+             std::string("]p7\ng7\na"), "ccopy_reg\n_reconstructor\n(cargparse\nNamespace\nc__builtin__\nobject\nNtR}b",
+             "ccopyreg\n__newobj__\n(cargparse\nNamespace\ntR}b"})
+    EXPECT_EQ(doubted(with(value)), "") << value;
+  for (const std::string& value :
+       Texts{"](" + relu + "e", "}Va\n" + relu + "s", space + "}(Va\n" + relu + "ub", "(I1\n(" + relu + "tt",
+             "ccollections\ndefaultdict\n(" + layer + "tR", std::string(b("\x82\7"))})
+    EXPECT_EQ(doubted(with(value)), rebuilt) << value;
+}
+
+TEST(PickleMisuse, AllPairsOfAStateAreToBeSeen) {
+  const std::string ordered = "ccollections\nOrderedDict\n";
+  EXPECT_EQ(doubted(parameter(ordered + ")R(Va\nI1\nu")), "");
+  for (const std::string& made : Texts{ordered + "(}tR", ordered + "(((Va\nI1\ntttR", ordered + "(](](Va\nI1\neetR"})
+    EXPECT_EQ(doubted(parameter(made)), rebuilt) << made;
+}
+
+TEST(PickleMisuse, IdsOfFunctionsAreFunctions) {
+  const auto with = [](const std::string& value) { return parameter("}(Va\n" + value + "u"); };
+  const std::string relu = "ctorch.nn.functional\nrelu\n", more = "V\nV\ntQ";
+  EXPECT_EQ(doubted(with("(Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\ntQ")), "");
+  for (const std::string& id : Texts{"(Vmodule\n" + relu + more, "(C\6module" + relu + more, "(" + relu + more,
+                                     "(Vmodule\n(Vmodule\n" + relu + more + more, "(C\7storage" + relu + more})
+    EXPECT_EQ(doubted(with(id)), rebuilt) << id;
+}
+
+TEST(PickleMisuse, HandlesOfHooksHaveNumbers) {
+  const std::string handle = "ctorch.utils.hooks\nRemovableHandle\n" + b(")\x81");
+  for (const std::string& state : Texts{"(NI3\nt", "(}I3\nt", "(ccollections\nOrderedDict\n)RI3\nNt", "(NI3\n(N}tt"})
+    EXPECT_EQ(doubted(handle + state + "b."), "") << state;
+  for (const std::string& state :
+       Texts{"(NF1e308\nt", "(NI-1\nt", "(NNt", "(Nt", "(NI3\n]t", "(NI3\nNNt", "(]I3\nt", "}"})
+    EXPECT_EQ(doubted(handle + state + "b."), "torch.utils.hooks.RemovableHandle") << state;
+}
+
+TEST(PickleMisuse, WhatStandsInATuplesPlaceIsAskedForItems) {
+  const auto with = [](const std::string& how) {
+    return "ctorch._utils\n_rebuild_qtensor\n((Vstorage\nctorch\nQInt8Storage\nV0\nVcpu\nI4\ntQI0\n(I4\nt(I1\nt" + how +
+           "I00\nNtR.";
+  };
+  EXPECT_EQ(doubted(with("(ctorch\nper_tensor_affine\nF1.0\nI0\nt")), "");
+  for (const std::string& how :
+       Texts{"ccollections\ndefaultdict\n(ctorch\nTensor\ntR", "(ctorch\nTensor\nF1.0\nI0\nt", "N"})
+    EXPECT_EQ(doubted(with(how)), "torch._utils._rebuild_qtensor") << how;
+}
+
+TEST(PickleMisuse, ArraysWithinArraysArePlain) {
+  const auto with = [](const std::string& element) {
+    return "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntVb\ntR(I1\n(I1\nt" + dtype("O8", -1, -1, 63) +
+           "I00\n](" + element + "etb";
+  };
+  const std::string strings = "cnumpy._core._internal\n_convert_to_stringdtype_kwargs\n";
+  EXPECT_EQ(doubted(strings + "(I01\n" + with("N") + "tR."), "");
+  EXPECT_EQ(doubted(strings + "(I01\n" + with("cargparse\nNamespace\n)R") + "tR."),
+            "numpy._core._internal._convert_to_stringdtype_kwargs");
 }
 
 }  // namespace
