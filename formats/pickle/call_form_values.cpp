@@ -15,10 +15,10 @@ constexpr std::string_view plain_of_numpy =
 
 /// What torch.Tensor gives more than a place to keep when it is set.
 bool is_set_by_tensors(std::string_view attribute) {
-  return attribute.starts_with("__") ||
+  return attribute.starts_with("__") || attribute.starts_with("_sym_") ||
          lists(
              "real imag data grad _grad names requires_grad retains_grad _backward_hooks "
-             "_post_accumulate_grad_hooks grad_dtype",
+             "_post_accumulate_grad_hooks grad_dtype _size _strides",
              attribute);
 }
 
@@ -69,6 +69,12 @@ bool CallForms::argument_fits(char what, ValueId argument) {
       return is_quantiser(argument);
     case 'D':
       return is_plain(argument);
+    case 'M':
+      return kind == ValueKind::none || (kind == ValueKind::dict && is_plain(argument));
+    case 'U':
+      return kind == ValueKind::tuple && is_plain(argument, Tensors::too);
+    case 'W':
+      return kind == ValueKind::dict && is_plain(argument, Tensors::too);
     case 'S':
       return is_state_of_tensor(argument);
     default:
@@ -89,7 +95,7 @@ bool CallForms::is_quantiser(ValueId id) {
   if (values_.kind(id) != ValueKind::tuple) return false;
   const auto parts = values_.items(id);
   return std::all_of(parts.begin(), parts.end(),
-                     [&](ValueId part) { return is_constant_of_torch(part) || is_plain(part); });
+                     [&](ValueId part) { return is_constant_of_torch(part) || is_plain(part, Tensors::too); });
 }
 
 /// `names`: none are those of torch's functions that make tensors.
@@ -112,7 +118,7 @@ bool CallForms::is_shape(ValueId id) {
   return values_.kind(id) != ValueKind::global && is_plain(id);
 }
 
-bool CallForms::is_plain(ValueId id, int depth) {
+bool CallForms::is_plain(ValueId id, Tensors tensors, int depth) {
   switch (values_.kind(id)) {
     case ValueKind::global:
     case ValueKind::extension:
@@ -120,29 +126,31 @@ bool CallForms::is_plain(ValueId id, int depth) {
     case ValueKind::persistent:
       return stands_for_storage(values_, id);
     case ValueKind::object:
-      if (is_call_of(id, "numpy", plain_of_numpy)) return holds_plain(id, depth);
-      return is_call_of(id, "torch", "") || is_bytes(id) || callable(values_, id).second == "Size";
+      if (is_call_of(id, "numpy", plain_of_numpy)) return holds_plain(id, tensors, depth);
+      if (is_call_of(id, "torch", "")) return tensors == Tensors::too;
+      return is_bytes(id) || callable(values_, id).second == "Size";
     case ValueKind::list:
     case ValueKind::tuple:
     case ValueKind::dict:
     case ValueKind::set:
     case ValueKind::frozenset:
-      return holds_plain(id, depth);
+      return holds_plain(id, tensors, depth);
     default:
       return true;
   }
 }
 
 /// What is deeper than any data of theirs, or holds itself, does not. (numpy's classes and functions stand in calls.)
-bool CallForms::holds_plain(ValueId id, int depth) {
+bool CallForms::holds_plain(ValueId id, Tensors tensors, int depth) {
   constexpr int deepest = 32;
-  const auto [known, fresh] = plain_.try_emplace(id, false);
+  auto& found = tensors == Tensors::too ? plain_or_tensors_ : plain_;
+  const auto [known, fresh] = found.try_emplace(id, false);
   if (!fresh) return known->second;
   bool all = depth < deepest;
   const bool is_call = values_.kind(id) == ValueKind::object;
   const auto look_at = [&](ValueId item) {
     const bool is_of_numpy = is_call && values_.kind(item) == ValueKind::global && is_in(values_.module(item), "numpy");
-    all = all && (is_of_numpy || is_plain(item, depth + 1));
+    all = all && (is_of_numpy || is_plain(item, tensors, depth + 1));
   };
   if (all && is_call)
     for (const ValueId argument : call_arguments(values_, id)) look_at(argument);
@@ -150,7 +158,7 @@ bool CallForms::holds_plain(ValueId id, int depth) {
     values_.each_operand(id, [&](ValueId item) {
       if (!is_call || item != values_.items(id)[1]) look_at(item);
     });
-  return plain_[id] = all;
+  return found[id] = all;
 }
 
 /// {'_metadata': …}, which is all that a state dict has beside its items.
@@ -176,6 +184,17 @@ bool CallForms::is_without_hooks(ValueId id) const {
                      [&](ValueId argument) { return values_.kind(argument) == ValueKind::list && is_empty(argument); });
 }
 
+/// torch reads what distributed tensors are made of without a look at what it is.
+bool CallForms::is_attribute_of_tensor(std::string_view name, ValueId value) {
+  if (name == "_local_tensor") return is_call_of(value, "torch", "");
+  if (name == "_spec") return values_.kind(value) == ValueKind::object && is_named(risks_.maker(value), "DTensorSpec");
+  return !is_set_by_tensors(name) && is_uncallable(value);
+}
+
+bool CallForms::is_named(ValueId type, std::string_view name) const {
+  return values_.kind(type) == ValueKind::global && values_.name(type) == name;
+}
+
 /// None, a dict of attributes, or two of those.
 bool CallForms::is_state_of_tensor(ValueId state) {
   if (values_.kind(state) == ValueKind::none) return true;
@@ -190,7 +209,7 @@ bool CallForms::is_state_of_tensor(ValueId state) {
   if (!fresh) return known->second;
   const auto pairs = mapping_pairs(values_, state);
   const bool all = std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
-    return values_.is_string(entry.key) && !is_set_by_tensors(values_.text(entry.key)) && is_uncallable(entry.value);
+    return values_.is_string(entry.key) && is_attribute_of_tensor(values_.text(entry.key), entry.value);
   });
   return states_[state] = all;
 }

@@ -19,7 +19,8 @@ namespace ckpt::pickle {
 ///   T  shape                   p  storage                q  name        c  name or None  k  name or text
 ///   t  tensor of torch's       n  tensor or None         v  array of numpy's     d  dtype of numpy's
 ///   h  no hooks                L  layout              V  device              Q  how a tensor is quantised
-///   D  plain data: numbers, texts, arrays, tensors, and containers of those
+///   D  plain data: numbers, texts, arrays, and containers of those, of which M is a dict, or None
+///   U  tuple of such data and tensors, which functions take apart     W  dict of them
 ///   S  what tensors are given as a state                 *  anything, which is looked at by itself
 /// `then`: what may be done to what it makes: APPEND (a), SETITEM (s), ADDITEMS (e), BUILD with a state dict's metadata
 /// (m), with plain data (d), with an array's elements (v), with attributes that cannot be called (o), which cannot be
@@ -89,16 +90,16 @@ constexpr CallForm forms[] = {
     {"torch", "_rebuild_meta_tensor_no_storage", "R", "qTTi", ""},
     {"torch", "_rebuild_mlc_tensor", "R", "vqsi", ""},
     {"torch", "_rebuild_nested_tensor", "R", "ttt|t", ""},
-    {"torch", "_rebuild_njt", "R", "D", ""},
+    {"torch", "_rebuild_njt", "R", "W", ""},
     {"torch", "_rebuild_parameter", "R", "tih", ""},
     {"torch", "_rebuild_parameter_v2", "R", "tih|S", ""},
     {"torch", "_rebuild_parameter_with_state", "R", "tihS", ""},
     {"torch", "_rebuild_qtensor", "R", "piTTQih", ""},
-    {"torch", "_rebuild_sparse_csr_tensor", "R", "LD", ""},
-    {"torch", "_rebuild_sparse_tensor", "R", "LD", ""},
+    {"torch", "_rebuild_sparse_csr_tensor", "R", "LU", ""},
+    {"torch", "_rebuild_sparse_tensor", "R", "LU", ""},
     {"torch", "_rebuild_tensor", "R", "piTT", ""},
-    {"torch", "_rebuild_tensor_v2", "R", "piTTih|D", ""},
-    {"torch", "_rebuild_tensor_v3", "R", "piTTihq|D", ""},
+    {"torch", "_rebuild_tensor_v2", "R", "piTTih|M", ""},
+    {"torch", "_rebuild_tensor_v3", "R", "piTTihq|M", ""},
     {"torch", "_rebuild_wrapper_subclass", "R", "qqTTiLVi", ""},
     {"torch", "_rebuild_xla_tensor", "R", "vqsi", ""},
     {"torch", "build_boollist", "R", "*", ""},
@@ -115,7 +116,7 @@ constexpr CallForm forms[] = {
     {"torch.distributed", "Metadata", "N", "", "o"},
     {"torch.distributed", "MetadataIndex", "N", "", "o"},
     {"torch.distributed", "Partial", "N", "", "O"},
-    {"torch.distributed", "Replicate", "N", "", "o"},
+    {"torch.distributed", "Replicate", "N", "", "O"},
     {"torch.distributed", "Shard", "N", "", "O"},
     {"torch.distributed", "ShardOrderEntry", "N", "D+", ""},
     {"torch.distributed", "StorageMeta", "N", "", "o"},
@@ -163,11 +164,12 @@ bool CallForms::fits(ValueId object) {
 /// __newobj__(class, …); _reconstructor(class, object, None), or a base of Python's and a value of it.
 bool CallForms::made_by_function_fits(const CallForm& form, ValueId object) {
   const auto arguments = call_arguments(values_, object);
-  const std::string_view function = values_.name(values_.items(object)[0]);
+  const std::string_view function = values_.name(class_meant(values_, values_.items(object)[0]));
   if (form.by.find('N') == std::string_view::npos) return false;
   if (function == "__newobj__") return arguments_fit(form.arguments, arguments.subspan(1));
   return function == "_reconstructor" && arguments.size() == 3 && values_.kind(arguments[1]) == ValueKind::global &&
-         is_plain_base(values_.module(arguments[1])) && arguments_fit("|D", arguments.subspan(2));
+         is_plain_base(values_.module(arguments[1])) &&
+         arguments_fit(is_named(arguments[1], "tuple") ? "U" : "D", arguments.subspan(2));
 }
 
 bool CallForms::call_fits(const CallForm& form, ValueId object) {

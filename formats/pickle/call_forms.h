@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string_view>
@@ -25,6 +26,9 @@ class CallForms {
   [[nodiscard]] bool fits(ValueId object);
 
  private:
+  /// Whether plain data may have tensors in it. What asks one for its items runs torch.
+  enum class Tensors : std::uint8_t { none, too };
+
   [[nodiscard]] const CallForm* form_of(ValueId name);
   [[nodiscard]] bool call_fits(const CallForm& form, ValueId object);
   [[nodiscard]] bool made_by_function_fits(const CallForm& form, ValueId object);
@@ -34,8 +38,10 @@ class CallForms {
   [[nodiscard]] bool is_call_of(ValueId id, std::string_view package, std::string_view names) const;
   [[nodiscard]] bool is_bytes(ValueId id) const;
   [[nodiscard]] bool is_shape(ValueId id);
-  [[nodiscard]] bool is_plain(ValueId id, int depth = 0);
-  [[nodiscard]] bool holds_plain(ValueId id, int depth);
+  [[nodiscard]] bool is_plain(ValueId id, Tensors tensors = Tensors::none, int depth = 0);
+  [[nodiscard]] bool holds_plain(ValueId id, Tensors tensors, int depth);
+  [[nodiscard]] bool is_attribute_of_tensor(std::string_view name, ValueId value);
+  [[nodiscard]] bool is_named(ValueId type, std::string_view name) const;
   [[nodiscard]] bool is_constant_of_torch(ValueId id) const;
   [[nodiscard]] bool is_quantiser(ValueId id);
   [[nodiscard]] bool is_dict(ValueId id) const;
@@ -52,7 +58,7 @@ class CallForms {
   NameRisks& risks_;
   std::map<NameKey, const CallForm*> forms_;
   // Of containers, what has been found out: several may hold one.
-  std::unordered_map<ValueId, bool> plain_, uncallable_, states_, metadata_;
+  std::unordered_map<ValueId, bool> plain_, plain_or_tensors_, uncallable_, states_, metadata_;
 };
 
 }  // namespace ckpt::pickle

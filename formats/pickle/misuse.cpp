@@ -220,7 +220,7 @@ class Judge {
   bool judge_application(ValueId id) {
     const auto arguments = call_arguments(values_, id);
     if (values_.call(id) != CallKind::reduce || arguments.empty()) return false;
-    const ValueId callable = values_.items(id)[0], first = class_meant(values_, arguments[0]);
+    const ValueId callable = class_meant(values_, values_.items(id)[0]), first = class_meant(values_, arguments[0]);
     if (values_.kind(first) != ValueKind::global) return false;
     if (risk(callable) == CallRisk::calls_first) {
       if (!is_rebuilt_by(values_.module(first))) refuse(first);
@@ -233,6 +233,13 @@ class Judge {
            is_plain_base(values_.module(arguments[1]));
   }
 
+  /// What an id stands for that is none of a storage: torch writes those of layers' classes alone, and no ids of ids.
+  void judge_class(ValueId type) {
+    if (values_.kind(type) == ValueKind::object) refuse(values_.items(type)[0]);
+    if (values_.kind(type) == ValueKind::persistent) refuse(class_meant(values_, type));
+    if (risk(type) != CallRisk::is_made_bare) refuse(type);
+  }
+
   /// ('module', class, file, source); ('storage', class, key, place, size[, view]), of which torch makes texts.
   void judge_persistent(ValueId id) {
     const ValueId tuple = values_.items(id)[0];
@@ -240,8 +247,7 @@ class Judge {
     if (values_.kind(tuple) != ValueKind::tuple) return;
     const auto items = values_.items(tuple);
     if (!items.empty() && values_.kind(items[0]) == ValueKind::object) refuse(maker(items[0]));
-    if (stands_for_module(values_, items) && values_.kind(items[1]) == ValueKind::object)
-      refuse(values_.items(items[1])[0]);
+    if (const ValueId type = class_meant(values_, id); type != id) judge_class(type);
     for (const ValueId item : items) {
       const bool is_view = values_.kind(item) == ValueKind::tuple;
       for (const ValueId part : is_view ? values_.items(item) : std::span(&item, 1))

@@ -13,16 +13,15 @@ bool stands_for_module(const ValueGraph& values, std::span<const ValueId> items)
 }
 
 ValueId class_meant(const ValueGraph& values, ValueId id) {
-  constexpr int deepest = 16;
-  for (int depth = 0; depth < deepest && values.kind(id) == ValueKind::persistent; ++depth) {
-    const ValueId tuple = values.items(id)[0];
-    const auto items = values.kind(tuple) == ValueKind::tuple ? values.items(tuple) : std::span<const ValueId>();
-    const bool is_of_tar = !items.empty() && (values.kind(items[0]) == ValueKind::global ||
-                                              values.kind(items[0]) == ValueKind::persistent);
-    if (!is_of_tar && !stands_for_module(values, items)) break;
-    id = items[is_of_tar ? 0 : 1];
-  }
-  return id;
+  if (values.kind(id) != ValueKind::persistent) return id;
+  const ValueId tuple = values.items(id)[0];
+  if (values.kind(tuple) != ValueKind::tuple) return id;
+  const auto items = values.items(tuple);
+  if (stands_for_module(values, items)) return items[1];
+  const auto is_name = [&](ValueId item) {
+    return values.kind(item) == ValueKind::global || values.kind(item) == ValueKind::persistent;
+  };
+  return !items.empty() && is_name(items[0]) ? items[0] : id;
 }
 
 bool stands_for_storage(const ValueGraph& values, ValueId persistent) {

@@ -25,9 +25,10 @@ namespace ckpt::pickle {
 namespace {
 
 /// numpy's flags of elements: that they are counted references, that arrays of them are pickled as lists, that they are
-/// pointers, that they are read and written by functions of their own. 63 is what object has. Which of the others are
-/// set goes by numpy's version.
-constexpr std::int64_t holds_objects = 1 | 2, is_pointer = 4, has_functions = 32 | 64, of_object = 63;
+/// pointers, that memory is zeroed for them and each is read by itself, that functions of their own do that. 63 is what
+/// object has. Which of the others are set goes by numpy's version.
+constexpr std::int64_t holds_objects = 1 | 2, is_pointer = 4, is_zeroed = 8 | 16, has_functions = 32 | 64;
+constexpr std::int64_t of_object = 63;
 
 /// What is known of elements.
 struct Elements {
@@ -221,7 +222,8 @@ class NumpyStates {
     const auto parts = has_fields ? fields(state[4], time) : subarray(state);
     if (has_fields && !are_names_of(state[3], state[4])) return std::nullopt;
     if (!parts || (has_fields ? parts->size > bytes : parts->size != bytes)) return std::nullopt;
-    const bool owns_up = (*flags & holds_objects) == holds_objects && (!has_fields || (*flags & is_pointer) == 0);
+    const bool owns_up = (*flags & (holds_objects | is_zeroed)) == (holds_objects | is_zeroed) &&
+                         (!has_fields || (*flags & is_pointer) == 0);
     if (parts->objects ? !owns_up : !is_without_objects(*flags)) return std::nullopt;
     return Elements{bytes, parts->objects};
   }
@@ -239,11 +241,14 @@ class NumpyStates {
   /// {name: (dtype, offset[, title])}: how far they reach.
   std::optional<Elements> fields(ValueId dict, Time time) {
     if (values_.kind(dict) != ValueKind::dict) return std::nullopt;
-    for (auto handle = values_.first_effect(dict); handle != 0; handle = values_.effect(handle).next)
-      if (values_.effect(handle).time > time) return std::nullopt;  // numpy has looked, and keeps the dict
     const auto [found, fresh] = fields_.try_emplace(dict);
-    if (fresh) found->second = fields(dict);
-    return found->second;
+    auto& [elements, last] = found->second;
+    if (fresh) {
+      elements = fields(dict);
+      for (auto handle = values_.first_effect(dict); handle != 0; handle = values_.effect(handle).next)
+        last = values_.effect(handle).time;
+    }
+    return last > time ? std::nullopt : elements;  // numpy has looked, and keeps the dict
   }
 
   std::optional<Elements> fields(ValueId dict) const {
@@ -330,7 +335,7 @@ class NumpyStates {
   const ValueGraph& values_;
   ValueId first_;
   std::unordered_map<ValueId, Elements> known_;
-  std::unordered_map<ValueId, std::optional<Elements>> fields_;
+  std::unordered_map<ValueId, std::pair<std::optional<Elements>, Time>> fields_;  ///< and when it was last filled
   std::unordered_map<ValueId, Time> built_;
   std::map<std::pair<ValueId, ValueId>, bool> named_;
   /// Of a list whether it is appended to alone, and how many items it has behind each time.

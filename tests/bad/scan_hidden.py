@@ -60,8 +60,8 @@ def pairs():
 
 
 def ids():
-    """Ids that stand for a function."""
-    said = "unknown: torch._tensor._rebuild_from_type_v2"
+    """Ids that stand for what is no layer's class, which torch never writes."""
+    said = "dangerous: torch.jit._pickle.build_intlist"
 
     def id_of(function, word=text("module")):
         return many(word, function, text(""), text("")) + b"Q"
@@ -71,14 +71,21 @@ def ids():
         ("in-bytes", id_of(SAME, octets(b"module"))),
         ("of-an-id", id_of(id_of(SAME))),
         ("plain", id_of(SAME)),
-        ("of-another-word", id_of(SAME, octets(b"storage"))),
     ):
         code = patched(mapping(("as_subclass", same)), mapping(("forward", same)), weight)
-        yield from harmless(f"hidden-id-{title}.pt", legacy(program(code, 3)), said)
+        yield from hit(f"hidden-id-{title}.pt", legacy(program(code, 3)), said)
     same = many(SAME, text(""), text("")) + b"Q"
     weight = call(name("torch._utils", "_rebuild_tensor"), text("1") + b"Q", number(0), many(number(2)), many(number(1)))
     code = patched(mapping(("as_subclass", same)), mapping(("forward", same)), weight)
-    yield from harmless("hidden-id-of-a-tar.tar", torch_tar(code), said)
+    yield from hit("hidden-id-of-a-tar.tar", torch_tar(code), said)
+    for title, function in (("numpys", RECONSTRUCT), ("copyregs", name("copyreg", "__newobj__")), ("the-applier", APPLY)):
+        called = built(call(id_of(function), name("numpy", "ndarray"), many(number(0)), octets(b"b")), many(number(1), many(number(30)), OBJECT, b"\x89", b"]Na"))
+        yield from hit(f"hidden-id-of-{title}-is-called.pt", legacy(program(called, 3)), "dangerous: ")
+    deep = name("numpy", "dtype")
+    for _ in range(17):
+        deep = id_of(deep)
+    yield from hit("hidden-id-17-deep.pt", legacy(program(built(call(deep, text("O8"), b"\x89", b"\x88"), state(0)), 3)), "dangerous: numpy.dtype")
+    yield from harmless("id-of-a-class.pt", legacy(program(built(id_of(LINEAR) + b")\x81", b"}"))), "unknown: torch.nn.modules.linear.Linear")
 
 
 def within():
@@ -107,6 +114,34 @@ def within():
     number_of = built(name("uuid", "UUID") + b")\x81", mapping(("int", number(1)), ("is_safe", asked)))
     yield from harmless("hidden-object-in-an-id.pkl", program(number_of), "unknown: uuid.UUID")
     yield from plain("hidden-names-beside-slots", built(call(name("argparse", "Namespace")), many(mapping(("__torch_function__", RELU)), b"N")), "dangerous: argparse.Namespace")
+
+
+def tensors():
+    """What torch reads of a tensor without a look at it."""
+    typed = name("torch._utils", "_rebuild_wrapper_subclass")
+    distributed = name("torch.distributed.tensor", "DTensor")
+    made = many(distributed, name("torch", "float32"), many(number(2)), many(number(1)), number(0), name("torch", "strided"), text("cpu"), b"\x89")
+    good = built(name("torch.distributed.tensor._dtensor_spec", "DTensorSpec") + b")\x81", b"}")
+    said = "unknown: torch._tensor._rebuild_from_type_v2"
+    for title, attributes in (
+        ("an-address", mapping(("_local_tensor", b"G" + struct.pack(">Q", 0x424242424240)), ("_spec", good))),
+        ("a-list", mapping(("_local_tensor", b"]"), ("_spec", good))),
+        ("another-spec", mapping(("_local_tensor", WEIGHT), ("_spec", space(("mesh", number(1)))))),
+    ):
+        yield from harmless(f"hidden-tensor-that-is-{title}.pkl", program(call(APPLY, typed, distributed, made, attributes)), said)
+    move = name("torch._utils", "_rebuild_device_tensor_from_cpu_tensor")
+    same = many(WEIGHT, name("torch", "float32"), text("cpu"), b"\x89")
+    for title in ("_sym_sizes_capsule_len", "_sym_sizes_capsule", "_size", "_strides"):
+        code = call(APPLY, move, name("torch.nested._internal.nested_tensor", "NestedTensor"), same, mapping((title, number(7))))
+        yield from harmless(f"hidden-tensor{title}.pt", torch_zip(program(code)), said)
+    rows = call(name("torch._utils", "_rebuild_sparse_tensor"), name("torch", "sparse_csr"), WEIGHT)
+    yield from harmless("hidden-tensor-that-is-taken-apart.pt", torch_zip(program(rows)), "unknown: torch._utils._rebuild_sparse_tensor")
+    generator = built(call(name("numpy.random._pickle", "__bit_generator_ctor"), text("MT19937")), mapping(("state", mapping(("key", WEIGHT)))))
+    yield from harmless("hidden-tensor-for-a-generator.pt", torch_zip(program(generator)), "unknown: numpy.random._pickle.__bit_generator_ctor")
+    replicate = name("torch.distributed.tensor.placement_types", "Replicate") + b")\x81"
+    yield from harmless("hidden-state-that-a-replicate-has-not.pkl", program(replicate), "unknown: torch.distributed.tensor.placement_types.Replicate")
+    for flags in (3, 19):
+        yield from plain(f"hidden-memory-of-flags-{flags}", dtype("V8", state(flags, 8, 1, names=many(text("a")), fields=fields(("a", OBJECT, 0)))), "dangerous: numpy.dtype", 3)
 
 
 def handles():
@@ -142,6 +177,11 @@ def work():
     begin = b"".join(part + memo(place) + b"0" for place, part in enumerate(parts))
     one = get(0) + b"(" + get(1) + get(2) + get(3) + b"tR(K\1" + get(5) + get(4) + b"\x89" + get(6) + b"tb0"
     yield from plain("hidden-elements-that-many-share", begin + one * 40_000 + b"N", "dangerous: numpy._core.multiarray._reconstruct", 3)
+    inner = dtype("i1", state(0))
+    dtypes = many(inner, b"K\0") + memo(1) + b"0" + b"}" + memo(2) + b"".join(text(f"{i}") + get(1) + b"s" for i in range(60_000)) + b"0"
+    dtypes += name("numpy", "dtype") + memo(3) + b"0" + many(text("V8"), b"\x89", b"\x88") + memo(4) + b"0"
+    dtypes += many(number(3), text("|"), b"N", many(text("0")), get(2), number(8), number(1), number(0)) + memo(5) + b"0"
+    yield from plain("hidden-fields-that-many-share", dtypes + (get(3) + get(4) + b"R" + get(5) + b"b0") * 95_000 + b"N", "dangerous: numpy.dtype", 3)
 
 
-GROUPS = (results, pairs, ids, within, handles, headers, work)
+GROUPS = (results, pairs, ids, within, tensors, handles, headers, work)
