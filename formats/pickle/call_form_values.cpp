@@ -22,6 +22,16 @@ bool is_set_by_tensors(std::string_view attribute) {
              attribute);
 }
 
+/// What is in a container; of a call its arguments from `begin` on, and what is done to what it makes.
+template <class Use>
+void each_given(const ValueGraph& values, ValueId id, std::size_t begin, Use use) {
+  if (values.kind(id) != ValueKind::object) return values.each_operand(id, use);
+  const auto arguments = call_arguments(values, id);
+  for (const ValueId argument : arguments.subspan(std::min(begin, arguments.size()))) use(argument);
+  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next)
+    for (const ValueId item : values.items(values.effect(handle))) use(item);
+}
+
 }  // namespace
 
 bool CallForms::argument_fits(char what, ValueId argument) {
@@ -152,12 +162,7 @@ bool CallForms::holds_plain(ValueId id, Tensors tensors, int depth) {
     const bool is_of_numpy = is_call && values_.kind(item) == ValueKind::global && is_in(values_.module(item), "numpy");
     all = all && (is_of_numpy || is_plain(item, tensors, depth + 1));
   };
-  if (all && is_call)
-    for (const ValueId argument : call_arguments(values_, id)) look_at(argument);
-  if (all)
-    values_.each_operand(id, [&](ValueId item) {
-      if (!is_call || item != values_.items(id)[1]) look_at(item);
-    });
+  if (all) each_given(values_, id, 0, look_at);
   return found[id] = all;
 }
 
@@ -270,18 +275,12 @@ bool CallForms::is_uncallable(ValueId id, int depth) {
   if (!fresh || !known->second) return known->second;
   bool all = true;
   const auto look_at = [&](ValueId item) { all = all && is_uncallable(item, depth + 1); };
-  if (values_.kind(id) != ValueKind::object) {
-    values_.each_operand(id, look_at);
-  } else {
-    // copyreg's functions are told a class, and one of them a base of Python's behind it.
-    const ValueId called = values_.items(id)[0];
-    const bool is_told = risks_.of(called) == CallRisk::makes_first;
-    const std::size_t told = !is_told ? 0 : values_.name(called) == "_reconstructor" ? 2 : 1;
-    const auto arguments = call_arguments(values_, id);
-    for (const ValueId argument : arguments.subspan(std::min(told, arguments.size()))) look_at(argument);
-    for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
-      for (const ValueId item : values_.items(values_.effect(handle))) look_at(item);
-  }
+  // copyreg's functions are told a class, and one of them a base of Python's behind it.
+  std::size_t told = 0;
+  if (values_.kind(id) == ValueKind::object)
+    if (const ValueId called = values_.items(id)[0]; risks_.of(called) == CallRisk::makes_first)
+      told = is_named(called, "_reconstructor") ? 2 : 1;
+  each_given(values_, id, told, look_at);
   return uncallable_[id] = all;
 }
 

@@ -21,10 +21,10 @@ def main():
     passed = failed = 0
     for file in sorted(FOUND.glob("*/*")):
         try:
-            done = subprocess.run([options.replay, file.parent.name, str(file)], capture_output=True, timeout=60)
+            done = subprocess.run([options.replay, file.parent.name, str(file)], capture_output=True, timeout=200)
             status, said = done.returncode, (done.stdout + done.stderr).decode("utf-8", "backslashreplace")
         except subprocess.TimeoutExpired:
-            status, said = "none in 60 s", ""
+            status, said = "none in 200 s", ""
         if status == 0:
             passed += 1
         else:

@@ -217,6 +217,7 @@ TEST(PickleMisuse, ElementsArePlainWhereNumpyAsksThem) {
   EXPECT_EQ(doubted(with(strings, "Va\n")), "");
   EXPECT_EQ(doubted(with(dtype("O8", -1, -1, 63), space)), "");
   EXPECT_EQ(doubted(with(strings, space)), "numpy.core.multiarray._reconstruct");
+  EXPECT_EQ(doubted(with("(cnumpy\ndtype\no", "N")), "numpy.dtype");
 }
 
 TEST(PickleMisuse, SizesOfDTypesAreThoseOfThisMachine) {
