@@ -32,20 +32,14 @@ std::string common_modules(const std::vector<RenamedTensor>& renamed, std::size_
   return common.substr(0, common.rfind('.') + 1);
 }
 
-/// As --rename takes it.
-std::string quoted_expression(const std::string& text) {
-  std::string quoted;
+/// With a backslash before each of these characters.
+std::string escaped(const std::string& text, std::string_view characters) {
+  std::string out;
   for (const char c : text) {
-    if (std::string_view(R"(\.+*?()|[]{}^$=)").find(c) != std::string_view::npos) quoted += '\\';
-    quoted += c;
+    if (characters.find(c) != std::string_view::npos) out += '\\';
+    out += c;
   }
-  return quoted;
-}
-
-std::string quoted_replacement(const std::string& text) {
-  std::string quoted;
-  for (const char c : text) quoted += c == '\\' ? "\\\\" : std::string(1, c);
-  return quoted;
+  return out;
 }
 
 /// A prefix is added to every key, and taken from every one that has it, those too that the files have in common: where
@@ -65,7 +59,7 @@ std::string key_command(const DiffReport& report) {
   const std::string common = b + common_modules(report.diff.renamed, lead.size() + b.size());
   if (common.empty() || !are_others(common)) return {};
   return "ckpt convert " + shell_word(report.file_b) + " OUT --rename " +
-         shell_word("^" + quoted_expression(common) + "=" + quoted_replacement(a + common.substr(b.size())));
+         shell_word("^" + escaped(common, R"(\.+*?()|[]{}^$=)") + "=" + escaped(a + common.substr(b.size()), "\\"));
 }
 
 }  // namespace

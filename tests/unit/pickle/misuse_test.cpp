@@ -229,20 +229,22 @@ TEST(PickleMisuse, SizesOfDTypesAreThoseOfThisMachine) {
             "numpy.core.multiarray.scalar");
 }
 
+/// A parameter that is given a state.
+std::string parameter(const std::string& state) {
+  return "ctorch._utils\n_rebuild_parameter_with_state\n(ctorch._utils\n_rebuild_tensor_v2\n(("
+         "Vstorage\nctorch\nFloatStorage\n"
+         "V0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\nccollections\nOrderedDict\n)RtRI00\nccollections\nOrderedDict\n)R" +
+         state + "tR.";
+}
+const std::string rebuilt = "torch._utils._rebuild_parameter_with_state";
+
 TEST(PickleMisuse, TensorsKeepTheirMethods) {
-  const auto with = [](const std::string& value) {
-    return "ctorch._utils\n_rebuild_parameter_with_state\n(ctorch._utils\n_rebuild_tensor_v2\n(("
-           "Vstorage\nctorch\nFloatStorage\n"
-           "V0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\nccollections\nOrderedDict\n)RtRI00\nccollections\nOrderedDict\n)R}("
-           "Vto\n" +
-           value + "utR.";
-  };
-  const std::string said = "torch._utils._rebuild_parameter_with_state";
+  const auto with = [](const std::string& value) { return parameter("}(Vto\n" + value + "u"); };
   for (const std::string value : {"I1\n", "](I1\ne", "ctorch\nfloat32\n", "cargparse\nNamespace\n)R"})
     EXPECT_EQ(doubted(with(value)), "") << value;
   for (const std::string value : {"ctorch\ndevice\n", "ctorch\n\n", "cargparse\nNamespace\n",
                                   "ctorch.nn.functional\nrelu\n", "ctorch.jit._pickle\nbuild_intlist\n(I1\ntR"})
-    EXPECT_EQ(doubted(with(value)), said) << value;
+    EXPECT_EQ(doubted(with(value)), rebuilt) << value;
 }
 
 TEST(PickleMisuse, TensorsAreWrittenWithoutHooks) {
@@ -270,14 +272,6 @@ TEST(PickleMisuse, PlacementsAreBuilt) {
   EXPECT_EQ(doubted(shard + "}b."), "");
   EXPECT_EQ(doubted(shard + "."), "torch.distributed.tensor.placement_types.Shard");
 }
-
-/// Of a parameter, the attribute "a".
-std::string parameter(const std::string& state) {
-  return "ctorch._utils\n_rebuild_parameter_with_state\n(ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\n"
-         "FloatStorage\nV0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\nNtRI00\nN" +
-         state + "tR.";
-}
-const std::string rebuilt = "torch._utils._rebuild_parameter_with_state";
 
 TEST(PickleMisuse, AttributesOfTensorsAreLookedThrough) {
   const std::string relu = "ctorch.nn.functional\nrelu\n", space = "cargparse\nNamespace\n)R";
