@@ -35,23 +35,6 @@ bool is_float(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 || dtype == DType::bfloat16;
 }
 
-bool is_integer(DType dtype) {
-  switch (dtype) {
-    case DType::int8:
-    case DType::int16:
-    case DType::int32:
-    case DType::int64:
-    case DType::uint8:
-    case DType::uint16:
-    case DType::uint32:
-    case DType::uint64:
-    case DType::boolean:
-      return true;
-    default:
-      return false;
-  }
-}
-
 template <class T>
 void to_floats(DType dtype, std::span<const std::byte> numbers, std::span<T> out) {
   const auto as_it_is = [](auto value) { return value; };

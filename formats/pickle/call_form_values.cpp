@@ -13,12 +13,12 @@ namespace {
 constexpr std::string_view plain_of_numpy =
     "_convert_to_stringdtype_kwargs _frombuffer _reconstruct __pyx_unpickle_SeedSequence dtype scalar";
 
-/// What torch.Tensor gives more than a place to keep when it is set.
+/// What torch.Tensor gives more than a place to keep when it is set (tests/interop/verdicts.py asks it).
 bool is_set_by_tensors(std::string_view attribute) {
-  return attribute.starts_with("__") || attribute.starts_with("_sym_") ||
+  return attribute.starts_with("__") ||
          lists(
-             "real imag data grad _grad names requires_grad retains_grad _backward_hooks "
-             "_post_accumulate_grad_hooks grad_dtype _size _strides",
+             "real imag data grad _grad _grad_fn grad_dtype names requires_grad retains_grad volatile _backward_hooks "
+             "_post_accumulate_grad_hooks",
              attribute);
 }
 
@@ -73,8 +73,8 @@ bool CallForms::argument_fits(char what, ValueId argument) {
       return is_call_of(argument, "numpy", "dtype _convert_to_stringdtype_kwargs");
     case 'L':
       return is_constant_of_torch(argument) || is_call_of(argument, "torch", "_get_layout");
-    case 'V':
-      return kind == ValueKind::none || values_.is_string(argument) || is_call_of(argument, "torch", "device");
+    case 'B':
+      return is_named(argument, "Tensor") || is_named(argument, "Parameter");
     case 'Q':
       return is_quantiser(argument);
     case 'D':
@@ -83,8 +83,6 @@ bool CallForms::argument_fits(char what, ValueId argument) {
       return kind == ValueKind::none || (kind == ValueKind::dict && is_plain(argument));
     case 'U':
       return kind == ValueKind::tuple && is_plain(argument, Tensors::too);
-    case 'W':
-      return kind == ValueKind::dict && is_plain(argument, Tensors::too);
     case 'S':
       return is_state_of_tensor(argument);
     default:
@@ -189,13 +187,6 @@ bool CallForms::is_without_hooks(ValueId id) const {
                      [&](ValueId argument) { return values_.kind(argument) == ValueKind::list && is_empty(argument); });
 }
 
-/// torch reads what distributed tensors are made of without a look at what it is.
-bool CallForms::is_attribute_of_tensor(std::string_view name, ValueId value) {
-  if (name == "_local_tensor") return is_call_of(value, "torch", "");
-  if (name == "_spec") return values_.kind(value) == ValueKind::object && is_named(risks_.maker(value), "DTensorSpec");
-  return !is_set_by_tensors(name) && is_uncallable(value);
-}
-
 bool CallForms::is_named(ValueId type, std::string_view name) const {
   return values_.kind(type) == ValueKind::global && values_.name(type) == name;
 }
@@ -214,7 +205,7 @@ bool CallForms::is_state_of_tensor(ValueId state) {
   if (!fresh) return known->second;
   const auto pairs = mapping_pairs(values_, state);
   const bool all = std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
-    return values_.is_string(entry.key) && is_attribute_of_tensor(values_.text(entry.key), entry.value);
+    return values_.is_string(entry.key) && !is_set_by_tensors(values_.text(entry.key)) && is_uncallable(entry.value);
   });
   return states_[state] = all;
 }

@@ -40,7 +40,6 @@ class CallForms {
   [[nodiscard]] bool is_shape(ValueId id);
   [[nodiscard]] bool is_plain(ValueId id, Tensors tensors = Tensors::none, int depth = 0);
   [[nodiscard]] bool holds_plain(ValueId id, Tensors tensors, int depth);
-  [[nodiscard]] bool is_attribute_of_tensor(std::string_view name, ValueId value);
   [[nodiscard]] bool is_named(ValueId type, std::string_view name) const;
   [[nodiscard]] bool is_constant_of_torch(ValueId id) const;
   [[nodiscard]] bool is_quantiser(ValueId id);

@@ -16,6 +16,9 @@ namespace ckpt::scanning {
 namespace {
 
 constexpr std::uint64_t a_header = limits::kib, an_inflater = 16 * limits::kib;  // bytes that are read as fast
+/// Of a header and what it leads to that are so far from each other, in gzip: who goes back for the next one inflates
+/// what lies between, and before it.
+constexpr std::uint64_t far = 32 * limits::kib, a_way_back = 4 * limits::mib;
 
 std::string member_name(std::string_view name) { return "member " + zip::quoted(name); }
 
@@ -57,9 +60,9 @@ void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Lis
   if (zip.bytes->read_at(header, fixed) != fixed.size()) return;
   std::vector<std::byte> title(load_le<std::uint16_t>(fixed.data() + 26));
   title.resize(zip.bytes->read_at(header + fixed.size(), title));
-  count(a_header + title.size());
   const std::string_view name = as_text(title);
   const std::uint64_t data = header + fixed.size() + title.size() + load_le<std::uint16_t>(fixed.data() + 28);
+  count(a_header + title.size() + (data - header > far ? a_way_back : 0));
   if (data >= to) return;
   std::string where = member_name(name);
   Role role = role_of_member(name);

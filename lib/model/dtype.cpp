@@ -90,6 +90,23 @@ std::size_t dtype_swap_size(DType dtype) { return row(dtype).swap_size; }
 
 std::size_t dtype_per_byte(DType dtype) { return dtype == DType::quint4x2 ? 2 : dtype == DType::quint2x4 ? 4 : 1; }
 
+bool is_integer(DType dtype) {
+  switch (dtype) {
+    case DType::int8:
+    case DType::int16:
+    case DType::int32:
+    case DType::int64:
+    case DType::uint8:
+    case DType::uint16:
+    case DType::uint32:
+    case DType::uint64:
+    case DType::boolean:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool is_quantised(DType dtype) { return row(dtype).quantised; }
 
 bool is_complex(DType dtype) { return dtype_swap_size(dtype) != dtype_size(dtype); }

@@ -25,22 +25,7 @@ void convert(std::span<const std::byte> elements, bool spread, T* out, Convert&&
 
 }  // namespace
 
-bool is_integral(DType dtype) {
-  switch (dtype) {
-    case DType::int8:
-    case DType::int16:
-    case DType::int32:
-    case DType::int64:
-    case DType::uint8:
-    case DType::uint16:
-    case DType::uint32:
-    case DType::uint64:
-    case DType::boolean:
-      return true;
-    default:
-      return is_quantised(dtype);
-  }
-}
+bool is_integral(DType dtype) { return is_integer(dtype) || is_quantised(dtype); }
 
 bool is_numeric(DType dtype) { return is_floating(dtype) || is_integral(dtype) || is_complex(dtype); }
 

@@ -17,7 +17,6 @@ import itertools
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -269,13 +268,8 @@ def operations_work(suite, ckpt):
 
 
 def sweep_one(suite, program, memory, path):
-    def limit():
-        if memory:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-    done = subprocess.run(
-        [program, path], capture_output=True, text=True, preexec_fn=limit, env=harness.environment(), timeout=900
-    )
+    command = harness.limited([program, path], memory)
+    done = subprocess.run(command, capture_output=True, text=True, env=harness.environment(), timeout=900)
     line = SWEPT.search(done.stdout)
     good = done.returncode == 0 and line is not None
     suite.check(f"sweep of {path.name}", good, lambda: f"exit {done.returncode}\n{done.stdout}{done.stderr}"[:5000])

@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import pickle
+import struct
 import zlib
 
 import dcp_attacks
@@ -214,6 +215,10 @@ def bombs():
     # Each header begins a pickle that runs to the end of the file.
     heads = archive([Part("a", b"\x80\2" + b"N0" * 20)]).split(b"PK\1\2")[0]
     yield from unjudged("headers-by-the-2000.zip", heads * 2000 + b"PK\5\6", "unreadable")
+    # Each of them leads past 64 KiB of the next ones, by what its name and its extra field are said to take.
+    far = struct.pack("<4s5HIII2H", b"PK\3\4", 20, 0, 0, 0, 0, 0, 0, 0, 40_000, 40_000) + bytes(170)
+    led = gzip.compress(far * 7000 + b"PK\5\6", mtime=0)
+    yield from unjudged("headers-that-lead-far.zip.gz", led, "unreadable: gzip: no end of central directory")
     # A tar of PyTorch 0.1's in which every third byte announces a pickle.
     announced = tar_attacks.torch_tar(storages=[b"\x80\2\xff" * 1_000_000])
     yield from unjudged("beginnings-by-the-million.pt", announced, "unreadable")

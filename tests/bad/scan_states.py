@@ -116,11 +116,12 @@ def arrays():
 
 
 def without_a_state():
-    """Made of memory as it was found."""
+    """Made of memory as it was found; with a state, they are parts of tensors of a class of its own all the same."""
     for kind in ("Shard", "Partial"):
         placement = name("torch.distributed.tensor.placement_types", kind) + b")\x81"
-        yield from harmless(f"state-that-a-{kind.lower()}-has-not.pkl", program(b"}" + placement + b"Ns"), f"unknown: torch.distributed.tensor.placement_types.{kind}")
-        yield from harmless(f"{kind.lower()}.pkl", program(built(placement, mapping(("dim", number(0))))))
+        said = f"unknown: torch.distributed.tensor.placement_types.{kind}"
+        yield from harmless(f"state-that-a-{kind.lower()}-has-not.pkl", program(b"}" + placement + b"Ns"), said)
+        yield from harmless(f"{kind.lower()}.pkl", program(built(placement, mapping(("dim", number(0))))), said)
 
 
 def readings():

@@ -9,7 +9,6 @@ that are no whole PNG. Needs Pillow and numpy.
 
 import argparse
 import io
-import resource
 import struct
 import subprocess
 import sys
@@ -116,12 +115,8 @@ def ours(program, paths, size, layout):
 
 
 def run(program, paths, size=(56, 24), layout="rgb", memory=None):
-    def limit():
-        if memory:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-    command = [program, *(str(n) for n in size), layout]
-    return subprocess.run(command, input="\n".join(map(str, paths)).encode(), capture_output=True, preexec_fn=limit)
+    command = harness.limited([program, *(str(n) for n in size), layout], memory)
+    return subprocess.run(command, input="\n".join(map(str, paths)).encode(), capture_output=True)
 
 
 def compare(suite, program, pictures):

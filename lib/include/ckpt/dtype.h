@@ -73,6 +73,9 @@ CKPT_API std::size_t dtype_swap_size(DType dtype);
 /// Elements that share one byte: 2 of quint4x2, 4 of quint2x4; 1 of every other type.
 CKPT_API std::size_t dtype_per_byte(DType dtype);
 
+/// int8 to int64, uint8 to uint64, and bool: whole numbers of a byte or more. Not quantised ones, which stand for
+/// floats.
+CKPT_API bool is_integer(DType dtype);
 /// qint8, quint8, qint32, quint4x2 and quint2x4.
 CKPT_API bool is_quantised(DType dtype);
 /// complex32, complex64 and complex128.

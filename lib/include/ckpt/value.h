@@ -109,8 +109,9 @@ class CKPT_API ValueGraph {
   }
   /// Where a far text's bytes are; null for every other value.
   [[nodiscard]] ByteSourcePtr far_text(ValueId id) const;
-  [[nodiscard]] std::string_view module(ValueId id) const { return text_at(names_[nodes_[id].data.first].module); }
-  [[nodiscard]] std::string_view name(ValueId id) const { return text_at(names_[nodes_[id].data.first].name); }
+  /// Of a global; empty for every other kind.
+  [[nodiscard]] std::string_view module(ValueId id) const { return text_at(name_of(id).module); }
+  [[nodiscard]] std::string_view name(ValueId id) const { return text_at(name_of(id).name); }
   /// Of list, tuple, dict (key, value …), frozenset: what it was made with; effects come on top. Of object and
   /// persistent: see there. Empty for other kinds.
   [[nodiscard]] std::span<const ValueId> items(ValueId id) const {
@@ -218,6 +219,9 @@ class CKPT_API ValueGraph {
   }
   [[nodiscard]] std::string_view far_text_of(std::uint32_t place) const;
   [[nodiscard]] std::string_view text_at(Span span) const { return {text_.data() + span.first, span.count}; }
+  [[nodiscard]] Name name_of(ValueId id) const {
+    return kind(id) == ValueKind::global ? names_[nodes_[id].data.first] : Name{};
+  }
   /// Null for a value that holds no others.
   [[nodiscard]] const Span* items_span(ValueId id) const {
     const Node& node = nodes_[id];

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string_view>
+
 namespace ckpt {
 namespace {
 
@@ -63,8 +66,17 @@ TEST(DType, OnlyQuantisedTypesAreQuantised) {
   EXPECT_FALSE(is_quantised(DType::uint4));
 }
 
-TEST(DTypeTest, ComplexOnesAreThree) {
-  for (int i = 0; i <= static_cast<int>(DType::uint7); ++i) {
+TEST(DType, IntegersAreWholeNumbersOfWholeBytes) {
+  const std::set<std::string_view> integers{"int8",   "int16",  "int32",  "int64", "uint8",
+                                            "uint16", "uint32", "uint64", "bool"};
+  for (int i = 0; i < dtypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(is_integer(dtype), integers.contains(dtype_name(dtype))) << dtype_name(dtype);
+  }
+}
+
+TEST(DType, ComplexOnesAreThree) {
+  for (int i = 0; i < dtypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     EXPECT_EQ(is_complex(dtype), dtype_name(dtype).starts_with("complex")) << dtype_name(dtype);
   }

@@ -72,6 +72,16 @@ TEST(ValueGraph, WhatHoldsNoValuesHasNoItems) {
     EXPECT_TRUE(graph.items(id).empty());
 }
 
+TEST(ValueGraph, OnlyGlobalsHaveNames) {
+  ValueGraph graph;
+  graph.make_global("m", "n");
+  for (const ValueId id : {graph.make_none(), graph.make_integer(0), graph.make_str("text"), graph.make_extension(0),
+                           graph.make_tuple({}), graph.make_persistent(0)}) {
+    EXPECT_EQ(graph.module(id), "");
+    EXPECT_EQ(graph.name(id), "");
+  }
+}
+
 TEST(ValueGraph, EffectsOfValuesThatAlternateStayWithTheirTargets) {
   ValueGraph graph;
   const ValueId one = graph.make_integer(1), two = graph.make_integer(2);

@@ -147,8 +147,6 @@ TEST(PickleMisuse, WhatIsOfNoKnownFormIsInDoubt) {
   EXPECT_EQ(doubted("cbuiltins\nint\n(Va\ntR."), "builtins.int");
   EXPECT_EQ(doubted("ctorch._utils\n_rebuild_parameter\n(NI01\n}tR."), "torch._utils._rebuild_parameter");
   EXPECT_EQ(doubted("ccollections\nOrderedDict\n)R}(Va\nI1\nub."), "collections.OrderedDict");
-  EXPECT_EQ(doubted("ctorch.distributed.device_mesh\nDeviceMesh\n(Va\ntR."),
-            "torch.distributed.device_mesh.DeviceMesh");
 }
 
 TEST(PickleMisuse, ContainersAreGivenItemsInTheirOwnWay) {
@@ -261,16 +259,25 @@ TEST(PickleMisuse, TensorsAreWrittenWithoutHooks) {
     EXPECT_EQ(doubted(with(hooks)), "torch._utils._rebuild_tensor_v2") << hooks;
 }
 
-TEST(PickleMisuse, AttributesOfDistributedTensorsAreNotCalled) {
-  const std::string mesh = "ctorch.distributed.device_mesh\nDeviceMesh\n" + b(")\x81");
-  EXPECT_EQ(doubted(mesh + "}(Va\nctorch\nfloat32\nub."), "");
-  EXPECT_EQ(doubted(mesh + "}(Va\nctorch.nn.functional\nrelu\nub."), "torch.distributed.device_mesh.DeviceMesh");
+TEST(PickleMisuse, AttributesOfDistributedMetadataAreNotCalled) {
+  const std::string metadata = "ctorch.distributed.checkpoint.metadata\nMetadata\n" + b(")\x81");
+  EXPECT_EQ(doubted(metadata + "}(Va\nctorch\nfloat32\nub."), "");
+  EXPECT_EQ(doubted(metadata + "}(Va\nctorch.nn.functional\nrelu\nub."),
+            "torch.distributed.checkpoint.metadata.Metadata");
 }
 
-TEST(PickleMisuse, PlacementsAreBuilt) {
-  const std::string shard = "ctorch.distributed.tensor.placement_types\nShard\n" + b(")\x81");
-  EXPECT_EQ(doubted(shard + "}b."), "");
-  EXPECT_EQ(doubted(shard + "."), "torch.distributed.tensor.placement_types.Shard");
+TEST(PickleMisuse, TensorsOfOtherClassesAreInDoubt) {
+  const auto of = [](const std::string& type) {
+    return "ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\n" + type +
+           "((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI1\ntQI0\n(I1\nt(I1\ntI00\n}t}(Va\nI1\nutR.";
+  };
+  const std::string applied = "torch._tensor._rebuild_from_type_v2";
+  EXPECT_EQ(doubted(of("ctorch\nTensor\n")), "");
+  EXPECT_EQ(doubted(of("ctorch.nn.parameter\nParameter\n")), "");
+  EXPECT_EQ(doubted(of("ctorch.distributed.tensor\nDTensor\n")), applied);
+  EXPECT_EQ(doubted(of("ctorch.nested._internal.nested_tensor\nNestedTensor\n")), applied);
+  const std::string shard = "torch.distributed.tensor.placement_types.Shard";
+  EXPECT_EQ(doubted("ctorch.distributed.tensor.placement_types\nShard\n" + b(")\x81}b.")), shard);
 }
 
 TEST(PickleMisuse, AttributesOfTensorsAreLookedThrough) {
