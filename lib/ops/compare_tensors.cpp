@@ -132,10 +132,7 @@ void TensorPairs::run() {
 
 std::optional<ElementPair> TensorPairs::pair_of(std::size_t number) const {
   const Job& job = jobs_[number];
-  const auto dense_of = [&](const DiffSide& side, const Tensor& tensor) {
-    return in_file_of(side, [&] { return dense_tensor(side.checkpoint, job.name, tensor); });
-  };
-  auto a = dense_of(a_, *job.a), b = dense_of(b_, *job.b);
+  auto a = dense_tensor(a_.checkpoint, job.name, *job.a), b = dense_tensor(b_.checkpoint, job.name, *job.b);
   if (!a || !b) return std::nullopt;
   return ElementPair{number, job.name, job.a->info, job.b->info, std::move(*a), std::move(*b)};
 }

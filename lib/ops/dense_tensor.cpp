@@ -25,13 +25,7 @@ std::shared_ptr<const TensorInfo> placed_info(const Tensor& tensor) {
   return std::make_shared<const TensorInfo>(std::move(placed));
 }
 
-}  // namespace
-
-std::string part_name(const std::string& name, const std::string& part) {
-  return name.empty() ? part : name + "." + part;
-}
-
-std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::string name, const Tensor& tensor) {
+std::optional<DenseTensor> find_dense(const Checkpoint& checkpoint, std::string name, const Tensor& tensor) {
   if (tensor.storage && *tensor.storage >= checkpoint.storages.size()) {
     throw Error(ErrorCode::corrupt, "tensor '" + name + "' lies in storage " + std::to_string(*tensor.storage))
         .expected("one of " + std::to_string(checkpoint.storages.size()));
@@ -45,6 +39,21 @@ std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::strin
   check_expansion(name, *placed, checkpoint.storages[*tensor.storage]);
   const std::uint64_t begin = static_cast<std::uint64_t>(placed->offset) * dtype_size(placed->dtype);
   return DenseTensor{std::move(name), &tensor, std::move(placed), begin};
+}
+
+}  // namespace
+
+std::string part_name(const std::string& name, const std::string& part) {
+  return name.empty() ? part : name + "." + part;
+}
+
+std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::string name, const Tensor& tensor) {
+  try {
+    return find_dense(checkpoint, std::move(name), tensor);
+  } catch (Error& error) {
+    error.in(checkpoint.file);
+    throw;
+  }
 }
 
 void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Tensor& tensor,

@@ -21,8 +21,8 @@ struct DenseTensor {
   std::uint64_t begin = 0;  ///< of its bytes in the storage
 };
 
-/// None for a meta tensor, which has no bytes. Throws Error, naming the tensor: unsupported (held as a numpy array),
-/// corrupt, limit_exceeded (a view that expands past ckpt/limits.h).
+/// None for a meta tensor, which has no bytes. Throws Error, naming file and tensor: unsupported (held as a numpy
+/// array), corrupt, limit_exceeded (a view that expands past ckpt/limits.h).
 std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::string name, const Tensor& tensor);
 
 /// Adds the tensor or, for one of parts, what it is made of, as NAME.indices, NAME.values …, in file order.

@@ -239,12 +239,9 @@ def calls():
 
 def expansion():
     one = of(storage(elements=1), (1 << 40,), (0,))
-    outcomes = {
-        **fine("1099511627776"),
-        "digest": Outcome(
-            3, "tensor 'w' stands for 4398046511104 bytes but its storage has 4, expected at most 64 times as many"
-        ),
-    }
+    far = "expanded-4-tib.pt: tensor 'w' stands for 4398046511104 bytes but its storage has 4, expected at most 64 times as many"
+    commands = ("digest", "convert FILE OUT --format safetensors", "convert FILE OUT --format npz", "average FILE FILE OUT", "diff FILE FILE")
+    outcomes = {**fine("1099511627776"), **{command: Outcome(3, far) for command in commands}}
     yield Attack("expanded-4-tib.pt", torch_zip(one, {"0": FLOATS[:4]}), outcomes)
     several = program(b"](" + b"".join(tensor(storage(elements=1), (1 << 60,), (0,)) for _ in range(100)) + b"e")
     yield Attack("expanded-past-64-bits.pt", torch_zip(several, {"0": FLOATS[:4]}), fine("100 tensors"))
