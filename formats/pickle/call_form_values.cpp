@@ -73,6 +73,8 @@ bool CallForms::argument_fits(char what, ValueId argument) {
       return is_call_of(argument, "numpy", "dtype _convert_to_stringdtype_kwargs");
     case 'L':
       return is_constant_of_torch(argument) || is_call_of(argument, "torch", "_get_layout");
+    case 'C':
+      return values_.is_string(argument) && lists("latin-1 latin1 utf-8 utf8 ascii", values_.text(argument));
     case 'B':
       return is_named(argument, "Tensor") || is_named(argument, "Parameter");
     case 'Q':
@@ -151,29 +153,62 @@ bool CallForms::is_plain(ValueId id, Tensors tensors, int depth) {
 /// What is deeper than any data of theirs, or holds itself, does not. (numpy's classes and functions stand in calls.)
 bool CallForms::holds_plain(ValueId id, Tensors tensors, int depth) {
   constexpr int deepest = 32;
-  auto& found = tensors == Tensors::too ? plain_or_tensors_ : plain_;
-  const auto [known, fresh] = found.try_emplace(id, false);
-  if (!fresh) return known->second;
-  bool all = depth < deepest;
-  const bool is_call = values_.kind(id) == ValueKind::object;
-  const auto look_at = [&](ValueId item) {
-    const bool is_of_numpy = is_call && values_.kind(item) == ValueKind::global && is_in(values_.module(item), "numpy");
-    all = all && (is_of_numpy || is_plain(item, tensors, depth + 1));
-  };
-  if (all) each_given(values_, id, 0, look_at);
-  return found[id] = all;
+  return once(tensors == Tensors::too ? plain_or_tensors_ : plain_, id, false, [&] {
+    bool all = depth < deepest;
+    const bool is_call = values_.kind(id) == ValueKind::object;
+    const auto look_at = [&](ValueId item) {
+      const bool is_of_numpy =
+          is_call && values_.kind(item) == ValueKind::global && is_in(values_.module(item), "numpy");
+      all = all && (is_of_numpy || is_plain(item, tensors, depth + 1));
+    };
+    if (all) each_given(values_, id, 0, look_at);
+    return all;
+  });
 }
 
 /// {'_metadata': …}, which is all that a state dict has beside its items.
 bool CallForms::is_metadata(ValueId state) {
   if (values_.kind(state) != ValueKind::dict) return false;
-  const auto [known, fresh] = metadata_.try_emplace(state, false);
-  if (!fresh) return known->second;
-  const auto pairs = mapping_pairs(values_, state);
-  return known->second = std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
-           return values_.is_string(entry.key) && values_.text(entry.key) == "_metadata" &&
-                  (is_mapping(values_, entry.value) || values_.kind(entry.value) == ValueKind::none);
-         });
+  return once(metadata_, state, false, [&] {
+    return all_pairs(state, [&](const MappingEntry& entry) {
+      return is_text(entry.key, "_metadata") &&
+             (is_mapping(values_, entry.value) || values_.kind(entry.value) == ValueKind::none);
+    });
+  });
+}
+
+/// Where numpy goes on in its buffers, it does not look whether that is in them: ('MT19937', numbers, place[, …]), and
+/// "pos" and "buffer_pos" in dicts, among other data.
+bool CallForms::is_state_of_generator(ValueId state) {
+  constexpr std::int64_t most_of_twister = 624, most_of_philox = 4;
+  const auto is_place = [&](ValueId id, std::int64_t most) {
+    return values_.kind(id) == ValueKind::integer && values_.integer(id) >= 0 && values_.integer(id) <= most;
+  };
+  const ValueKind kind = values_.kind(state);
+  if (kind != ValueKind::dict && kind != ValueKind::tuple && kind != ValueKind::list) return true;
+  return once(of_generators_, state, true, [&] {
+    if (kind == ValueKind::dict)
+      return all_pairs(state, [&](const MappingEntry& entry) {
+        if (is_text(entry.key, "pos")) return is_place(entry.value, most_of_twister);
+        if (is_text(entry.key, "buffer_pos")) return is_place(entry.value, most_of_philox);
+        return is_state_of_generator(entry.value);
+      });
+    std::vector<ValueId> parts;
+    values_.each_operand(state, [&](ValueId part) { parts.push_back(part); });
+    const bool is_named = parts.size() > 2 && values_.is_string(parts[0]);
+    return (!is_named || is_place(parts[2], most_of_twister)) &&
+           std::all_of(parts.begin(), parts.end(), [&](ValueId part) { return is_state_of_generator(part); });
+  });
+}
+
+template <class Holds>
+bool CallForms::all_pairs(ValueId dict, Holds holds) const {
+  const auto pairs = mapping_pairs(values_, dict);
+  return std::all_of(pairs.begin(), pairs.end(), holds);
+}
+
+bool CallForms::is_text(ValueId id, std::string_view text) const {
+  return values_.is_string(id) && values_.text(id) == text;
 }
 
 /// None, or an empty dict or OrderedDict (Python 2's of an empty list).
@@ -201,13 +236,11 @@ bool CallForms::is_state_of_tensor(ValueId state) {
            });
   }
   if (!is_dict(state)) return false;
-  const auto [known, fresh] = states_.try_emplace(state, false);
-  if (!fresh) return known->second;
-  const auto pairs = mapping_pairs(values_, state);
-  const bool all = std::all_of(pairs.begin(), pairs.end(), [&](const MappingEntry& entry) {
-    return values_.is_string(entry.key) && !is_set_by_tensors(values_.text(entry.key)) && is_uncallable(entry.value);
+  return once(states_, state, false, [&] {
+    return all_pairs(state, [&](const MappingEntry& entry) {
+      return values_.is_string(entry.key) && !is_set_by_tensors(values_.text(entry.key)) && is_uncallable(entry.value);
+    });
   });
-  return states_[state] = all;
 }
 
 /// A dict, or a mapping that is not made of any other: all its pairs are to be seen.
@@ -261,18 +294,17 @@ bool CallForms::is_uncallable(ValueId id, int depth) {
     default:
       return true;
   }
-  // What it is found in again is looked at already.
-  const auto [known, fresh] = uncallable_.try_emplace(id, depth < deepest);
-  if (!fresh || !known->second) return known->second;
-  bool all = true;
-  const auto look_at = [&](ValueId item) { all = all && is_uncallable(item, depth + 1); };
   // copyreg's functions are told a class, and one of them a base of Python's behind it.
   std::size_t told = 0;
   if (values_.kind(id) == ValueKind::object)
     if (const ValueId called = values_.items(id)[0]; risks_.of(called) == CallRisk::makes_first)
       told = is_named(called, "_reconstructor") ? 2 : 1;
-  each_given(values_, id, told, look_at);
-  return uncallable_[id] = all;
+  // What it is found in again is looked at already.
+  return once(uncallable_, id, true, [&] {
+    bool all = depth < deepest;
+    if (all) each_given(values_, id, told, [&](ValueId item) { all = all && is_uncallable(item, depth + 1); });
+    return all;
+  });
 }
 
 /// (version, shape, dtype, order, elements[, mask, fill value]). Of objects alone, numpy asks nothing.

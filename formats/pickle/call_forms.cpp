@@ -19,13 +19,14 @@ namespace ckpt::pickle {
 ///   T  shape                   p  storage                q  name        c  name or None  k  name or text
 ///   t  tensor of torch's       n  tensor or None         v  array of numpy's     d  dtype of numpy's
 ///   h  no hooks                L  layout              Q  how a tensor is quantised
+///   C  a codec that takes no more time than there are letters
 ///   B  torch.Tensor or Parameter: of other classes of tensors nobody has looked at what they do with their attributes
 ///   D  plain data: numbers, texts, arrays, and containers of those, of which M is a dict, or None
 ///   U  tuple of such data and tensors, which functions take apart
 ///   S  what tensors are given as a state                 *  anything, which is looked at by itself
 /// `then`: what may be done to what it makes: APPEND (a), SETITEM (s), ADDITEMS (e), BUILD with a state dict's metadata
-/// (m), with plain data (d), with an array's elements (v), with attributes that cannot be called (o), with a handle of
-/// hooks (x), with anything (b).
+/// (m), with plain data (d), which may be the state of a generator of random numbers (g), with an array's elements (v),
+/// with attributes that cannot be called (o), with a handle of hooks (x), with anything (b).
 struct CallForm {
   std::string_view package, name, by, arguments, then;
 };
@@ -36,8 +37,8 @@ namespace {
 constexpr CallForm forms[] = {
     {"_codecs", "encode", "R", "ss", ""},
     {"argparse", "Namespace", "RN", "", "b"},
-    {"builtins", "bytearray", "R", "|zs", ""},
-    {"builtins", "bytes", "R", "|zs", ""},
+    {"builtins", "bytearray", "R", "|zC", ""},
+    {"builtins", "bytes", "R", "|zC", ""},
     {"builtins", "complex", "R", "ff", ""},
     {"builtins", "dict", "RN", "|*", "s"},
     {"builtins", "frozenset", "R", "|*", ""},
@@ -59,11 +60,11 @@ constexpr CallForm forms[] = {
     {"decimal", "Decimal", "RN", "s", ""},
     {"fractions", "Fraction", "RN", "D|i", ""},
     {"numpy", "MaskedConstant", "R", "", ""},
-    {"numpy", "__RandomState_ctor", "R", "|s*", "d"},
-    {"numpy", "__bit_generator_ctor", "R", "|k", "d"},
-    {"numpy", "__generator_ctor", "R", "|*q", "d"},
+    {"numpy", "__RandomState_ctor", "R", "|s*", "g"},
+    {"numpy", "__bit_generator_ctor", "R", "|k", "g"},
+    {"numpy", "__generator_ctor", "R", "|*q", "g"},
     {"numpy", "__pyx_unpickle_SeedSequence", "R", "qi*", "d"},
-    {"numpy", "__randomstate_ctor", "R", "|*q", "d"},
+    {"numpy", "__randomstate_ctor", "R", "|*q", "g"},
     {"numpy", "_convert_to_stringdtype_kwargs", "R", "|D+", ""},
     {"numpy", "_frombuffer", "R", "*dTs", ""},
     {"numpy", "_mareconstruct", "R", "qqTz", "v"},
@@ -192,6 +193,7 @@ bool CallForms::effects_fit(std::string_view allowed, ValueId object) {
       case EffectKind::build: {
         const ValueId state = values_.items(effect)[0];
         const bool fits = may('b') || (may('d') && is_plain(state)) || (may('m') && is_metadata(state)) ||
+                          (may('g') && is_plain(state) && is_state_of_generator(state)) ||
                           (may('v') && is_state_of_array(state)) || (may('x') && is_state_of_handle(state)) ||
                           (may('o') && is_uncallable_state(state));
         if (!fits) return false;

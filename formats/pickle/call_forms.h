@@ -50,14 +50,28 @@ class CallForms {
   [[nodiscard]] bool is_uncallable(ValueId id, int depth = 0);
   [[nodiscard]] bool is_state_of_handle(ValueId state) const;
   [[nodiscard]] bool is_without_hooks(ValueId id) const;
+  [[nodiscard]] bool is_state_of_generator(ValueId state);
   [[nodiscard]] bool is_state_of_array(ValueId state);
   [[nodiscard]] bool is_dtype_object(ValueId id) const;
+
+  /// What has been found out of containers, since several may hold one.
+  using Answers = std::unordered_map<ValueId, bool>;
+  /// What find() says of a container when it is first asked; `meanwhile`: what is true of it within itself.
+  template <class Find>
+  static bool once(Answers& answers, ValueId id, bool meanwhile, Find find) {
+    const auto [known, fresh] = answers.try_emplace(id, meanwhile);
+    if (!fresh) return known->second;
+    const bool found = find();
+    return answers[id] = found;
+  }
+  template <class Holds>
+  [[nodiscard]] bool all_pairs(ValueId dict, Holds holds) const;
+  [[nodiscard]] bool is_text(ValueId id, std::string_view text) const;
 
   const ValueGraph& values_;
   NameRisks& risks_;
   std::map<NameKey, const CallForm*> forms_;
-  // Of containers, what has been found out: several may hold one.
-  std::unordered_map<ValueId, bool> plain_, plain_or_tensors_, uncallable_, states_, metadata_;
+  Answers plain_, plain_or_tensors_, uncallable_, states_, metadata_, of_generators_;
 };
 
 }  // namespace ckpt::pickle

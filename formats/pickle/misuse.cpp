@@ -81,6 +81,20 @@ class Judge {
     return std::any_of(arguments.begin(), arguments.end(), [&](ValueId argument) { return is_made(argument); });
   }
 
+  /// Whether a mapping is made of a list of what calls make: each is asked for a key and a value.
+  bool is_given_pairs_that_are_made(ValueId object) {
+    const ValueId type = class_meant(values_, values_.items(object)[0]);
+    if (!ckpt::takes_items(to_python3(values_.module(type), values_.name(type)).second, EffectKind::set_items))
+      return false;
+    const auto arguments = call_arguments(values_, object);
+    return std::any_of(arguments.begin(), arguments.end(), [&](ValueId list) {
+      if (!is_container(values_.kind(list)) || values_.kind(list) == ValueKind::dict) return false;
+      const auto [known, fresh] = holds_made_.try_emplace(list, false);
+      if (fresh) values_.each_operand(list, [&, &any = known->second](ValueId pair) { any = any || is_made(pair); });
+      return known->second;
+    });
+  }
+
   void judge(ValueId id) {
     if (!forms_.fits(id)) doubt(id);
     judge_call(id);
@@ -117,7 +131,8 @@ class Judge {
         return;
       case CallRisk::iterates:
         // A factory is not asked for items.
-        if (is_given_objects(id, values_.name(callable) == "defaultdict" ? 1 : 0)) refuse(callable);
+        if (is_given_objects(id, values_.name(callable) == "defaultdict" ? 1 : 0) || is_given_pairs_that_are_made(id))
+          refuse(callable);
         return;
       case CallRisk::is_made_bare:
       case CallRisk::is_made_plain:
@@ -127,6 +142,7 @@ class Judge {
         believes_ = true;
         return;
       case CallRisk::makes_scalar:
+        believes_ = true;
         if (!is_scalar_of_bytes(id)) refuse(callable);
         return;
       case CallRisk::makes_random:
@@ -278,7 +294,7 @@ class Judge {
   NameRisks risks_;
   CallForms forms_;
   std::map<NameKey, bool> known_;
-  std::unordered_map<ValueId, bool> attributes_;  ///< states that have been looked at
+  std::unordered_map<ValueId, bool> attributes_, holds_made_;  ///< states and lists that have been looked at
   std::vector<Misuse> misused_;
   bool applies_ = false, believes_ = false;
 };

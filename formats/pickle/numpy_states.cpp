@@ -34,6 +34,7 @@ constexpr std::int64_t of_object = 63;
 struct Elements {
   std::uint64_t size = 0;
   bool objects = false;
+  bool is_subarray = false;  ///< several of another dtype: elements of records alone
 };
 
 class NumpyStates {
@@ -42,10 +43,11 @@ class NumpyStates {
 
   std::vector<ValueId> unsound() {
     std::vector<std::pair<Time, ValueId>> in_order;  // what a dtype is made of has its state before it has
-    std::vector<ValueId> found;
+    std::vector<ValueId> found, made_of_elements;
     for (ValueId id = first_; id < values_.size(); ++id) {
       const CallRisk risk = risk_of(id);
       const bool is_dtype = risk == CallRisk::believes_state;
+      if (risk == CallRisk::makes_array || risk == CallRisk::makes_scalar) made_of_elements.push_back(id);
       if (!is_dtype && risk != CallRisk::makes_array) continue;
       if (!is_dtype && !is_array(id)) found.push_back(id);
       const auto handle = values_.first_effect(id);
@@ -59,6 +61,11 @@ class NumpyStates {
       if (elements) known_.emplace(id, *elements);
       if (!elements && !is_of_other_type(id)) found.push_back(id);
     }
+    // Elements that are several are a record's alone: numpy writes no others, and takes their memory for one's.
+    std::copy_if(made_of_elements.begin(), made_of_elements.end(), std::back_inserter(found), [&](ValueId id) {
+      const auto elements = part(dtype_of(id));
+      return elements && elements->is_subarray;
+    });
     find_used_before(found);
     return found;
   }
@@ -93,11 +100,26 @@ class NumpyStates {
     return state.kind == EffectKind::build && state.next == 0 && has_all_elements(state);
   }
 
-  /// ([version, ]shape, dtype, order, elements[, mask, fill value]): numpy takes as many from a list as the shape asks
+  /// What an array or a scalar has elements of; no_value where it does not say.
+  ValueId dtype_of(ValueId id) const {
+    const auto arguments = call_arguments(values_, id);
+    const std::string_view function = callable(values_, id).second;
+    if (function == "scalar") return arguments.empty() ? no_value : arguments[0];
+    if (function == "_frombuffer") return arguments.size() < 2 ? no_value : arguments[1];
+    const auto handle = values_.first_effect(id);
+    if (handle == 0) return no_value;
+    const auto state = tuple(values_.items(values_.effect(handle))[0]);
+    return state.size() < 4 ? no_value : state[place_of_elements(state) - 2];
+  }
+
+  /// In ([version, ]shape, dtype, order, elements[, mask, fill value]).
+  static std::size_t place_of_elements(std::span<const ValueId> state) { return state.size() == 4 ? 3 : 4; }
+
+  /// numpy takes as many from a list as the shape asks
   /// for, whether it has them or not.
   bool has_all_elements(const Effect& build) {
     const auto state = tuple(values_.items(build)[0]);
-    const std::size_t at = state.size() == 4 ? 3 : 4;
+    const std::size_t at = place_of_elements(state);
     if (at >= state.size()) return true;  // which numpy refuses
     const ValueId elements = state[at];
     if (values_.kind(elements) == ValueKind::object) return spells_bytes(callable(values_, elements).second);
@@ -225,7 +247,7 @@ class NumpyStates {
     const bool owns_up = (*flags & (holds_objects | is_zeroed)) == (holds_objects | is_zeroed) &&
                          (!has_fields || (*flags & is_pointer) == 0);
     if (parts->objects ? !owns_up : !is_without_objects(*flags)) return std::nullopt;
-    return Elements{bytes, parts->objects};
+    return Elements{bytes, parts->objects, !has_fields};
   }
 
   static bool is_without_objects(std::int64_t flags) {

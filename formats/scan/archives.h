@@ -14,6 +14,8 @@ using Count = std::function<void(std::uint64_t bytes)>;
 
 void each_zip_part(const Part& zip, const ReadContext& context, const Visit& visit, const Note& note,
                    const Count& count);
+/// Whether its reader takes it.
+bool is_one_zip(const Part& zip, const ReadContext& context);
 void each_tar_part(const Part& tar, const Visit& visit, const Note& note);
 
 }  // namespace ckpt::scanning

@@ -12,6 +12,7 @@
 #include "foreign.h"
 #include "io/bytes.h"
 #include "io/gzip_header.h"
+#include "pickle/name_lists.h"
 #include "scan/archives.h"
 #include "scan/salvage.h"
 
@@ -23,6 +24,10 @@ struct OfSeveralFiles {
   std::string_view format, suffix;
 };
 constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata"}, OfSeveralFiles{"torch-index", ".index.json"}};
+
+bool is_of_several_files(const Format& format) {
+  return std::ranges::any_of(of_several_files, [&](const OfSeveralFiles& one) { return one.format == format.name; });
+}
 
 /// "T" by itself, which is a dtype of texts that are objects: "<T", "i4,T".
 bool says_texts(std::string_view text) {
@@ -117,6 +122,7 @@ void Walk::run() {
   }
   for (Loader& loader : loaders_)
     if (loader.doubt) add(std::move(loader.finding));
+  for (std::size_t i = 0; i < files_.size() && result_.verdict == ScanVerdict::safe; ++i) read_tensors(files_[i]);
   result_.known = known_.size();
 }
 
@@ -162,6 +168,7 @@ void Walk::look_at(const Part& part) {
   if (as_text(head).starts_with(numpy_magic)) return open_array(part);
   if (part.role == Role::file) {
     innermost_ = part.bytes;
+    files_.push_back(part);
     ask_formats(part);
   }
   // To a pickle, that is a persistent id, and no program that reads pickles alone has a use for one.
@@ -328,6 +335,28 @@ void Walk::read_others(const Part& part) {
     const Format& format = *find_format(name);
     if (!recognises(format, *part.bytes)) continue;
     for (const GlobalUse& use : format.read(part.bytes, context_).globals) add_use(part, use);
+  }
+}
+
+/// Of numbers that a tensor says it has, and its storage has not, torch shows whatever stands in memory there, or
+/// writes over it: whether they are there, the format's reader knows.
+void Walk::read_tensors(const Part& file) {
+  const auto& all = format_table();
+  const auto format = std::find_if(all.begin(), all.end(), [&](const Format* one) {
+    return one->pickled && !is_of_several_files(*one) && recognises(*one, *file.bytes);
+  });
+  if (format == all.end()) return;
+  // A pickle by itself has no storages but in bytes: where others are asked for, loading it ends.
+  const bool has_storages =
+      (*format)->name == "pickle"
+          ? !loaders_.empty()
+          : std::any_of(known_.begin(), known_.end(), [](const auto& name) { return is_in(name.first, "torch"); });
+  if (!has_storages || (is_zip(*file.bytes) && !is_one_zip(file, context_))) return;
+  try {
+    (*format)->read(file.bytes, context_);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    note(error, file);
   }
 }
 

@@ -70,6 +70,7 @@ class Walk {
   void read_records(const Part& tar);
   void search_pickles(const Part& part);
   void ask_formats(const Part& part);
+  void read_tensors(const Part& file);
 
   /// `at`: where in the part's bytes; an error of what is compressed knows only where it lies in that.
   void note(const Error& error, const Part& part);
@@ -88,6 +89,7 @@ class Walk {
   ByteSourcePtr innermost_;
   ReadContext context_;
   std::deque<Open> open_;
+  std::vector<Part> files_;  ///< what a loader may be given: the file, without gzip too, archives that lie in a row
   std::vector<Loader> loaders_;
   std::set<std::pair<std::string, std::string>> known_;  ///< names
   std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, Verdict>

@@ -195,13 +195,21 @@ void visit_all_headers(const Part& zip, Error& refusal, const Visit& visit, cons
 
 }  // namespace
 
+bool is_one_zip(const Part& zip, const ReadContext& context) {
+  return open_zip(zip.bytes, context, nullptr).has_value();
+}
+
 void each_zip_part(const Part& zip, const ReadContext& context, const Visit& visit, const Note& note,
                    const Count& count) {
   std::optional<Error> refusal;
   if (const auto reader = open_zip(zip.bytes, context, &refusal)) return visit_members(zip, *reader, visit, count);
   const std::vector<Part> archives = split_sequence(zip, context);
-  for (const Part& archive : archives)
+  for (const Part& archive : archives) {
+    Part whole = archive;
+    whole.may_be_archive = false;  // its members follow
+    visit(whole);
     if (const auto reader = open_zip(archive.bytes, context, nullptr)) visit_members(archive, *reader, visit, count);
+  }
   if (archives.empty()) visit_all_headers(zip, *refusal, visit, note, count);
 }
 

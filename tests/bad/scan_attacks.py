@@ -7,6 +7,7 @@ import dcp_attacks
 import gguf_attacks
 import scan_forms
 import scan_hidden
+import scan_loading
 import scan_states
 import tar_attacks
 from forge import (
@@ -60,7 +61,7 @@ def controls():
     yield from harmless("folder-of-prose", prose | {"m.pt": WHOLE}, "; 3 skipped")
 
 
-GROUPS = (*scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, protocols, opcodes, memos, dtypes, memory, arrays, gadgets, attributes, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, scripts, other_containers, other_formats, packed,
+GROUPS = (*scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, protocols, opcodes, memos, dtypes, memory, arrays, gadgets, attributes, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, scripts, other_containers, other_formats, packed,
           bombs, controls)
 
 

@@ -219,6 +219,23 @@ TEST(Scan, AnArraysFieldsStandInTuples) {
     EXPECT_EQ(told(npy(descr)), "safe") << descr;
 }
 
+TEST(Scan, TensorsLieWithinTheirStorages) {
+  using torch_testing::storage, torch_testing::tensor;
+  const auto file = [](std::int64_t elements) {
+    return torch_testing::bytes_of(torch_testing::ZipFile{.object = tensor(storage(), {elements}, {1})});
+  };
+  const ScanResult past = scanned(file(600));
+  EXPECT_EQ(past.verdict, ScanVerdict::unreadable);
+  EXPECT_TRUE(past.recognised);
+  EXPECT_NE(past.error.find("reaches element 599"), std::string::npos) << past.error;
+  const std::string whole(as_text(file(1))), broken(as_text(file(600)));
+  EXPECT_EQ(told(whole), "safe");
+  EXPECT_EQ(told(whole + whole), "safe");
+  EXPECT_EQ(told(whole + broken), "unreadable");
+  EXPECT_EQ(told(broken + whole), "unreadable");
+  EXPECT_EQ(told(gzipped(broken)), "unreadable");
+}
+
 TEST(Scan, WhatIsNothingIsUnreadableAndNotRecognised) {
   for (const std::string& bytes :
        {std::string(), std::string("(c) Copyright\nby many\n"), std::string("\x89PNG\r\n\x1a\n")}) {

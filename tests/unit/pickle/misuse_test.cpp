@@ -155,6 +155,52 @@ TEST(PickleMisuse, ContainersAreGivenItemsInTheirOwnWay) {
   EXPECT_EQ(misused("cbuiltins\nset\n)RI1\na."), "builtins.set");
 }
 
+TEST(PickleMisuse, PairsForMappingsAreWrittenOut) {
+  const std::string range = "cbuiltins\nrange\n(I0\nI9\nI1\ntR";
+  for (const std::string& pairs : Texts{"(" + range + "t", "](" + range + "e", "](NI1\n" + range + "e"}) {
+    EXPECT_EQ(misused("cbuiltins\ndict\n(" + pairs + "tR."), "builtins.dict") << pairs;
+    EXPECT_EQ(misused("ccollections\nOrderedDict\n(" + pairs + "tR."), "collections.OrderedDict") << pairs;
+    EXPECT_EQ(misused("ccollections\ndefaultdict\n(N" + pairs + "tR."), "collections.defaultdict") << pairs;
+    EXPECT_EQ(misused("cbuiltins\nset\n(" + pairs + "tR."), "") << pairs;
+  }
+  EXPECT_EQ(misused("cbuiltins\ndict\n(](](Va\n" + range + "eetR."), "");
+}
+
+TEST(PickleMisuse, CodecsTakeNoMoreTimeThanThereIsText) {
+  for (const std::string& kind : Texts{"bytes", "bytearray"}) {
+    EXPECT_EQ(doubted("cbuiltins\n" + kind + "\n(Va\nVlatin-1\ntR."), "");
+    EXPECT_EQ(doubted("cbuiltins\n" + kind + "\n(Va\nVpunycode\ntR."), "builtins." + kind);
+  }
+}
+
+TEST(PickleMisuse, GeneratorsGoOnWithinTheirNumbers) {
+  const std::string maker = "numpy.random._pickle.__bit_generator_ctor";
+  const auto with = [](const std::string& state) {
+    return "cnumpy.random._pickle\n__bit_generator_ctor\n(VMT19937\ntR" + state + "b.";
+  };
+  for (const std::string& state : Texts{"}Vpos\nI624\ns", "(}Vbuffer_pos\nI4\nsNt", "(VMT19937\nNI0\nt",
+                                        "}Vstate\n}Vpos\nI0\nss", "}Vstate\n(VPCG64\nNts", "}Vx\nI1000\ns"})
+    EXPECT_EQ(doubted(with(state)), "") << state;
+  for (const std::string& state :
+       Texts{"}Vpos\nI625\ns", "}Vpos\nI-1\ns", "}Vpos\nNs", "(}Vbuffer_pos\nI5\nsNt", "(VMT19937\nNI625\nt",
+             "}Vstate\n}Vpos\nI-1\nss", "](VMT19937\nNI625\ne", "}(Vpos\nI0\nVpos\nI625\nu"})
+    EXPECT_EQ(doubted(with(state)), maker) << state;
+}
+
+TEST(PickleMisuse, ElementsThatAreSeveralAreARecords) {
+  const std::string pair = dtype("V16", 16, 8, 0, "(" + dtype("i8", -1, -1, 0) + "(I2\nttNN"),
+                    bytes = b("C\x10") + std::string(16, 'a');
+  const auto array_of = [&](const std::string& of) {
+    return "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntVb\ntR(I1\n(I1\nt" + of + "I00\n" + bytes +
+           "tb.";
+  };
+  EXPECT_EQ(misused(array_of(pair)), "numpy.core.multiarray._reconstruct");
+  EXPECT_EQ(misused("cnumpy.core.multiarray\nscalar\n(" + pair + bytes + "tR."), "numpy.core.multiarray.scalar");
+  EXPECT_EQ(misused("cnumpy.core.numeric\n_frombuffer\n(" + bytes + pair + "(I1\ntVC\ntR."),
+            "numpy.core.numeric._frombuffer");
+  EXPECT_EQ(misused(array_of(dtype("V16", 16, 8, 0, "N(Va\nt}Va\n(" + pair + "I0\nts"))), "");
+}
+
 TEST(PickleMisuse, FunctionsMakeNoClassesThatTakeMemoryOrFiles) {
   for (const std::string name : {"numpy.memmap", "builtins.str", "numpy.dtype", "numpy.float64"}) {
     const std::size_t dot = name.find('.');

@@ -1,0 +1,107 @@
+"""Files that call for nothing but data, and of which torch or numpy reads, shows or writes over memory that is not theirs, as
+they are loaded or when they are used. `ckpt scan` must call none of them safe."""
+
+import struct
+
+from forge import FLOATS, WEIGHT, call, legacy, many, mapping, name, number, program, storage, tensor, text, torch_zip
+from scan_cases import harmless, hit, octets, plain, unjudged
+from scan_misuse import LONG, OBJECT, built, dtype, signed, state
+from scan_states import ARRAY, DICT, SCALAR, array, elements
+
+ORDERED = name("collections", "OrderedDict")
+LOAD = name("torch.storage", "_load_from_bytes")
+GENERATOR = name("numpy.random._pickle", "__bit_generator_ctor")
+
+
+def quantised(shape=(4,), offset=0, scale=b"G" + struct.pack(">d", 1.0)):
+    """Of a storage of four bytes."""
+    how = many(name("torch", "per_tensor_affine"), scale, number(0))
+    place = [(signed if offset < 0 else number)(offset), many(*map(number, shape)), many(*(number(1) for _ in shape))]
+    return call(name("torch._utils", "_rebuild_qtensor"), storage(kind="QInt8Storage"), *place, how, b"\x89", DICT)
+
+
+def past_storages():
+    """torch looks at neither the offsets of quantised tensors, nor at whether a file before 1.6 fills what a tensor makes larger."""
+    four = {"0": b"\5\6\7\x08"}
+    for title, code in (
+        ("behind", quantised((4096,))),
+        ("before", quantised(offset=-4096)),
+        ("far-behind", quantised(offset=1 << 40)),
+        ("as-a-scale", quantised(scale=quantised((), 1 << 40))),
+        ("by-another-function", tensor(storage(kind="QInt8Storage"), (4096,))),
+    ):
+        yield from unjudged(f"loading-{title}.pt", torch_zip(program(mapping(("w", code))), four), "unreadable: ")
+    yield from harmless("quantised.pt", torch_zip(program(mapping(("w", quantised()))), four))
+    view = tensor(storage(elements=1024, more=many(text("v"), number(0), number(1024))), (1024,))
+    grown = tensor(storage(elements=1024, more=b"N"), (65536,))
+    freed = legacy(program(mapping(("view", view), ("grown", grown))), keys=program(elements(text("v"))), data=struct.pack("<q", 1024) + bytes(4096))
+    yield from unjudged("loading-over-what-was-freed.pt", freed, "unreadable: ")
+    unfilled = legacy(program(mapping(("w", tensor(storage(more=b"N"))))), keys=program(b"]"), data=b"")
+    yield from unjudged("loading-what-is-not-filled.pt", unfilled, "unreadable: ")
+    inner = call(LOAD, octets(legacy(program(storage(more=b"N")))))
+    yield from unjudged("loading-past-bytes.pkl", program(mapping(("w", tensor(inner, (600,)))), 3), "unreadable: ")
+    rows = torch_zip(program(mapping(("w", quantised()))), four)
+    yield from harmless("items-in-a-row.distcp", rows + rows)
+    yield from unjudged("loading-behind-in-a-row.distcp", rows + torch_zip(program(mapping(("w", quantised((4096,))))), four), "unreadable: archive at byte ")
+
+
+def pairs_that_are_made():
+    """A mapping takes each pair apart, whatever it is: torch looks at no indices of compressed columns when it does."""
+    column = name("torch", "sparse_csc")
+    indices = [tensor(storage(str(key), "LongStorage", elements=count), (count,)) for key, count in ((1, 3), (2, 4))]
+    wild = call(name("torch._utils", "_rebuild_sparse_tensor"), column, many(*indices, WEIGHT, many(number(2), number(2))))
+    data = {"0": FLOATS, "1": struct.pack("<3q", 0, 10**6, 2 * 10**6), "2": struct.pack("<4q", *[10**9] * 4)}
+    for kind, factory in (("builtins.dict", ()), ("collections.OrderedDict", ()), ("collections.defaultdict", (b"N",))):
+        made = name(*kind.split("."))
+        yield from hit(f"loading-pairs-for-{kind}.pt", torch_zip(program(call(made, *factory, elements(wild))), data), f"dangerous: {kind}")
+        long = call(name("builtins", "range"), number(0), number(150_000_000), number(1))
+        yield from plain(f"loading-a-range-for-{kind}", call(made, *factory, many(long)), f"dangerous: {kind}")
+    yield from harmless("pairs.pkl", program(call(ORDERED, elements(elements(text("a"), call(ORDERED))))))
+
+
+def several_for_one():
+    """A dtype of several elements is a field of a record: elsewhere numpy takes the memory of one for the others'."""
+    pair = dtype("V16", state(0, 16, 8, subarray=many(LONG, many(number(2)))))
+    objects = dtype("V16", state(27, 16, 8, subarray=many(OBJECT, many(number(2)))))
+    for title, code, said in (
+        ("an-array-of-objects", array(objects, 1, elements(many(b"N", number(5)))), "_core.multiarray._reconstruct"),
+        ("an-array", array(pair, 2, octets(bytes(32))), "_core.multiarray._reconstruct"),
+        ("a-scalar", call(SCALAR, pair, octets(bytes(16))), "_core.multiarray.scalar"),
+        ("a-buffer", call(name("numpy._core.numeric", "_frombuffer"), octets(bytes(32)), pair, many(number(2)), text("C")), "_core.numeric._frombuffer"),
+    ):
+        yield from plain(f"loading-several-for-one-of-{title}", code, f"dangerous: numpy.{said}", 3)
+
+
+def positions():
+    """Where a generator goes on in its numbers: it draws from there without a look."""
+    def numbers(kind, count, size):
+        return array(dtype(kind, state(0)), count, octets(bytes(size * count)))
+
+    def twister(place):
+        return mapping(("bit_generator", text("MT19937")), ("state", mapping(("key", numbers("u4", 624, 4)), ("pos", signed(place)))))
+
+    def philox(place):
+        key = mapping(("counter", numbers("u8", 4, 8)), ("key", numbers("u8", 2, 8)))
+        return mapping(("bit_generator", text("Philox")), ("state", key), ("buffer", numbers("u8", 4, 8)), ("buffer_pos", signed(place)))
+
+    old = many(text("MT19937"), numbers("u4", 624, 4), signed(1 << 28), number(0))
+    said = "unknown: numpy.random._pickle.__bit_generator_ctor"
+    for title, made in (
+        ("twister", twister(1 << 28)), ("twister-before", twister(-1)), ("twister-just-behind", twister(625)),
+        ("philox", philox(-(1 << 28))), ("philox-just-behind", philox(5)), ("twister-as-a-tuple", old),
+        ("twister-with-its-seed", many(twister(1 << 28), b"N")), ("twister-as-a-list", elements(text("MT19937"), b"N", number(625))),
+    ):  # fmt: skip
+        kind = "Philox" if "philox" in title else "MT19937"
+        yield from harmless(f"position-of-a-{title}.pkl", program(built(call(GENERATOR, text(kind)), made), 3), said)
+    for title, made in (("twister", twister(624)), ("philox", philox(4)), ("twister-with-its-seed", many(twister(0), b"N"))):
+        yield from harmless(f"position-that-is-one-of-a-{title}.pkl", program(built(call(GENERATOR, text("MT19937")), made), 3))
+
+
+def codecs():
+    """One of Python's takes a minute for 58 kB."""
+    for kind in ("bytes", "bytearray"):
+        for codec, said in (("punycode", f"unknown: builtins.{kind}"), ("latin-1", ": safe")):
+            yield from harmless(f"{kind}-by-{codec}.pkl", program(call(name("builtins", kind), text("é" * 9), text(codec)), 3), said)
+
+
+GROUPS = (past_storages, pairs_that_are_made, several_for_one, positions, codecs)
