@@ -107,7 +107,7 @@ class NumpyStates {
     if (function == "scalar") return arguments.empty() ? no_value : arguments[0];
     if (function == "_frombuffer") return arguments.size() < 2 ? no_value : arguments[1];
     const auto handle = values_.first_effect(id);
-    if (handle == 0) return no_value;
+    if (handle == 0 || values_.effect(handle).kind != EffectKind::build) return no_value;
     const auto state = tuple(values_.items(values_.effect(handle))[0]);
     return state.size() < 4 ? no_value : state[place_of_elements(state) - 2];
   }

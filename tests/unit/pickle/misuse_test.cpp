@@ -195,6 +195,8 @@ TEST(PickleMisuse, ElementsThatAreSeveralAreARecords) {
            "tb.";
   };
   EXPECT_EQ(misused(array_of(pair)), "numpy.core.multiarray._reconstruct");
+  EXPECT_EQ(misused("cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntVb\ntR(u."),
+            "numpy.core.multiarray._reconstruct");
   EXPECT_EQ(misused("cnumpy.core.multiarray\nscalar\n(" + pair + bytes + "tR."), "numpy.core.multiarray.scalar");
   EXPECT_EQ(misused("cnumpy.core.numeric\n_frombuffer\n(" + bytes + pair + "(I1\ntVC\ntR."),
             "numpy.core.numeric._frombuffer");
