@@ -122,7 +122,7 @@ void Walk::run() {
   }
   for (Loader& loader : loaders_)
     if (loader.doubt) add(std::move(loader.finding));
-  for (std::size_t i = 0; i < files_.size() && result_.verdict == ScanVerdict::safe; ++i) read_tensors(files_[i]);
+  for (std::size_t i = 0; i < files_.size() && result_.verdict <= ScanVerdict::unknown; ++i) read_tensors(files_[i]);
   result_.known = known_.size();
 }
 

@@ -4,7 +4,7 @@ that is made of another, ids of ids, what containers hold. `ckpt scan` must call
 import struct
 
 from forge import FLOATS, WEIGHT, call, legacy, many, mapping, name, npy, npz, number, program, storage, tensor, text, torch_zip
-from scan_cases import harmless, hidden_objects, hit, octets, plain
+from scan_cases import harmless, hidden_objects, hit, octets, plain, unjudged
 from scan_misuse import APPLY, OBJECT, built, dtype, fields, state
 from scan_states import ARRAY, DICT, PARAMETER, RELU, RECONSTRUCT, SCALAR, array, elements, space
 from tar_attacks import torch_tar
@@ -135,7 +135,7 @@ def tensors():
         code = call(APPLY, move, name("torch.nested._internal.nested_tensor", "NestedTensor"), same, mapping((title, number(7))))
         yield from harmless(f"hidden-tensor{title}.pt", torch_zip(program(code)), said)
     rows = call(name("torch._utils", "_rebuild_sparse_tensor"), name("torch", "sparse_csr"), WEIGHT)
-    yield from harmless("hidden-tensor-that-is-taken-apart.pt", torch_zip(program(rows)), "unknown: torch._utils._rebuild_sparse_tensor")
+    yield from unjudged("hidden-tensor-that-is-taken-apart.pt", torch_zip(program(rows)), "unknown: torch._utils._rebuild_sparse_tensor")
     generator = built(call(name("numpy.random._pickle", "__bit_generator_ctor"), text("MT19937")), mapping(("state", mapping(("key", WEIGHT)))))
     yield from harmless("hidden-tensor-for-a-generator.pt", torch_zip(program(generator)), "unknown: numpy.random._pickle.__bit_generator_ctor")
     replicate = name("torch.distributed.tensor.placement_types", "Replicate") + b")\x81"

@@ -32,6 +32,8 @@ def past_storages():
     ):
         yield from unjudged(f"loading-{title}.pt", torch_zip(program(mapping(("w", code))), four), "unreadable: ")
     yield from harmless("quantised.pt", torch_zip(program(mapping(("w", quantised()))), four))
+    of_a_class = mapping(("w", quantised((4096,))), ("c", name("mylab", "Config") + b")\x81"))
+    yield from unjudged("loading-behind-with-a-class.pt", torch_zip(program(of_a_class), four), "unknown: mylab.Config")
     view = tensor(storage(elements=1024, more=many(text("v"), number(0), number(1024))), (1024,))
     grown = tensor(storage(elements=1024, more=b"N"), (65536,))
     freed = legacy(program(mapping(("view", view), ("grown", grown))), keys=program(elements(text("v"))), data=struct.pack("<q", 1024) + bytes(4096))
