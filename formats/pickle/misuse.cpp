@@ -83,9 +83,7 @@ class Judge {
 
   /// Whether a mapping is made of a list of what calls make: each is asked for a key and a value.
   bool is_given_pairs_that_are_made(ValueId object) {
-    const ValueId type = class_meant(values_, values_.items(object)[0]);
-    if (!ckpt::takes_items(to_python3(values_.module(type), values_.name(type)).second, EffectKind::set_items))
-      return false;
+    if (!takes_items(object, EffectKind::set_items)) return false;
     const auto arguments = call_arguments(values_, object);
     return std::any_of(arguments.begin(), arguments.end(), [&](ValueId list) {
       if (!is_container(values_.kind(list)) || values_.kind(list) == ValueKind::dict) return false;

@@ -351,12 +351,13 @@ void Walk::read_tensors(const Part& file) {
       (*format)->name == "pickle"
           ? !loaders_.empty()
           : std::any_of(known_.begin(), known_.end(), [](const auto& name) { return is_in(name.first, "torch"); });
-  if (!has_storages || (is_zip(*file.bytes) && !is_one_zip(file, context_))) return;
+  if (!has_storages) return;
   try {
     (*format)->read(file.bytes, context_);
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
-    note(error, file);
+    // What is wrong with an archive is noted; of several in a row, each is read.
+    if (!is_zip(*file.bytes) || is_one_zip(file, context_)) note(error, file);
   }
 }
 
