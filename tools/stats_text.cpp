@@ -16,9 +16,6 @@ namespace {
 
 constexpr std::size_t sparkline_width = 20, lines = 20, bar_width = 40;
 
-/// Of quantised ones, what is shown is what they are stored as.
-bool is_whole(DType dtype) { return is_integer(dtype) || is_quantised(dtype); }
-
 std::string shown_name(const TensorStats& tensor, std::size_t rows) {
   if (tensor.name.empty()) return rows == 1 ? "(the tensor itself)" : "\"\"";
   return printable(tensor.name);
@@ -51,7 +48,7 @@ void print_histogram(const Histogram& histogram, DType dtype, bool utf8) {
   if (counts.empty()) return;
   const std::uint64_t largest = *std::max_element(counts.begin(), counts.end());
   const double width = (histogram.max - histogram.min) / static_cast<double>(counts.size());
-  const DType shown = is_whole(dtype) && width != std::floor(width) ? DType::float64 : dtype;
+  const DType shown = is_integral(dtype) && width != std::floor(width) ? DType::float64 : dtype;
   std::vector<std::string> edges;
   for (std::size_t i = 0; i <= counts.size(); ++i)
     edges.push_back(
@@ -83,7 +80,7 @@ void print_paragraph(const std::string& name, const std::string& about, const Fi
 std::string number_text(long double number, DType dtype) {
   std::array<char, 64> buffer{};
   if (std::isnan(number)) return "-";
-  if (is_whole(dtype))
+  if (is_integral(dtype))
     std::snprintf(buffer.data(), buffer.size(), "%.0Lf", number);
   else
     std::snprintf(buffer.data(), buffer.size(), "%.4Lg", number);

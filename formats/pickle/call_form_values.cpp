@@ -171,7 +171,7 @@ bool CallForms::is_metadata(ValueId state) {
   if (values_.kind(state) != ValueKind::dict) return false;
   return once(metadata_, state, false, [&] {
     return all_pairs(state, [&](const MappingEntry& entry) {
-      return is_text(entry.key, "_metadata") &&
+      return values_.is_string(entry.key, "_metadata") &&
              (is_mapping(values_, entry.value) || values_.kind(entry.value) == ValueKind::none);
     });
   });
@@ -189,8 +189,8 @@ bool CallForms::is_state_of_generator(ValueId state) {
   return once(of_generators_, state, true, [&] {
     if (kind == ValueKind::dict)
       return all_pairs(state, [&](const MappingEntry& entry) {
-        if (is_text(entry.key, "pos")) return is_place(entry.value, most_of_twister);
-        if (is_text(entry.key, "buffer_pos")) return is_place(entry.value, most_of_philox);
+        if (values_.is_string(entry.key, "pos")) return is_place(entry.value, most_of_twister);
+        if (values_.is_string(entry.key, "buffer_pos")) return is_place(entry.value, most_of_philox);
         return is_state_of_generator(entry.value);
       });
     std::vector<ValueId> parts;
@@ -205,10 +205,6 @@ template <class Holds>
 bool CallForms::all_pairs(ValueId dict, Holds holds) const {
   const auto pairs = mapping_pairs(values_, dict);
   return std::all_of(pairs.begin(), pairs.end(), holds);
-}
-
-bool CallForms::is_text(ValueId id, std::string_view text) const {
-  return values_.is_string(id) && values_.text(id) == text;
 }
 
 /// None, or an empty dict or OrderedDict (Python 2's of an empty list).

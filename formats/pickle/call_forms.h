@@ -66,7 +66,6 @@ class CallForms {
   }
   template <class Holds>
   [[nodiscard]] bool all_pairs(ValueId dict, Holds holds) const;
-  [[nodiscard]] bool is_text(ValueId id, std::string_view text) const;
 
   const ValueGraph& values_;
   NameRisks& risks_;

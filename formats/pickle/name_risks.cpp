@@ -28,7 +28,7 @@ bool stands_for_storage(const ValueGraph& values, ValueId persistent) {
   const ValueId id = values.items(persistent)[0];
   if (values.kind(id) != ValueKind::tuple) return values.is_string(id) || values.kind(id) == ValueKind::integer;
   const auto items = values.items(id);
-  return !items.empty() && values.is_string(items[0]) && values.text(items[0]) == "storage";
+  return !items.empty() && values.is_string(items[0], "storage");
 }
 
 CallRisk NameRisks::of(ValueId id) {

@@ -313,8 +313,7 @@ class NumpyStates {
     for (const MappingEntry& entry : mapping_entries(values_, dict)) {
       if (!values_.is_string(entry.key)) return false;
       const auto field = tuple(entry.value);
-      const bool is_title =
-          field.size() == 3 && values_.is_string(field[2]) && values_.text(field[2]) == values_.text(entry.key);
+      const bool is_title = field.size() == 3 && values_.is_string(field[2], values_.text(entry.key));
       if (left.erase(values_.text(entry.key)) == 0 && !is_title) return false;
     }
     return left.empty();

@@ -103,6 +103,8 @@ bool is_integer(DType dtype) { return row(dtype).kind == Kind::integer; }
 
 bool is_quantised(DType dtype) { return row(dtype).kind == Kind::quantised; }
 
+bool is_integral(DType dtype) { return is_integer(dtype) || is_quantised(dtype); }
+
 bool is_complex(DType dtype) { return row(dtype).kind == Kind::complex; }
 
 bool is_floating(DType dtype) { return row(dtype).kind == Kind::floating; }

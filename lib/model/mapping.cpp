@@ -56,9 +56,8 @@ class Collector {
     const auto next = static_cast<std::uint32_t>(entries_.size());
     if (values_.is_string(key)) {
       const std::string_view text = values_.text(key);
-      return places_.add(hash_of(text), next, [&](std::uint32_t other) {
-        return values_.is_string(entries_[other].key) && values_.text(entries_[other].key) == text;
-      });
+      return places_.add(hash_of(text), next,
+                         [&](std::uint32_t other) { return values_.is_string(entries_[other].key, text); });
     }
     if (!is_integer(key))
       return places_.add(hash_of_number(key), next, [&](std::uint32_t other) { return entries_[other].key == key; });

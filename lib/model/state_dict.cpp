@@ -161,7 +161,7 @@ ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {
     const ValueId state = values.items(effect)[0];
     if (!is_mapping(values, state) || !states.insert(state).second) continue;
     for (const MappingEntry& entry : mapping_entries(values, state))
-      if (values.is_string(entry.key) && values.text(entry.key) == "_metadata") metadata = entry.value;
+      if (values.is_string(entry.key, "_metadata")) metadata = entry.value;
   }
   return metadata != no_value && is_mapping(values, metadata) ? metadata : no_value;
 }

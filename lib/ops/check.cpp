@@ -277,8 +277,7 @@ std::int64_t StateDictFacts::version(ValueId module) {
   const auto [known, fresh] = versions_.try_emplace(module, 0);
   if (fresh && is_mapping(values, module))
     for (const MappingEntry& entry : mapping_entries(values, module))
-      if (values.is_string(entry.key) && values.text(entry.key) == "version" &&
-          values.kind(entry.value) == ValueKind::integer)
+      if (values.is_string(entry.key, "version") && values.kind(entry.value) == ValueKind::integer)
         known->second = values.integer(entry.value);
   return known->second;
 }

@@ -25,8 +25,6 @@ void convert(std::span<const std::byte> elements, bool spread, T* out, Convert&&
 
 }  // namespace
 
-bool is_integral(DType dtype) { return is_integer(dtype) || is_quantised(dtype); }
-
 bool is_numeric(DType dtype) { return is_floating(dtype) || is_integral(dtype) || is_complex(dtype); }
 
 bool needs_long_double(DType dtype) { return dtype == DType::int64 || dtype == DType::uint64; }

@@ -11,8 +11,6 @@ namespace ckpt {
 /// True for dtypes whose elements are numbers: not for bits, packed floats and the sub-byte shells, which are only
 /// bits.
 bool is_numeric(DType dtype);
-/// True for integers of any sign and size, bool and quantised ones: what is compared exactly.
-bool is_integral(DType dtype);
 /// True for int64 and uint64, whose values a double cannot hold.
 bool needs_long_double(DType dtype);
 

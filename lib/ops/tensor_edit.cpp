@@ -152,8 +152,7 @@ void TensorEdit::drop_sign(std::vector<ValueId>& items, std::size_t metadata_at)
   const std::vector<MappingEntry> entries = mapping_entries(values, items[metadata_at]);
   std::vector<ValueId> left;
   for (const MappingEntry& entry : entries)
-    if (!values.is_string(entry.key) || values.text(entry.key) != "neg")
-      left.insert(left.end(), {entry.key, entry.value});
+    if (!values.is_string(entry.key, "neg")) left.insert(left.end(), {entry.key, entry.value});
   if (left.size() == 2 * entries.size()) return;
   items.resize(metadata_at);
   if (left.empty()) return;

@@ -144,7 +144,7 @@ class Unpacker {
     const ModuleClass* const known = find_module_class(type);
     int version = known == nullptr ? 1 : known->version;
     for (const MappingEntry& buffer : buffers)
-      if (values_.is_string(buffer.key) && values_.text(buffer.key) == batches) version = 2;
+      if (values_.is_string(buffer.key, batches)) version = 2;
     if (known != nullptr && known->own_state) {
       const std::string what = "'" + name + "' is a " + type + ", which writes its state in a way of its own";
       if (own_state_.empty()) own_state_ = what;

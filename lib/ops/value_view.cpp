@@ -135,7 +135,7 @@ std::string ValueViews::global_name(ValueId id) const {
   if (values.kind(id) == ValueKind::persistent) {
     // ('module', class, file, source): how legacy files name the class of a whole module.
     const auto parts = values.items(values.items(id)[0]);
-    const bool of_module = parts.size() > 1 && values.is_string(parts[0]) && values.text(parts[0]) == "module";
+    const bool of_module = parts.size() > 1 && values.is_string(parts[0], "module");
     id = of_module ? parts[1] : id;
   }
   if (values.kind(id) != ValueKind::global) return {};

@@ -78,6 +78,8 @@ CKPT_API std::size_t dtype_per_byte(DType dtype);
 CKPT_API bool is_integer(DType dtype);
 /// qint8, quint8, qint32, quint4x2 and quint2x4.
 CKPT_API bool is_quantised(DType dtype);
+/// Either: what is stored in whole numbers, compared exactly and shown as such.
+CKPT_API bool is_integral(DType dtype);
 /// complex32, complex64 and complex128.
 CKPT_API bool is_complex(DType dtype);
 /// True for real floats of a byte or more: float64 to float16, bfloat16 and the five float8. Not for packed ones.

@@ -96,6 +96,8 @@ class CKPT_API ValueGraph {
   [[nodiscard]] bool is_string(ValueId id) const {
     return kind(id) == ValueKind::str || kind(id) == ValueKind::py2_str;
   }
+  /// That name. Throws as text().
+  [[nodiscard]] bool is_string(ValueId id, std::string_view name) const { return is_string(id) && text(id) == name; }
 
   [[nodiscard]] bool boolean(ValueId id) const { return integer(id) != 0; }
   [[nodiscard]] std::int64_t integer(ValueId id) const { return std::bit_cast<std::int64_t>(nodes_[id].data); }
