@@ -16,6 +16,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import forkserver
+from forkserver import ForkServer
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
 GIB = 1 << 30
@@ -121,14 +124,18 @@ class Ckpt:
     def __call__(self, *args, stdin=b"", cwd=None, timeout=120, **variables):
         """`variables` are set in its environment."""
         args = [os.fspath(a) for a in args]
+        settings = environment(**variables)
+        server = None if variables or not ForkServer.takes(args) else forkserver.of_thread(self.path, settings)
         try:
+            if server:
+                return Result(args, *forkserver.run(server, args, settings, stdin, cwd, self.memory, timeout))
             done = subprocess.run(
                 limited([self.path, *args], self.memory),
                 input=stdin,
                 capture_output=True,
                 cwd=cwd,
                 timeout=timeout,
-                env=environment(**variables),
+                env=settings,
             )
         except subprocess.TimeoutExpired as late:
             return Result(args, -1, late.stdout or b"", late.stderr or b"", timed_out=True)

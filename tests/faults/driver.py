@@ -15,8 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import forkserver
+
 SECONDS = 30  # a run takes some milliseconds: one that is not done by then hangs
 NAMED = "tmpfile:1+:fail=95"  # EOPNOTSUPP: a file system without unnamed files
+BASE = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
 TEMPORARY = re.compile(r"\.ckpt-\d+-\d+\.tmp")
 
 
@@ -54,9 +57,7 @@ class Program:
 
     def environment(self, folder, faults="", log=None):
         return {
-            "PATH": os.environ.get("PATH", ""),
-            "LC_ALL": "C.UTF-8",
-            "NO_COLOR": "1",
+            **BASE,
             "TMPDIR": str(folder),
             "LD_PRELOAD": self.interposer,
             "CKPT_FAULT_ALARM": str(SECONDS),
@@ -64,28 +65,35 @@ class Program:
             **({"CKPT_FAULT_LOG": str(log)} if log else {}),
         }
 
-    def start(self, args, folder, faults="", log=None, stdin=os.devnull, stdout=None):
-        """Starts it with both outputs in files of `folder`; posix_spawn, as there are tens of thousands."""
-        write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        a_pipe = isinstance(stdin, int)
-        take_input = (os.POSIX_SPAWN_DUP2, stdin, 0) if a_pipe else (os.POSIX_SPAWN_OPEN, 0, str(stdin), os.O_RDONLY, 0)
-        return os.posix_spawn(
-            self.ckpt,
-            [self.ckpt, *map(str, args)],
-            self.environment(folder / "tmp", faults, log),
-            file_actions=[
-                take_input,
-                (os.POSIX_SPAWN_OPEN, 1, str(stdout or folder / "stdout"), write, 0o600),
-                (os.POSIX_SPAWN_OPEN, 2, str(folder / "stderr"), write, 0o600),
-            ],
-            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
-        )
+    def start(self, args, folder, faults="", log=None, stdin=None):
+        """Starts it with both outputs in files of `folder`. Returns its process, for which this thread waits before the next."""
+        opened = [os.open(os.devnull, os.O_RDONLY)]
+        opened += [os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) for name in ("stdout", "stderr")]
+        descriptors = opened if stdin is None else [stdin, *opened[1:]]
+        try:
+            return self._server().start([str(word) for word in args], self.environment(folder / "tmp", faults, log), descriptors)
+        finally:
+            for descriptor in opened:
+                os.close(descriptor)
 
-    def wait(self, pid, folder):
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    def wait(self, folder):
+        status = self._server().wait()
         return Outcome(
             status, (folder / "stdout").read_bytes(), (folder / "stderr").read_text(errors="backslashreplace")
         )
+
+    def run(self, args, folder, faults="", log=None):
+        self.start(args, folder, faults, log)
+        return self.wait(folder)
+
+    def run_alone(self, args, folder, faults="", log=None):
+        """The same, started anew."""
+        done = subprocess.run([self.ckpt, *args], env=self.environment(folder / "tmp", faults, log), capture_output=True)
+        return Outcome(done.returncode, done.stdout, done.stderr.decode(errors="backslashreplace"))
+
+    def _server(self):
+        """There are tens of thousands of runs, of which loading and linking would take the most."""
+        return forkserver.of_thread(self.ckpt, BASE, [self.interposer])
 
 
 @dataclass
@@ -151,7 +159,8 @@ class Case:
         return pid
 
     def run(self, faults="", log=None):
-        return self.program.wait(self.start(faults, log), self.folder)
+        self.start(faults, log)
+        return self.program.wait(self.folder)
 
     def dry_run(self):
         """A run without faults: what it calls. Remembers the new target."""

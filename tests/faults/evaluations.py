@@ -70,7 +70,7 @@ class Evaluation:
             path.unlink()
         for name, _ in OUTPUTS.values():
             (self.out / name).write_bytes(OLD)
-        return self.program.wait(self.program.start(self.args, self.folder, faults, log), self.folder)
+        return self.program.run(self.args, self.folder, faults, log)
 
     def calls(self):
         """All that there are. Counts the allocations."""

@@ -21,7 +21,7 @@ class FolderCase:
     def run(self, faults="", log=None):
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
-        return self.program.wait(self.program.start(self.args, self.folder, faults, log), self.folder)
+        return self.program.run(self.args, self.folder, faults, log)
 
     def calls(self):
         log = self.folder / "log"

@@ -6,11 +6,12 @@ import os
 import pty
 import re
 import select
-import subprocess
+import signal
 import unicodedata
 import zipfile
 
-from streams import environment
+import forkserver
+import harness
 from torchfile import Call, Tensor, save_legacy, save_zip, state_dict
 
 NASTY = {
@@ -130,38 +131,35 @@ COMMANDS = [
 
 
 def commands_of(program):
-    listed = subprocess.run([program.ckpt, "--help"], capture_output=True, text=True, check=True).stdout
+    listed = harness.Ckpt(program.ckpt)("--help").text
     known = set(re.findall(r"^  ([a-z-]+) ", listed, re.M))
     return [command.split() for command in COMMANDS if command.split()[0] in known]
 
 
-def on_terminal(words, cwd):
+def on_terminal(program, words, cwd):
     """What a run writes to a terminal that is its standard input, output and error."""
+    server = forkserver.of_thread(program.ckpt, harness.environment())
+    env = {key: value for key, value in harness.environment(TERM="xterm-256color").items() if key != "NO_COLOR"}
     master, slave = pty.openpty()
-    env = {key: value for key, value in environment(TERM="xterm-256color").items() if key != "NO_COLOR"}
-    process = subprocess.Popen(words, cwd=cwd, stdin=slave, stdout=slave, stderr=slave, env=env)
+    process = server.start(words, env, [slave] * 3, cwd)
     os.close(slave)
     output = b""
     while True:
         ready, _, _ = select.select([master], [], [], 30)
+        if not ready:
+            os.kill(process, signal.SIGKILL)
         try:
-            piece = os.read(master, 65536) if ready else b""
+            piece = os.read(master, 65536)
         except OSError:  # the other end has gone
-            piece = b""
-        if not piece:
             break
         output += piece
     os.close(master)
-    if process.poll() is None:
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-    return process.wait(), output
+    return server.wait(), output
 
 
 def shown_names(suite, program, folders, command):
     """One command over all the files, through pipes and on a terminal."""
+    ckpt = harness.Ckpt(program.ckpt)
     with folders.temporary() as folder:
         make_files(folder)
         wrong = []
@@ -171,21 +169,20 @@ def shown_names(suite, program, folders, command):
             words = [{"FILE": file, "OUT": b"./" + path + b".out"}.get(word, word) for word in command]
             if "FILE" not in command:
                 words.append(file)
-            words = [program.ckpt, *words]
-            done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, timeout=60, check=False)
+            done = ckpt(*words, cwd=folder, timeout=60)
             with contextlib.suppress(FileNotFoundError, IsADirectoryError):
                 os.unlink(os.path.join(os.fsencode(folder), path + b".out"))  # which some commands do not replace
-            status, screen = on_terminal(words, folder)
+            status, screen = on_terminal(program, words, folder)
             program.count("outputs searched for raw names", 3)
             for where, output, terminal in (
-                ("stdout", done.stdout, False),
-                ("stderr", done.stderr, False),
+                ("stdout", done.out, False),
+                ("stderr", done.err_bytes, False),
                 ("terminal", screen, True),
             ):
                 if found := raw(output, terminal):
                     wrong.append(f"{path!r}: {where}: {found}")
-            if done.returncode not in range(7) or status != done.returncode and "--in-place" not in command:
-                wrong.append(f"{path!r}: status {done.returncode}, on a terminal {status}\n{done.stderr!r}")
+            if done.code not in range(7) or status != done.code and "--in-place" not in command:
+                wrong.append(f"{path!r}: status {done.code}, on a terminal {status}\n{done.err_bytes!r}")
             with open(os.path.join(os.fsencode(folder), path), "wb") as back:
                 back.write(data)
         suite.check(f"{' '.join(command)}: no raw name", not wrong, "\n".join(wrong[:8]))
@@ -193,6 +190,7 @@ def shown_names(suite, program, folders, command):
 
 def shown_words(suite, program, folders):
     """Words of the command line come back in messages."""
+    ckpt = harness.Ckpt(program.ckpt)
     with folders.temporary() as folder:
         make_files(folder)
         wrong = []
@@ -218,11 +216,9 @@ def shown_words(suite, program, folders):
                 [b"recover", b"whole.pt", word + b".out"],
                 [b"merge", b"whole.pt", word, b"out"],
             ):
-                done = subprocess.run(
-                    [program.ckpt, *words], cwd=folder, env=environment(), capture_output=True, timeout=60, check=False
-                )
+                done = ckpt(*words, cwd=folder, timeout=60)
                 program.count("outputs searched for raw names", 2)
-                if found := raw(done.stdout, False) or raw(done.stderr, False):
+                if found := raw(done.out, False) or raw(done.err_bytes, False):
                     wrong.append(f"{words}: {found}")
         suite.check("words of the command line: none raw", not wrong, "\n".join(wrong[:8]))
 

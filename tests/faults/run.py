@@ -27,6 +27,7 @@ import kills  # noqa: E402
 import names  # noqa: E402
 import other_formats  # noqa: E402
 import places  # noqa: E402
+import served  # noqa: E402
 import streams  # noqa: E402
 import sweeps  # noqa: E402
 from driver import Folders, Program, Scenario  # noqa: E402
@@ -217,7 +218,13 @@ def name_group(context):
         yield context.job(names.shown_names, command)
 
 
+def served_group(context):
+    yield lambda: served.says_the_same(context.suite, context.program, context.files)
+    yield context.job(served.makes_the_same_calls, context.files)
+
+
 GROUPS = {
+    "served": served_group,
     "calls": sweep_group,
     "memory": memory_group,
     "reading": reading_group,

@@ -243,7 +243,7 @@ def failing_output(suite, program, files, folders, source, options):
         (folder / "tmp").mkdir()
         (folder / "log").touch()
         args = ["convert", folder / "in", "-", *options, "--no-sandbox"]  # the process itself shrinks its input
-        whole = program.wait(program.start(args, folder, log=folder / "log"), folder)
+        whole = program.run(args, folder, log=folder / "log")
         legacy = "legacy" in source
         if whole.status != 0 or not (legacy or is_checkpoint(whole.out)):
             trouble.add("the stream without faults is no archive", whole)
@@ -251,7 +251,7 @@ def failing_output(suite, program, files, folders, source, options):
         for kind, number, _, _ in (call for call in calls if call[0] in ("write", "pread")):
             for action in ("fail=5", "kill") if kind == "write" else ("fail=5", "shrink", "kill"):
                 (folder / "in").write_bytes(data)
-                outcome = program.wait(program.start(args, folder, f"{kind}:{number}:{action}"), folder)
+                outcome = program.run(args, folder, f"{kind}:{number}:{action}")
                 program.count("outputs broken off on standard output")
                 what = f"{kind} {number} {action}"
                 expected = -9 if action == "kill" else 6 if kind == "write" else 3

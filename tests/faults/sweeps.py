@@ -211,7 +211,7 @@ def reading_fails(suite, program, command, source, folders, every=3):
     with folders.temporary() as folder:
         (folder / "tmp").mkdir()
         args, log = [*command, source], folder / "log"
-        whole = program.wait(program.start(args, folder, log=log), folder)
+        whole = program.run(args, folder, log=log)
         lines = log.read_text().splitlines()
         calls = [
             Call(kind, int(number), function, rest)
@@ -219,7 +219,7 @@ def reading_fails(suite, program, command, source, folders, every=3):
         ]
         trouble = Trouble() if whole.status == 0 else Trouble([f"without faults: {whole}"])
         for call in calls:
-            outcome = program.wait(program.start(args, folder, f"{call.kind}:{call.number}:fail=5"), folder)
+            outcome = program.run(args, folder, f"{call.kind}:{call.number}:fail=5")
             program.count("calls that failed")
             what = f"{call.kind} {call.number} ({call.function} {call.subject}) fails"
             said = outcome.err.startswith(f"ckpt: {source}: ") and os.strerror(errno.EIO) in outcome.err
@@ -232,7 +232,7 @@ def reading_fails(suite, program, command, source, folders, every=3):
             elif outcome.status != 3 or not said:
                 trouble.add(f"{what}: status {outcome.status}, expected 3 and a message", outcome)
         for number in spread(int(lines[-1].split()[1]))[::every]:
-            outcome = program.wait(program.start(args, folder, f"alloc:{number}:fail=12"), folder)
+            outcome = program.run(args, folder, f"alloc:{number}:fail=12")
             program.count("allocations that failed")
             # OpenSSL does not say why it refuses.
             said = outcome.status == 5 and any(f in outcome.err for f in ("memory", "OpenSSL refused"))
