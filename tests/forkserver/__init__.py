@@ -16,7 +16,7 @@ PIPE = 64 * 1024  # bytes that a pipe holds before anyone reads
 
 
 def library_of(program):
-    """What is preloaded; None where that is not built: sanitizers have a start of their own."""
+    """What is preloaded; None where that is not built."""
     path = Path(program).resolve().parent.parent / "lib/libckpt_forkserver.so"
     return path if path.exists() else None
 

@@ -110,9 +110,17 @@ int serve(int socket) {
   }
 }
 
+/// What a copy starts in its turn (a symbolizer of sanitizers) may have the variable, and no such socket.
+bool is_socket(int descriptor) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
 int main_or_server(int count, char** words, char** variables) {
   const char* const socket = getenv("CKPT_FORK_SERVER");
-  return socket == nullptr ? real_main(count, words, variables) : serve(atoi(socket));
+  const bool is_server = socket != nullptr && is_socket(atoi(socket));
+  return is_server ? serve(atoi(socket)) : real_main(count, words, variables);
 }
 
 }  // namespace
