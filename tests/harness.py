@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import forkserver
-from forkserver import ForkServer
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
@@ -125,7 +124,7 @@ class Ckpt:
         """`variables` are set in its environment."""
         args = [os.fspath(a) for a in args]
         settings = environment(**variables)
-        server = None if variables or not ForkServer.takes(args) else forkserver.of_thread(self.path, settings)
+        server = None if variables or not forkserver.takes(args) else forkserver.of_thread(self.path, settings)
         try:
             if server:
                 return Result(args, *forkserver.run(server, args, settings, stdin, cwd, self.memory, timeout))

@@ -7,7 +7,7 @@ import os
 import subprocess
 import zipfile
 
-from driver import Case, Trouble
+from driver import BASE, Case, Trouble
 
 # Runs on a RAM disk of its own, which goes with the process: ROOM in KiB, the old target's file, ckpt and its words.
 FULL_DISK = """
@@ -37,7 +37,7 @@ def plain(program, args, **more):
 
 
 def environment(**more):
-    return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **more}
+    return {**BASE, **more}
 
 
 def full_disk(suite, program, files, folders, named=False):

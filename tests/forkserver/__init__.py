@@ -21,6 +21,11 @@ def library_of(program):
     return path if path.exists() else None
 
 
+def takes(args):
+    """Whether a request has room for them."""
+    return len(args) <= MOST_WORDS and sum(map(len, args)) <= MOST_BYTES
+
+
 class ForkServer:
     """A program that waits before its main(), with what was in `environment` read until there. One run at a time."""
 
@@ -31,10 +36,6 @@ class ForkServer:
             self._process = subprocess.Popen([str(program)], env={**environment, **variables}, pass_fds=[its.fileno()],
                                              stdin=subprocess.DEVNULL)
         self._program = str(program)
-
-    @staticmethod
-    def takes(args):
-        return len(args) <= MOST_WORDS and sum(map(len, args)) <= MOST_BYTES
 
     def start(self, args, environment, descriptors, cwd=None, memory=None):
         """Starts main() with these arguments, environment and three descriptors. Returns the number of the process."""
@@ -65,14 +66,13 @@ _of_thread = threading.local()
 
 def of_thread(program, environment, preload=()):
     """This thread's server of a program; None where there can be none."""
-    library = library_of(program)
-    if library is None:
-        return None
     known = _of_thread.__dict__.setdefault("servers", {})
     key = (str(program), tuple(map(str, preload)), tuple(sorted(environment.items())))
     if key not in known:
-        known[key] = ForkServer(program, library, environment, preload)
-        atexit.register(known[key].end)
+        library = library_of(program)
+        known[key] = library and ForkServer(program, library, environment, preload)
+        if library:
+            atexit.register(known[key].end)
     return known[key]
 
 
