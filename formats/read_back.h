@@ -20,6 +20,7 @@ class Expected {
     TensorInfo info;
   };
   ReadBack how;
+  std::string file;  ///< that the checkpoint was read from
   std::size_t tensors = 0;
   std::vector<Named> names;  ///< where all of it is read
 };
@@ -27,7 +28,8 @@ class Expected {
 /// Compares the output as `open` makes it readable (inflated where it was compressed) with what was to be written.
 /// quick: directory, pickle, and the checksums that the container records. full: every byte, every storage's checksum
 /// as it was taken while writing, and every tensor's name, dtype and shape.
-/// Throws Error (io, on_output) that says what differs.
+/// Throws Error: io, on_output, that says what differs; limit_exceeded, in `expected.file`, where what was written is
+/// past a cap that the checkpoint was not past.
 void check_read_back(const Format& format, const Expected& expected, const std::function<ByteSourcePtr()>& open,
                      const WriteReceipt& receipt);
 

@@ -48,6 +48,8 @@ bool same_atom(const ValueView& a, const ValueView& b) {
   return (a.text.empty() ? a.atom : a.text) == (b.text.empty() ? b.atom : b.text);
 }
 
+std::uint64_t pair_of(ValueId a, ValueId b) { return std::uint64_t{a} << 32 | b; }
+
 const char* truth(bool value) { return value ? "True" : "False"; }
 
 }  // namespace
@@ -71,6 +73,10 @@ void OtherValues::compare_roots() {
 }
 
 void OtherValues::compare_facts(const std::string& name, ValueId a, ValueId b, bool quantizer_only) {
+  const auto [known, fresh] = told_.try_emplace(pair_of(a, b));
+  Told& told = known->second;
+  if (!fresh) return note_again(told, name);
+  told = {part_name(name, "").size(), found_.other.size(), 0};
   TensorFacts facts_a = tensor_facts(views_a_, a_, a), facts_b = tensor_facts(views_b_, b_, b);
   count_steps(facts_a.children.size() + facts_b.children.size() + 1);
   path_ = name;
@@ -85,6 +91,15 @@ void OtherValues::compare_facts(const std::string& name, ValueId a, ValueId b, b
   }
   open(facts_a.children, facts_b.children, false);
   run();
+  told.end = found_.other.size();
+}
+
+void OtherValues::note_again(const Told& told, const std::string& name) {
+  count_steps(told.end - told.first + 1);
+  for (std::size_t i = told.first; i < told.end; ++i) {
+    const OtherDifference& found = found_.other[i];
+    note(part_name(name, found.path.substr(told.prefix)), found.a, found.b);
+  }
 }
 
 std::string OtherValues::below(const std::string& label) const { return part_name(path_, label); }
@@ -109,7 +124,7 @@ void OtherValues::run() {
 
 void OtherValues::visit(ValueId a, ValueId b) {
   const bool leaves = is_leaf(a_.values, a) && is_leaf(b_.values, b);
-  if (!leaves && !met_.insert(static_cast<std::uint64_t>(a) << 32 | b).second) return;
+  if (!leaves && !met_.insert(pair_of(a, b)).second) return;
   ValueView view_a = views_a_.of(a), view_b = views_b_.of(b);
   count_steps(view_a.children.size() + view_b.children.size() + 1);
   count_steps(view_a.elements.size() + view_b.elements.size());

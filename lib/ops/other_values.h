@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -36,6 +37,11 @@ class OtherValues {
   std::vector<Unnamed> take_unnamed() { return std::exchange(unnamed_, {}); }
 
  private:
+  /// What two tensors say otherwise, told under the first name that they have: a stretch of what was found, and how
+  /// much of its paths is that name.
+  struct Told {
+    std::size_t prefix = 0, first = 0, end = 0;
+  };
   struct Pair {
     std::string label;
     ValueId a, b;
@@ -55,6 +61,7 @@ class OtherValues {
   void open_elements(std::vector<ValueId> a, std::vector<ValueId> b);
   bool pair_by_match(const std::vector<ViewChild>& a, const std::vector<ViewChild>& b, std::vector<Pair>& pairs);
   void add_pair(const ViewChild& a, const ViewChild& b, std::vector<Pair>& pairs) const;
+  void note_again(const Told& told, const std::string& name);
   void note(std::string path, std::optional<std::string> a, std::optional<std::string> b);
   void note_lone(const std::string& label, ValueId value, bool in_a);
   [[nodiscard]] std::string below(const std::string& label) const;
@@ -69,6 +76,7 @@ class OtherValues {
   const NameViewSet& common_;
   CheckpointDiff& found_;
   std::unordered_set<std::uint64_t> met_;
+  std::unordered_map<std::uint64_t, Told> told_;  ///< by pair of values
   std::vector<Open> open_;
   std::string path_;
   std::vector<Unnamed> unnamed_;

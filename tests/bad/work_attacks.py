@@ -102,7 +102,7 @@ def names():
     attributes = b"}(" + b"".join(text(f"{i}") + b")" for i in range(100_000)) + b"u"
     w = memo.keep(tensor() + attributes + b"b")
     yield "attributes-under-100000-names.pt", listed(memo, [w] * 100_000), {
-        "diff FILE FILE": refused("comparing the values of both files takes more than"),
+        "diff FILE FILE": DONE,
     }
     for title, keys in (("other", (text("a"), text("b"))), ("the-same", (text("None"), b"N"))):
         memo = Memo()
@@ -241,7 +241,9 @@ def texts():
     }
     # One key, however often it is set.
     yield "1000-times-a-key-of-bytes.pt", pickled(program(memo.code + b"}(" + (key + b"N") * 1_000 + b"u", 3)), {
-        "diff FILE FILE": DONE
+        "diff FILE FILE": DONE,
+        "convert FILE OUT --protocol 3": DONE,
+        "convert FILE OUT --protocol 2": refused("what would be written could not be read again: "),
     }
     memo = Memo()
     data = memo.keep(b"B" + struct.pack("<I", 2_000_000) + bytes(2_000_000))

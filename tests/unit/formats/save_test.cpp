@@ -283,6 +283,27 @@ TEST(Save, ReadFullyFindsAByteThatTheDiskChanged) {
   }
 }
 
+/// Bytes, which an older protocol calls for: what that makes of them is no fault of the disk.
+TEST(Save, WhatCouldNotBeReadAgainIsRefused) {
+  const TemporaryFolder folder;
+  py::Code items = py::put(py::bytes(std::string(10'000, '\xff')), 9);
+  for (int i = 0; i < 1'000; ++i) items += "N" + py::get(9);
+  const Checkpoint checkpoint = read(source_of(bytes_of(ZipFile{.object = "}(" + items + "Nu"}), "in.pt"));
+  SaveOptions options;
+  options.protocol = 3;
+  save(checkpoint, folder / "out.pt", options);
+  const std::string kept = io_testing::text_of(folder / "out.pt");
+  options.protocol = 2;
+  const auto error = error_of([&] { save(checkpoint, folder / "out.pt", options); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  EXPECT_FALSE(error->is_output());
+  EXPECT_EQ(error->file(), "in.pt");
+  EXPECT_EQ(std::string(error->what()).find("in.pt: what would be written could not be read again: "), 0U)
+      << error->what();
+  EXPECT_EQ(io_testing::text_of(folder / "out.pt"), kept);
+}
+
 TEST(Save, ReadQuicklyLooksAtNoStorage) {
   const TemporaryFolder folder;
   EXPECT_FALSE(save_on_a_bad_disk(folder, ReadBack::quick, "torch"));

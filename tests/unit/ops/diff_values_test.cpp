@@ -219,6 +219,26 @@ TEST(Diff, SpellingIsNoDifference) {
     EXPECT_EQ(others(in_dict(spelling.a), in_dict(spelling.b)), Names{}) << spelling.what;
 }
 
+TEST(Diff, WhatATensorSaysIsToldUnderEachOfItsNames) {
+  const auto tied = [](std::int64_t tag) {
+    const py::Code attributes = py::dict({{py::str("tag"), py::integer(tag)}, {py::str("by"), py::list({})}});
+    const py::Code tensor = py::build(torch_testing::weight(), attributes);
+    return py::dict({{py::str("a"), py::put(tensor, 9)}, {py::str("b"), py::get(9)}, {py::str(""), py::get(9)}});
+  };
+  const auto of = [](const py::Code& object) {
+    return torch_testing::read_bytes(torch_testing::bytes_of(torch_testing::ZipFile{.object = object}));
+  };
+  const CheckpointDiff found = diff(of(tied(1)), of(tied(2)));
+  Names paths;
+  for (const OtherDifference& other : found.other) {
+    paths.push_back(other.path);
+    EXPECT_EQ(other.a, "1");
+    EXPECT_EQ(other.b, "2");
+  }
+  EXPECT_EQ(paths, (Names{"a.tag", "b.tag", "tag"}));
+  EXPECT_TRUE(diff(of(tied(1)), of(tied(1))).same());
+}
+
 TEST(Diff, OtherValuesMayBeIgnored) {
   DiffOptions options;
   options.ignore_other = true;
