@@ -170,10 +170,11 @@ void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
                  neighbours.lack ? Verdict::dangerous : Verdict::unknown);
 }
 
-/// What a known name makes is harmless or not by what it is given, which only the values tell.
+/// What a known name makes is harmless or not by what it is given, and a storage's id by what it holds, which only the
+/// values tell.
 void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
                         Verdict most) {
-  if (past_a_cap(trace) || std::none_of(trace.names.begin(), trace.names.end(), pickle::is_called)) return;
+  if (past_a_cap(trace) || trace.names.empty()) return;
   try {
     ValueGraph values;
     const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));

@@ -46,6 +46,16 @@ TEST(Scan, ANameOfAThirdPartyIsUnknown) {
   EXPECT_EQ(told(py::pickle(py::call(py::global("zoo", "Net"), {}))), "unknown: zoo.Net at 2 of '' in ''");
 }
 
+TEST(Scan, IdsAreJudgedWhereNothingIsCalled) {
+  const auto of = [](const py::Code& first, const py::Code& place) {
+    const py::Code storage = py::global("torch", "FloatStorage");
+    return py::pickle(py::persistent(py::tuple({first, storage, py::str("0"), place, py::integer(4)})));
+  };
+  EXPECT_EQ(told(of(py::str("storage"), py::str("cpu"))), "safe");
+  for (const std::string& odd : {of(py::global("torch", "FloatStorage"), py::str("cpu")), of(py::str("storage"), "]")})
+    EXPECT_EQ(told(odd).substr(0, 29), "dangerous: torch.FloatStorage") << odd;
+}
+
 TEST(Scan, SaysHowANameIsReached) {
   const ScanFinding finding = scanned(evil).findings.at(0);
   EXPECT_EQ(finding.how, "GLOBAL, REDUCE");
