@@ -175,7 +175,8 @@ for a while, and replays what was ever found (`tests/bad/found`). `./dev fuzz --
 on until each target has had three million executions and is flat: in half an hour of a processor no more than one in a
 thousand of the lines and branches of ckpt's own code that it reaches was new. It runs without sanitizers, begins with what the
 other targets keep, too, and gives every input that reached something new to the build with them, which counts; what it has
-grown, out of the attacks too, is kept in `fuzz/corpus`, from which it goes on on any machine. So far (docs/fuzz.json):
+grown, out of the files that unit tests, attacks and `interop` make too, is kept in `fuzz/corpus`, from which it goes on on
+any machine. So far (docs/fuzz.json):
 
 FUZZED
 
