@@ -170,10 +170,10 @@ const Command convert_command{
     "IN OUT [options]",
     "device, format, compression, prefix, or a part of it, in one pass",
     "Writes a checkpoint again with what the options change, and nothing else: other values, their types,\n"
-    "order and sharing stay. OUT appears whole or not at all. Without options OUT is what IN was; a name\n"
-    "that ends in .gz is compressed. What is done comes in this order: --root or --weights-only, --keep,\n"
-    "--drop (by the names of the input), --strip-optimizer, devices, prefixes, --rename, --contiguous,\n"
-    "--compact, --dedupe, --dtype.\n",
+    "order and sharing stay. OUT appears whole or not at all. Without options OUT is what IN was; but a name\n"
+    "that ends in .gz is compressed, and one that has lost the .gz of IN's is not. What is done comes in this\n"
+    "order: --root, --weights-only, --keep, --drop (by the names of the input), --strip-optimizer, devices,\n"
+    "prefixes, --rename, --contiguous, --compact, --dedupe, --dtype.\n",
     "ckpt convert model.pt.gz model.cpu.pt --to cpu --strip-prefix --no-gzip",
     "ckpt convert --in-place model.pt --map cuda:1=cuda:0",
     define,

@@ -51,7 +51,7 @@ const Command shard_command{
     "shard",
     "IN DIR [options]",
     "split into files of a size, with an index",
-    "Writes tensors into several files and an index, as transformers does and reads. DIR is a new folder.\n"
+    "Writes tensors into several files and an index, as transformers does and reads. DIR is new or empty.\n"
     "ckpt merge makes one file of it again.\n",
     "ckpt shard model.pt shards --max-size 2GB",
     "ckpt shard trainer.pt shards --weights-only --format safetensors-index",

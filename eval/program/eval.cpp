@@ -60,7 +60,7 @@ Result evaluate_as_asked(const Options& options, const Spare& spare, bool quiet)
                                  std::to_string(fast.counts.correct) + " right, and float32 " +
                                  std::to_string(exact.counts.correct) + ", of " + std::to_string(exact.counts.samples);
   fast.warnings.push_back(difference);
-  tools::print_note(difference);
+  if (!quiet) tools::print_note(difference);
   return fast;
 }
 

@@ -6,11 +6,11 @@ INTRO = """# The corpus
 
 Written by `tests/corpus/run.py --write-page`; the test fails where this page and a run disagree.
 
-The shared corpus holds checkpoints that nobody of this project wrote, from public repositories (2017 to 2026), and
+The corpus holds checkpoints that nobody of this project wrote, from public repositories (2017 to 2026), and
 others made with PyTorch 1.13.1, 2.0.1 and 2.11.0 for what those lack (every dtype, sparse, quantised, big-endian, gzip
 variants …). Of each, a file beside them says what PyTorch itself sees: each tensor's name, shape, dtype, stride,
-offset, device and storage, and the SHA-256 of its bytes. It is not in the repository: tests look for it in `../shared/corpus`,
-beside the clone (`tests/corpus/run.py --corpus FOLDER` names another), and are skipped without it. There
+offset, device and storage, and the SHA-256 of its bytes. It is other people's, and neither in the repository nor published: tests look for it in
+`../shared/corpus`, beside the clone (`tests/corpus/run.py --corpus FOLDER` names another), and are skipped without it. There
 `good/`, `made/` and `malicious/` hold the files, and `truth.json` what is in each (`tests/corpus/truth.py` reads it).
 
 *Read*: `ckpt inspect` takes it. *Equal*: `verify` finds no fault; inspect and digest say what PyTorch says, to the last
