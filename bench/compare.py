@@ -34,8 +34,8 @@ def build(revision, beside):
     commit = _run("git", "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")[:12]
     tree = ROOT / "build/compare" / commit
     if not (tree / "CMakeLists.txt").exists():
-        _run("git", "worktree", "prune")
-        _run("git", "worktree", "add", "--detach", "--force", tree, commit)
+        tree.mkdir(parents=True, exist_ok=True)
+        _run("sh", "-c", f"git archive {commit} | tar -x -C '{tree}'")
     options, targets = ["-DCKPT_BUILD_TESTS=OFF"], ["ckpt_program"]
     if torch := re.search(r"^CKPT_LIBTORCH:\w+=(.+)$", (beside / "CMakeCache.txt").read_text(), re.M):
         options, targets = [*options, f"-DCKPT_LIBTORCH={torch[1]}"], [*targets, "ckpt_eval_program"]

@@ -6,10 +6,10 @@
 
 FOLDER keeps what was found to reach new code, a folder a target, and in `slow` what is too slow to begin from; where it has none
 of a target, fuzz/corpus has an archive of what the logged runs kept. A run of a minute or more, or one that is logged, begins
-with all of it, and minimises it; another begins with some. A build of the preset fuzz has no sanitizers and tells libFuzzer of
+with all of it and the seeds, and minimises it; another begins with some of both. A build of the preset fuzz has no sanitizers and tells libFuzzer of
 no comparisons (most are of an index and a size), and does four to fifteen times as much; --replay gives all that it keeps to one
 with sanitizers, which counts the lines and branches of ckpt's own code that it reaches. What breaks a target is put into
-BUILD/findings, as it was found and as small as it gets in a short while, with the command that repeats it.
+`findings` of the build that it breaks, as it was found and as small as it gets in a short while, with the command that repeats it.
 The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
 sums that docs/trust.md shows; --until-flat begins with what the other targets keep, too, and stays with a target until it has had
 enough: see `Log.has_had_enough`.
@@ -58,7 +58,7 @@ ENVIRONMENT = {
     "LLVM_PROFILE_FILE": "/dev/null",
 }
 WORTH_MINIMISING = 60  # seconds of a run: to minimise takes as long as a short one
-SAMPLE = 250  # files of the corpus that a shorter run begins with: a grown one takes minutes to read
+SAMPLE = 50  # files that a shorter run begins with: a grown corpus takes minutes to read, and hundreds all the time there is
 ADOPTING = 600  # seconds that all that the other targets keep may take
 REPLAYING = 600  # seconds that a part of a corpus may take under sanitizers
 PART = 500  # files of it
@@ -133,7 +133,6 @@ class Fuzzer:
         self.seeds = seeds / target
         self.corpus = options.corpus / target
         self.slow = options.corpus / "slow" / target  # not begun from, but what it reaches is known
-        self.findings = options.build / "findings"
         self.scratch = scratch / target
         self.profiles = scratch / "profiles" / target  # of what the sanitizers were given
         self.replayed = set()  # names of it
@@ -198,15 +197,15 @@ class Fuzzer:
     def run(self):
         self.begin()
         is_short = self.seconds < WORTH_MINIMISING and not self.is_logged
-        corpus = self.sample() if is_short else self.corpus
+        corpora = [self.sample()] if is_short else [self.corpus, self.seeds]
         if self.is_logged and self.known is None:
             self.replay()
             self.known, _ = self.count_reached()
         text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
-                                                          corpus, self.seeds)
+                                                          *corpora)
         self.read_figures(text)
         if is_short:
-            shutil.copytree(corpus, self.corpus, dirs_exist_ok=True)
+            shutil.copytree(corpora[0], self.corpus, dirs_exist_ok=True)
         else:
             self.minimise()
         if self.sanitized:
@@ -249,10 +248,10 @@ class Fuzzer:
                     archive.addfile(entry, content)
 
     def sample(self):
-        """A folder with some of the corpus."""
+        """A folder with some of the corpus and of the seeds."""
         folder = self.scratch / "sample"
         folder.mkdir()
-        files = list(self.corpus.iterdir())
+        files = [*self.corpus.iterdir(), *self.seeds.iterdir()]
         for file in random.sample(files, min(len(files), SAMPLE)):
             shutil.copy(file, folder)
         return folder

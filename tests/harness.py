@@ -172,7 +172,7 @@ def temporary_folder():
 
 def parser(description):
     p = argparse.ArgumentParser(description=description)
-    p.add_argument("--ckpt", required=True, metavar="BIN", help="the program to test")
+    p.add_argument("--ckpt", default=ROOT / "build/release/bin/ckpt", metavar="BIN", help="the program to test, if not that of build/release")
     return p
 
 

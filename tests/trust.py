@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/trust.md: what ckpt promises, how each promise is tested, and what was counted while it was.
 
-    tests/trust.py --figures build/release/figures.json [--write-page]
+    tests/trust.py [--figures build/release/figures.json] [--write-page]
 
 `./dev test` collects the figures from its suites and runs this at the end: a figure that the page tells otherwise fails.
 Suites that did not run are not asked about.
@@ -86,7 +86,7 @@ ROWS = [
         "([formats](formats/README.md))",
         "{formats.read} formats", "formats,interop"),
     Row("Pictures become what Pillow makes of them",
-        "random pictures of every colour type, depth and many sizes, as captchas and as digits; at most one grey level apart",
+        "random pictures of every colour type, depth and many sizes, as captchas and as digits",
         "{pictures.compared} tensors, {?pictures.equal} equal", "pictures"),
     Row("What the documents say works",
         "each command of README and docs that names its files, as it stands, on files of these names; each recipe's result in PyTorch",
@@ -167,8 +167,8 @@ DIFFERENCES
 
 ## Fuzzing
 
-`./dev fuzz --seconds N` runs a target for each reader, one for the round trip and one for the whole program, with address
-and undefined-behaviour sanitizers, 1.5 GiB and 100 s an input (10 s without sanitizers). A mutator keeps archives and pickles
+`./dev fuzz --seconds N` runs a target for each reader, and for recover, scan, gzip around a file, the round trip and the
+whole program, with address and undefined-behaviour sanitizers, 1.5 GiB and 100 s an input (10 s without sanitizers). A mutator keeps archives and pickles
 whole and their checksums right, so that mutations get deep. Each target asserts more than that nothing crashes: what was
 written reads back equal, exit statuses are those of the manual, only ckpt's own errors escape. `./dev test` runs each target
 for a while, and replays what was ever found (`tests/bad/found`). `./dev fuzz --fast --log docs/fuzz.json --until-flat` goes
@@ -185,7 +185,7 @@ FUZZED
 Too slow for every run, they were run by hand, last in November 2026, and found nothing. `./dev test --preset tsan --only unit,cli`:
 1,838 unit tests (all but those of caps, and of work that only a cap ends) and 287 cases of the command line, on every thread
 that there is; the threads of evaluation are not among them, for libtorch is not compiled for it.
-`tests/cli/run.py --ckpt build/release/bin/ckpt --valgrind`: 318 cases of the command line. RE2's sparse sets read, on purpose,
+`tests/cli/run.py --valgrind`: 318 cases of the command line. RE2's sparse sets read, on purpose,
 what nothing has written, and are passed over (`tests/cli/valgrind.supp`).
 
 ## What is not promised
@@ -236,11 +236,12 @@ def about(count):
 def fuzzed():
     """The table of what ./dev fuzz --log has counted."""
     log = json.loads(FUZZ_LOG.read_text())
-    lines = ["| target | executions | lines and branches | minutes that they are flat | new in them |", "|---|---|---|---|---|"]
+    lines = ["| target | executions | lines and branches | minutes with next to none new | new in them |", "|---|---|---|---|---|"]
     for target, what in FUZZED.items():
         sums = {"executions": 0, "reached": 0, "flat": [], **log.get(target, {})}
         seconds, new = (sum(column) for column in zip([0, 0], *sums["flat"]))
-        lines.append(f"| {target}: {what} | {sums['executions']:,} | {sums['reached']:,} | {seconds // 60:,} | {new:,} |")
+        counted = (f"{sums['reached']:,}", f"{seconds // 60:,}", f"{new:,}") if sums["reached"] else ("not yet counted", "", "")
+        lines.append(f"| {target}: {what} | {sums['executions']:,} | {' | '.join(counted)} |")
     return "\n".join(lines)
 
 
@@ -297,7 +298,7 @@ def differs(row, figures, page):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--figures", type=Path, required=True, help="what the suites counted, as JSON")
+    parser.add_argument("--figures", type=Path, default=ROOT / "build/release/figures.json", help="what the suites counted, as JSON")
     parser.add_argument("--write-page", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     options = parser.parse_args()
     figures = json.loads(options.figures.read_text())

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import forge
 
-COMMANDS = ("inspect", "verify", "convert")
 
 
 @dataclass

@@ -9,6 +9,7 @@ Each pickle goes through the fuzz targets that read such, which end the process 
 
 import argparse
 import io
+import os
 import pickle
 import re
 import struct
@@ -141,7 +142,8 @@ def replay(program, target, files):
     """Gives files to a target, in one process after another. Yields what broke it, and what it said."""
     while files:
         try:
-            done = subprocess.run([program, target, *files], capture_output=True, timeout=600)
+            done = subprocess.run([program, target, *files], capture_output=True, timeout=600,
+                                  env={**os.environ, "TMPDIR": os.path.dirname(files[0])})  # where what is ended may leave its own
         except subprocess.TimeoutExpired as late:
             done = subprocess.CompletedProcess(program, "none in 10 minutes", late.stdout or b"", late.stderr or b"")
         if done.returncode == 0:

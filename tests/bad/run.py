@@ -184,6 +184,8 @@ def attack_one(suite, ckpt, folder, attack, lines):
     for command, outcome in attack.outcomes.items():
         done = run_line(ckpt, command, path, out, seconds)
         problem = wrong(done, outcome, out)
+        if not problem and done.code == 0 and (command == "convert" or " OUT" in command):
+            problem = wrong_output(ckpt, out, "--allow-unsafe" in command)
         suite.check(f"{attack.name}, {command}", problem is None, lambda: f"{problem}\n{str(done)[:3000]}")
         remove(out)
     if attack.alone:

@@ -1,13 +1,12 @@
 """Known names, called with what no pickler gives them; and what hides behind the end of what one loader reads."""
 
 import json
-import struct
 
 import dcp_attacks
 import tar_attacks
 from forge import FLOATS, WEIGHT, archive, Part, call, legacy, many, mapping, name, npy, number, program, text
-from scan_cases import EVIL, OLD, WHOLE, harmless, hidden_objects, hit, octets, plain, unjudged
-from scan_misuse import APPLY, LONG, bare, built, state, dtype
+from scan_cases import EVIL, OLD, harmless, hidden_objects, hit, octets, plain, unjudged
+from scan_misuse import APPLY, LONG, built, state, dtype
 
 ARRAY = built(
     call(name("numpy._core.multiarray", "_reconstruct"), name("numpy", "ndarray"), many(number(0)), octets(b"b")),

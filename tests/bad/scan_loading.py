@@ -6,7 +6,7 @@ import struct
 from forge import FLOATS, WEIGHT, call, legacy, many, mapping, name, number, program, storage, tensor, text, torch_zip
 from scan_cases import harmless, hit, octets, plain, unjudged
 from scan_misuse import LONG, OBJECT, built, dtype, signed, state
-from scan_states import ARRAY, DICT, SCALAR, array, elements
+from scan_states import DICT, SCALAR, array, elements
 
 ORDERED = name("collections", "OrderedDict")
 LOAD = name("torch.storage", "_load_from_bytes")

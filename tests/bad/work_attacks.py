@@ -199,7 +199,6 @@ def views():
     ends = [((2,), (size // 4 - 20_001,), i) for i in range(20_000)]
     yield "views-across-nothing.pt", views_of_zeros(size, ends, four_blocks * 800_000), {
         "digest FILE": Outcome(3, again),
-        "convert FILE OUT --format dcp": Outcome(3, again),
         "stats FILE": DONE,
     }
 

@@ -76,7 +76,7 @@ def ordinary(to):
     save_zip(to / "deflated.pt", state_dict(weights()), compression=zipfile.ZIP_DEFLATED)
     # A small file that asks for much: many values, and deep nesting.
     save_pickle(to / "bomb.pt", b"\x80\x02(" + b"N" * (20 << 20) + b"l.", zipfile.ZIP_DEFLATED)
-    save_pickle(to / "deep.pt", b"\x80\x02" + b"]" * 400_000 + b"a" * 399_999 + b".", zipfile.ZIP_DEFLATED)
+    save_pickle(to / "deep.pt", b"\x80\x02" + b"]" * 60_000 + b"a" * 59_999 + b".", zipfile.ZIP_DEFLATED)
     save_zip(to / "big_endian.pt", state_dict(weights()), order="big")
     save_zip(to / "trainer.pt", trainer("cuda:0"))
     save_legacy(to / "trainer_legacy.pt", trainer("cuda:0"))
@@ -106,7 +106,6 @@ def trainer(device):
 
 def pairs(to):
     """Checkpoints to be compared with each other, or with one of the ordinary ones."""
-    import struct
 
     def numbers(*values):
         return Storage(len(values), record=struct.pack(f"<{len(values)}f", *values))
@@ -275,5 +274,4 @@ def make_all(to):
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("folder", type=Path)
-    sys.path.insert(0, str(HERE))
     make_all(p.parse_args().folder)

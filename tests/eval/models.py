@@ -57,7 +57,7 @@ def guises(t, model):
     t.suite.check("cuda tags made", t.ckpt("convert", plain, cuda, "--to", "cuda:1").code == 0)
     yield "cuda tags", cuda, "tagged cuda:1", model
     yield "legacy", saved(state, _use_new_zipfile_serialization=False), "", model
-    with gzip.open(packed := t.path(".pt.gz"), "wb") as file:
+    with gzip.open(packed := t.path(".pt.gz"), "wb", 1) as file:
         torch.save({"epoch": 1, "model_state_dict": state}, file)
     yield "gzip, in a trainer's file", packed, "", model
     yield "npz", arrays(t, state), "", model
@@ -161,7 +161,7 @@ def torchscript(t):
     with torch.no_grad():
         expected = model(inputs)
     torch.jit.script(model).save(path := t.path())
-    with gzip.open(packed := t.path(".pt.gz"), "wb") as file:
+    with gzip.open(packed := t.path(".pt.gz"), "wb", 1) as file:
         file.write(path.read_bytes())
     for name, file in [("bare", path), ("gzip", packed)]:
         done = t.same_logits(name, file, inputs, expected, "arch=torchscript", "shape=3,56,24")

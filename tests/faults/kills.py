@@ -1,5 +1,7 @@
-"""SIGKILL, and the signals that a process may catch, at every call and at random moments."""
+"""SIGKILL, and the signals that a process may catch, at each call that changes something and at random moments."""
 
+import errno
+import itertools
 import os
 import random
 import signal
@@ -9,6 +11,14 @@ import time
 from driver import TEMPORARY, Case, Trouble
 
 CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
+# After these everything is as it was.
+LOOKING = {"sandbox", "list", "thread", "read", "pread", "reread", "stat", "readlink", "access", "seek", "dup"}
+
+
+def worth_ending_at(calls):
+    """All that write, name or sync, and of those that only look one in ten."""
+    looking = itertools.count()
+    return [call for call in calls if call.kind not in LOOKING or next(looking) % 10 == 0]
 
 
 def may_leave_temporary(case, others):
@@ -55,7 +65,7 @@ def killed_at_calls(suite, program, scenario, folders):
     with folders.temporary() as folder:
         case = Case(program, scenario, folder / "case")
         trouble, left = Trouble(), 0
-        for call in case.dry_run():
+        for call in worth_ending_at(case.dry_run()):
             for how in ("kill", "kill-after"):
                 what = f"{how} at {call.kind} {call.number} ({call.subject})"
                 killed_left = judge_kill(case, case.run(f"{call.kind}:{call.number}:{how}"), trouble, what)
@@ -65,7 +75,7 @@ def killed_at_calls(suite, program, scenario, folders):
                     if not scenario.in_place:
                         next_run_succeeds(case, trouble, what)
                         next_run_tidies_up(case, trouble, what)
-        suite.check(f"{scenario.name}: killed at every call", not trouble.found, trouble)
+        suite.check(f"{scenario.name}: killed at each call that changes something", not trouble.found, trouble)
         suite.check(
             f"{scenario.name}: the name that SIGKILL may leave",
             left > 0 or not scenario.named,
@@ -121,7 +131,7 @@ def signals_at_calls(suite, program, scenario, folders):
     with folders.temporary() as folder:
         case = Case(program, scenario, folder / "case")
         trouble = Trouble()
-        places = [(call.kind, call.number) for call in case.dry_run()]
+        places = [(call.kind, call.number) for call in worth_ending_at(case.dry_run())]
         places += [("alloc", number) for number in range(1, case.allocations + 1, 25)]
         for at, (kind, number) in enumerate(places):
             chosen = CAUGHT if kind in ("link", "rename", "sync", "unlink") else (CAUGHT[at % len(CAUGHT)],)
@@ -129,7 +139,7 @@ def signals_at_calls(suite, program, scenario, folders):
                 outcome = case.run(f"{kind}:{number}:signal={int(caught)}")
                 program.count("signals at a chosen call")
                 judge_signal(case, outcome, caught, trouble, f"{caught.name} at {kind} {number}")
-        suite.check(f"{scenario.name}: a signal at every call", not trouble.found, trouble)
+        suite.check(f"{scenario.name}: a signal at each call that changes something", not trouble.found, trouble)
 
 
 def ignored_signal(suite, program, scenario, folders):
@@ -159,4 +169,5 @@ def failing_cleanup(suite, program, scenario, folders):
         outcome = case.run("write:1:fail=28,unlink:1+:fail=5")
         target, others = case.state()
         good = outcome.status == 6 and target == ("old" if case.old is not None else "none") and len(others) <= 1
+        good = good and os.strerror(errno.ENOSPC) in outcome.err
         suite.check(f"{scenario.name}: its temporary cannot be removed", good, f"{outcome} {target} {others}")

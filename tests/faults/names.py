@@ -163,7 +163,8 @@ def shown_names(suite, program, folders, command):
     with folders.temporary() as folder:
         make_files(folder)
         wrong = []
-        for path in sorted(os.listdir(os.fsencode(folder))):
+        paths = sorted(os.listdir(os.fsencode(folder)))
+        for path in paths[::15] if command[0] == "eval" else paths:  # which loads libtorch each time
             file = b"./" + path
             data = open(os.path.join(os.fsencode(folder), path), "rb").read()
             words = [{"FILE": file, "OUT": b"./" + path + b".out"}.get(word, word) for word in command]

@@ -205,7 +205,7 @@ def changing_input(suite, program, scenario, folders):
             suite.check(f"{scenario.name}: {how} while it is read", not trouble.found, trouble)
 
 
-def reading_fails(suite, program, command, source, folders, every=3):
+def reading_fails(suite, program, command, source, folders, every=10):
     """A command that only reads: each failing call is told with status 3, one failing allocation of `every` with 5."""
     name = f"{' '.join(map(str, command))} {source.name}"
     with folders.temporary() as folder:

@@ -61,8 +61,8 @@ class Checks:
 
     def same_object(self, name, expected, got, or_more=False):
         if or_more and isinstance(expected, Failed):
-            self.suite.ok()
-        elif isinstance(expected, Failed) or isinstance(got, Failed):
+            return  # the output may be readable now; what it holds is seen without weights_only
+        if isinstance(expected, Failed) or isinstance(got, Failed):
             good = isinstance(expected, Failed) and isinstance(got, Failed)
             self.suite.check(
                 f"{name}: loads where the source does", good, lambda: f"source: {expected!r:.120}\noutput: {got!r:.400}"

@@ -119,6 +119,8 @@ def in_a_row(load):
 
 
 GROUPS = {"sparse": sparse_file, "entries": many_entries, "tensors": many_tensors, "at-once": at_once, "in-a-row": in_a_row}
+FIGURES = {"sparse": ("sparse-gib", SPARSE_GIB), "entries": ("entries", ENTRIES), "tensors": ("tensors", TENSORS),
+           "at-once": ("at-once", AT_ONCE), "in-a-row": ("in-a-row", IN_A_ROW)}
 
 
 def main():
@@ -133,9 +135,8 @@ def main():
             with load.suite.group(name):
                 GROUPS[name](load)
             shutil.rmtree(load.folder)
-    for what, number in (("sparse-gib", SPARSE_GIB), ("entries", ENTRIES), ("tensors", TENSORS), ("at-once", AT_ONCE),
-                         ("in-a-row", IN_A_ROW)):
-        load.suite.figure(f"load.{what}", number)
+            what, number = FIGURES[name]
+            load.suite.figure(f"load.{what}", number)
     return load.suite.finish()
 
 
