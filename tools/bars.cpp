@@ -34,9 +34,12 @@ bool is_utf8_locale() {
   return false;
 }
 
+std::size_t merged_bins(std::size_t bins, std::size_t most) {
+  return std::max<std::size_t>(1, (bins + most - 1) / most);
+}
+
 std::vector<std::uint64_t> merged(const std::vector<std::uint64_t>& counts, std::size_t most) {
-  if (counts.size() <= most) return counts;
-  const std::size_t each = (counts.size() + most - 1) / most;
+  const std::size_t each = merged_bins(counts.size(), most);
   std::vector<std::uint64_t> sums((counts.size() + each - 1) / each);
   for (std::size_t i = 0; i < counts.size(); ++i) sums[i / each] += counts[i];
   return sums;

@@ -11,6 +11,8 @@ namespace ckpt::tools {
 /// What LC_ALL, LC_CTYPE or LANG, the first that is set, says.
 bool is_utf8_locale();
 
+/// Of so many bins, how many are added up to one of at most `most`; the last may be of fewer.
+std::size_t merged_bins(std::size_t bins, std::size_t most);
 /// Neighbours added up until no more than `most` are left.
 std::vector<std::uint64_t> merged(const std::vector<std::uint64_t>& counts, std::size_t most);
 

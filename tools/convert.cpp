@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "byte_count.h"
@@ -61,8 +62,9 @@ DeviceMap device_map(const ConvertOptions& options) {
 
 std::vector<std::string> locations(const Checkpoint& checkpoint) {
   std::vector<std::string> all;
+  std::set<std::string> seen;
   const auto add = [&](const std::string& location) {
-    if (std::find(all.begin(), all.end(), location) == all.end()) all.push_back(location);
+    if (seen.insert(location).second) all.push_back(location);
   };
   for (const Storage& storage : checkpoint.storages) add(storage.location);
   for (const Tensor& tensor : checkpoint.tensors)
@@ -92,8 +94,12 @@ std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& ma
   for (const Tensor& tensor : checkpoint.tensors)
     if (tensor.device_holder != no_value) count("tensor", tensor.device);
   std::vector<std::string> out;
-  out.reserve(counts.size());
+  constexpr std::size_t most = 16;  // more devices than one machine has
   for (const auto& [move, number] : counts) {
+    if (out.size() == most) {
+      out.push_back("and so on: " + count_text(counts.size() - most, "other device"));
+      break;
+    }
     const auto& [what, location, target] = move;
     out.push_back(count_text(number, what) + " " + location + " -> " + target);
   }

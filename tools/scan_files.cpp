@@ -42,6 +42,8 @@ void list_folder(const fs::path& folder, const std::string& root, const std::vec
     if (std::any_of(excluded.begin(), excluded.end(), matches)) continue;
     std::error_code gone;
     const fs::file_status status = next->symlink_status(gone);
+    if (status.type() == fs::file_type::none)  // of what is no longer there it would be not_found
+      list.unopened.push_back(unopened(path.string(), "cannot look at it: " + gone.message()));
     if (fs::is_symlink(status) && leads_out(path, root)) list.links.push_back(path.string());
     if (fs::is_directory(status)) open.push_back(path);
     if (fs::is_regular_file(status)) list.files.push_back({path.string(), false});

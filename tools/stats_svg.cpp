@@ -104,8 +104,8 @@ std::string plot(const Figures& figures, DType dtype, const Box& box) {
                     "\" class=\"axis\"/>\n";
   if (histogram.counts.empty()) return out;
   out += bars(histogram.counts, box);
-  const double range = histogram.max - histogram.min;
-  const double place = (figures.mean - histogram.min) / range;
+  // Halves, as the range may be past what a double holds.
+  const double place = (figures.mean / 2 - histogram.min / 2) / (histogram.max / 2 - histogram.min / 2);
   if (place >= 0 && place <= 1) out += upright(box.x + place * box.width, box.y - 3, bottom, "mean");
   out += text_at(box.x, bottom + 13, "soft", number_text(histogram.min, dtype));
   out += text_at(box.x + box.width, bottom + 13, "soft end", number_text(histogram.max, dtype));

@@ -47,12 +47,15 @@ void print_histogram(const Histogram& histogram, DType dtype, bool utf8) {
   const std::vector<std::uint64_t> counts = merged(histogram.counts, lines);
   if (counts.empty()) return;
   const std::uint64_t largest = *std::max_element(counts.begin(), counts.end());
-  const double width = (histogram.max - histogram.min) / static_cast<double>(counts.size());
-  const DType shown = is_integral(dtype) && width != std::floor(width) ? DType::float64 : dtype;
-  std::vector<std::string> edges;
+  const std::size_t bins = histogram.counts.size(), each = merged_bins(bins, lines);
+  std::vector<double> places;  // the last line may be of fewer bins than the others; from min to max may be no double
   for (std::size_t i = 0; i <= counts.size(); ++i)
-    edges.push_back(
-        number_text(i == counts.size() ? histogram.max : histogram.min + width * static_cast<double>(i), shown));
+    places.push_back(std::lerp(histogram.min, histogram.max,
+                               static_cast<double>(std::min(i * each, bins)) / static_cast<double>(bins)));
+  const bool whole = std::all_of(places.begin(), places.end(), [](double place) { return place == std::floor(place); });
+  std::vector<std::string> edges;
+  for (const double place : places)
+    edges.push_back(number_text(place, is_integral(dtype) && !whole ? DType::float64 : dtype));
   std::size_t widest = 0;
   for (const std::string& edge : edges) widest = std::max(widest, edge.size());
   for (std::size_t i = 0; i < counts.size(); ++i) {

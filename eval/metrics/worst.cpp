@@ -1,7 +1,6 @@
 #include "metrics/worst.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -10,8 +9,10 @@ namespace ckpt::eval {
 std::vector<std::size_t> worst(const Predictions& predictions, std::size_t count) {
   std::vector<std::size_t> order(predictions.truth.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t positions = order.empty() ? 0 : predictions.predicted.size() / order.size();
   const auto key = [&](std::size_t at) {
-    return std::pair(std::isnan(predictions.truth[at]) ? -1.0F : predictions.truth[at], at);
+    const bool is_finite = positions == 0 || predictions.predicted[at * positions] >= 0;
+    return std::pair(is_finite ? predictions.truth[at] : -1.0F, at);
   };
   count = std::min(count, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),

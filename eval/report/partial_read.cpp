@@ -74,6 +74,11 @@ Signature read_signature(const Fields& fields) {
   out.classes = static_cast<std::int64_t>(fields.count("classes", most));
   check_signature(out);
   out.alphabet = fields.text("alphabet");
+  const bool is_plain =
+      std::all_of(out.alphabet.begin(), out.alphabet.end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (!out.alphabet.empty() && (!is_plain || out.alphabet.size() != static_cast<std::size_t>(out.classes)))
+    throw Error(ErrorCode::corrupt, "signature.alphabet is none")
+        .expected("a character of ASCII for each class, or \"\"");
   return out;
 }
 

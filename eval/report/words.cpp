@@ -78,8 +78,9 @@ std::vector<Row> machine_rows(const Result& result) {
   return out;
 }
 
-std::vector<Row> class_rows(const Result& result, std::size_t most) {
-  const std::vector<Tally> tallies = per_class(result.signature, result.counts);
+/// A row each; of many, those of the lowest accuracy.
+template <class Name>
+std::vector<Row> lowest_rows(const std::vector<Tally>& tallies, std::size_t most, const std::string& rest, Name name) {
   std::vector<std::size_t> order(tallies.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const bool some = tallies.size() > most;
@@ -90,18 +91,21 @@ std::vector<Row> class_rows(const Result& result, std::size_t most) {
     order.resize(most);
   }
   std::vector<Row> out;
-  for (const std::size_t at : order)
-    out.push_back(tally_row("class " + result.signature.class_name(static_cast<std::int64_t>(at)), tallies[at]));
-  if (some) out.push_back({"other classes", "", tools::count_text(tallies.size() - most) + ", none of them lower"});
+  for (const std::size_t at : order) out.push_back(tally_row(name(at), tallies[at]));
+  if (some) out.push_back({rest, "", tools::count_text(tallies.size() - most) + ", none of them lower"});
   return out;
+}
+
+std::vector<Row> class_rows(const Result& result, std::size_t most) {
+  return lowest_rows(per_class(result.signature, result.counts), most, "other classes", [&](std::size_t at) {
+    return "class " + result.signature.class_name(static_cast<std::int64_t>(at));
+  });
 }
 
 std::vector<Row> part_rows(const Result& result, std::size_t most) {
   if (result.signature.positions < 2) return class_rows(result, most);
-  std::vector<Row> out;
-  for (const Tally& tally : per_position(result.signature, result.counts))
-    out.push_back(tally_row("position " + std::to_string(out.size() + 1), tally));
-  return out;
+  return lowest_rows(per_position(result.signature, result.counts), most, "other positions",
+                     [](std::size_t at) { return "position " + std::to_string(at + 1); });
 }
 
 }  // namespace ckpt::eval

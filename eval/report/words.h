@@ -28,7 +28,7 @@ struct Row {
 [[nodiscard]] std::vector<Row> machine_rows(const Result& result);
 /// A row a class; of many, the `most` of the lowest accuracy.
 [[nodiscard]] std::vector<Row> class_rows(const Result& result, std::size_t most);
-/// A row a position where there are several, else class_rows().
+/// A row a position where there are several, likewise, else class_rows().
 [[nodiscard]] std::vector<Row> part_rows(const Result& result, std::size_t most);
 
 }  // namespace ckpt::eval

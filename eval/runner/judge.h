@@ -70,7 +70,7 @@ CKPT_HOST_DEVICE inline Judgement judge(const float* outputs, const std::int32_t
     const std::int32_t label = labels[position];
     correct = correct && read == label;
     if (label < 0 || label >= scale.classes) continue;
-    increase(confusion[(position * scale.classes + label) * scale.classes + read]);
+    if (confusion) increase(confusion[(position * scale.classes + label) * scale.classes + read]);
   }
   return {finite, correct};
 }

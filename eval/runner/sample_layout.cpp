@@ -88,10 +88,9 @@ void read_outputs(BatchReading& part, const float* outputs, const SampleLayout& 
   if (keep_outputs) part.outputs.assign(outputs, outputs + static_cast<std::int64_t>(part.count) * wide);
   if (!predictions) return;
   part.predicted.resize(part.labels.size());
-  std::vector<std::uint64_t> unused(layout.bins());
   for (std::size_t at = 0; at < part.labels.size(); at += static_cast<std::size_t>(scale.positions), outputs += wide) {
     const std::int32_t* labels = part.labels.data() + at;
-    static_cast<void>(judge(outputs, labels, scale, unused.data(), part.predicted.data() + at));
+    static_cast<void>(judge(outputs, labels, scale, nullptr, part.predicted.data() + at));
     const Certainty said = certainty(outputs, labels, scale);
     part.confidence.push_back(said.confidence);
     part.truth.push_back(said.truth);

@@ -130,6 +130,10 @@ class TarWalk {
     if (name == ".") name.clear();
     if (name == ".." || name.starts_with("../") || name.ends_with("/..") || name.find("/../") != std::string::npos)
       fail("a member named " + shown, "a path that stays in the archive's folder");
+    name_bytes_ += name.size();
+    if (name_bytes_ > limits::tar_name_bytes)
+      fail("the members' names take more than " + std::to_string(limits::tar_name_bytes) + " bytes", "",
+           ErrorCode::limit_exceeded);
     if (!name.empty() && !names_.insert(name).second)
       fail("two members named " + shown, "one: of two, some readers take the first and some the last");
     return name;
@@ -140,6 +144,7 @@ class TarWalk {
   std::optional<std::string> long_name_;
   std::optional<tar::Pax> pax_;
   std::set<std::string> names_;
+  std::uint64_t name_bytes_ = 0;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "dcp/flatten.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -117,7 +116,7 @@ class Flattener {
       budget_.spend_repeats(pair_count(values_, id), entries.size());
       flat_.has_empty_dicts = flat_.has_empty_dicts || entries.empty();
       flat_.has_other_mappings = flat_.has_other_mappings || values_.kind(id) != ValueKind::dict;
-      std::unordered_set<std::string, KeyedHash> keys;
+      NameSet keys;
       for (const MappingEntry& entry : entries) {
         const bool is_text = values_.is_string(entry.key);
         flat_.has_other_keys = flat_.has_other_keys || !is_text;
@@ -157,7 +156,7 @@ class Flattener {
   std::vector<bool> entered_;             ///< lists that are no leaves
   std::vector<bool> open_;                ///< containers that the walk is in
   std::vector<Task> tasks_;               ///< last first
-  std::unordered_set<std::string, KeyedHash> names_;
+  NameSet names_;
   NameBudget budget_;
   std::uint64_t steps_ = 0;
   FlatDict flat_;

@@ -201,9 +201,9 @@ class Decoder {
   Metadata& metadata_;
   const ValueGraph& values_;
   const ReadContext& context_;
-  std::unordered_map<std::string, std::uint32_t, KeyedHash> places_;
-  std::unordered_map<std::string, std::uint32_t, KeyedHash> files_;
-  std::unordered_map<std::string_view, ValueId, KeyedHash> paths_;
+  NameMap<std::uint32_t> places_;
+  NameMap<std::uint32_t> files_;
+  NameViewMap<ValueId> paths_;
 };
 
 /// An enum's member in Python 3.11.0 to 3.11.3: getattr(_MEM_FORMAT_ENCODING, "TORCH_CONTIGUOUS_FORMAT").

@@ -143,7 +143,7 @@ class Reader {
   const ReadContext& context_;
   std::vector<Entry> entries_;
   std::vector<std::vector<Chunk>> chunks_;  ///< of each entry
-  std::unordered_map<std::string, std::size_t, KeyedHash> places_;
+  NameMap<std::size_t> places_;
   JoinedMetadata metadata_;
   std::vector<std::string> warnings_;
   std::vector<ByteSourcePtr> files_;

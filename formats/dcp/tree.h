@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ckpt/value.h"
@@ -57,7 +56,7 @@ class Tree {
 
   std::vector<Node> nodes_;
   std::vector<bool> fresh_{false};  ///< made, and not yet of any kind
-  std::unordered_map<std::string, std::uint32_t, KeyedHash> by_key_;
+  NameMap<std::uint32_t> by_key_;
   std::uint64_t key_bytes_ = 0;  ///< of all nodes: a path may hold one text again and again
   Steps& steps_;
 };

@@ -108,6 +108,8 @@ void read_tensors(Fields& fields, std::uint64_t count, Header& header) {
   NameSet names;
   for (; count > 0; --count) {
     const std::uint64_t at = fields.offset();
+    if (header.tensors.size() == limits::gguf_tensors)
+      throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::gguf_tensors) + " tensors").at(at);
     TensorEntry tensor;
     tensor.name = fields.text();
     if (!is_utf8(tensor.name)) throw bad_tensor(tensor, "has a name that is not UTF-8").at(at);

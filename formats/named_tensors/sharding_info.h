@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,7 +14,7 @@ namespace ckpt::named_tensors {
 inline constexpr std::string_view sharding_key = "DCP_SHARDING_INFO";
 
 /// By name: where the chunk begins in each of the tensor's dimensions.
-using Offsets = std::unordered_map<std::string, std::vector<std::int64_t>, KeyedHash>;
+using Offsets = NameMap<std::vector<std::int64_t>>;
 
 /// {"NAME": {"saved_offsets": [0, 128]}, …}. Throws Error: corrupt.
 Offsets parse_offsets(const std::string& text);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <vector>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "ckpt/utf8.h"
+#include "model/big_integer.h"
 
 namespace ckpt::pickle {
 namespace {
@@ -144,16 +146,26 @@ std::optional<std::string> decimal_to_bytes(std::string_view decimal) {
   if (decimal.size() > limits::integer_digits)
     throw Error(ErrorCode::limit_exceeded, "an integer of " + std::to_string(decimal.size()) + " digits")
         .expected("at most " + std::to_string(limits::integer_digits));
-  std::string bytes;  // magnitude, little-endian
-  for (const char digit : decimal) {
-    unsigned carry = static_cast<unsigned>(digit - '0');
-    for (char& byte : bytes) {
-      carry += static_cast<unsigned char>(byte) * 10u;
-      byte = static_cast<char>(carry);
-      carry >>= 8;
+  std::vector<std::uint32_t> words;   // the lowest first
+  constexpr std::size_t at_once = 9;  // digits that fit into 32 bits
+  for (std::size_t at = 0, count = (decimal.size() - 1) % at_once + 1; at < decimal.size();
+       at += count, count = at_once) {
+    std::uint64_t carry = 0, scale = 1;
+    for (const char digit : decimal.substr(at, count)) {
+      carry = carry * 10 + static_cast<unsigned>(digit - '0');
+      scale *= 10;
     }
-    if (carry != 0) bytes.push_back(static_cast<char>(carry));
+    for (std::uint32_t& word : words) {
+      carry += word * scale;
+      word = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+    if (carry != 0) words.push_back(static_cast<std::uint32_t>(carry));
   }
+  std::string bytes;  // magnitude, little-endian
+  for (const std::uint32_t word : words)
+    for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<char>(word >> shift));
+  while (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
   bytes.push_back('\0');  // room for the sign
   if (negative) {
     unsigned carry = 1;
@@ -167,38 +179,11 @@ std::optional<std::string> decimal_to_bytes(std::string_view decimal) {
 }
 
 std::string bytes_to_decimal(std::string_view twos_complement) {
-  std::string magnitude(twos_complement);
-  const bool negative = !magnitude.empty() && (magnitude.back() & 0x80) != 0;
-  if (negative) {
-    unsigned carry = 1;
-    for (char& byte : magnitude) {
-      carry += static_cast<unsigned char>(~byte);
-      byte = static_cast<char>(carry);
-      carry >>= 8;
-    }
-  }
-  while (!magnitude.empty() && magnitude.back() == '\0') magnitude.pop_back();
-  const auto refuse = [] {
-    throw Error(ErrorCode::limit_exceeded,
-                "an integer of more than " + std::to_string(limits::integer_digits) + " digits in decimal")
-        .hint("write with --protocol 2");
-  };
-  if (magnitude.size() > limits::integer_digits / 2) refuse();  // a byte takes more than two, and time
-  std::string digits;
-  while (!magnitude.empty()) {
-    unsigned rest = 0;
-    for (auto byte = magnitude.rbegin(); byte != magnitude.rend(); ++byte) {
-      rest = rest << 8 | static_cast<unsigned char>(*byte);
-      *byte = static_cast<char>(rest / 10);
-      rest %= 10;
-    }
-    digits.push_back(static_cast<char>('0' + rest));
-    while (!magnitude.empty() && magnitude.back() == '\0') magnitude.pop_back();
-  }
-  if (digits.size() > limits::integer_digits) refuse();
-  if (digits.empty()) digits = "0";
-  if (negative) digits.push_back('-');
-  return {digits.rbegin(), digits.rend()};
+  auto text = decimal_text(twos_complement);
+  if (text) return std::move(*text);
+  throw Error(ErrorCode::limit_exceeded,
+              "an integer of more than " + std::to_string(limits::integer_digits) + " digits in decimal")
+      .hint("write with --protocol 2");
 }
 
 }  // namespace ckpt::pickle

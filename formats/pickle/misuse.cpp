@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ckpt/state_dict.h"
+#include "model/byte_texts.h"
 #include "model/calls.h"
 #include "model/python_names.h"
 #include "pickle/call_forms.h"
@@ -169,8 +170,7 @@ class Judge {
   bool is_latin1(ValueId id) const {
     const auto arguments = call_arguments(values_, id);
     if (values_.call(id) != CallKind::reduce || arguments.size() != 2 || !values_.is_string(arguments[1])) return false;
-    const std::string_view codec = values_.text(arguments[1]);
-    return values_.is_string(arguments[0]) && (codec == "latin1" || codec == "latin-1");
+    return values_.is_string(arguments[0]) && ckpt::is_latin1(values_.text(arguments[1]));
   }
 
   /// Whether any of them, or of a tuple's among them, has whatever attributes the file gives it.

@@ -9,7 +9,7 @@
 
 namespace ckpt::pickle {
 
-/// A text of a graph's own, twice: a graph has each name once.
+/// Module and name as they stand in the graph, which has them once for each value that is a name.
 using NameKey = std::pair<const char*, const char*>;
 inline NameKey name_key(const ValueGraph& values, ValueId global) {
   return {values.module(global).data(), values.name(global).data()};

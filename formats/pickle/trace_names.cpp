@@ -3,6 +3,7 @@
 #include "ckpt/utf8.h"
 #include "io/bytes.h"
 #include "io/latin1_source.h"
+#include "model/byte_texts.h"
 #include "pickle/literals.h"
 #include "pickle/name_lists.h"
 #include "pickle/opcodes.h"
@@ -251,7 +252,7 @@ bool Tracer::encodes(std::uint32_t name, const Tuple& arguments) {
   if (arguments.first.kind != Kind::text) return false;
   if (texts_[arguments.first.index].form != Form::str || arguments.second.kind != Kind::text) return false;
   const Text& codec = texts_[arguments.second.index];
-  return codec.pooled && (pooled(codec) == "latin1" || pooled(codec) == "latin-1");
+  return codec.pooled && is_latin1(pooled(codec));
 }
 
 ByteSourcePtr Tracer::bytes_of(const Text& text) const {

@@ -1,7 +1,6 @@
 #include "ckpt/assemble.h"
 
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "ckpt/utf8.h"
@@ -16,7 +15,7 @@ using torch::bad_tensor;
 
 /// Keys and tensors in turn.
 std::vector<ValueId> add_all(Assembler& assembler, std::vector<TensorSource> tensors) {
-  std::unordered_set<std::string_view, KeyedHash> names;
+  NameViewSet names;
   for (const TensorSource& tensor : tensors) {
     if (!is_utf8(tensor.name)) throw bad_tensor(tensor, "its name is not UTF-8");
     if (!names.insert(tensor.name).second) throw bad_tensor(tensor, "its name comes twice");

@@ -155,7 +155,7 @@ class Encoder {
   std::vector<const StorageUse*> chosen_;  ///< by rank, one for each storage that is written
   std::vector<WrittenStorage> written_;    ///< in the same order
   std::vector<std::uint32_t> uses_;        ///< of each value that there was at first
-  std::unordered_map<std::string, ValueId, KeyedHash> texts_;
+  NameMap<ValueId> texts_;
 };
 
 }  // namespace

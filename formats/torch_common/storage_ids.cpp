@@ -1,7 +1,6 @@
 #include "torch_common/storage_ids.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "ckpt/error.h"
 #include "io/bytes.h"
@@ -49,7 +48,7 @@ std::string with_bytes(std::uint64_t elements, StorageType type) {
 
 /// A view's key stands for one range of one storage, as a storage's key does for one storage.
 void check_views(const Checkpoint& checkpoint) {
-  std::unordered_map<std::string_view, const StorageUse*, KeyedHash> views;
+  NameViewMap<const StorageUse*> views;
   for (const auto& [id, use] : checkpoint.storage_uses) {
     if (use.view == nullptr) continue;
     const StorageUse& first = *views.try_emplace(use.view->key, &use).first->second;

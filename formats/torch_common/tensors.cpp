@@ -27,7 +27,8 @@ void check_geometry(const TensorInfo& info, std::uint64_t elements = std::numeri
   if (info.shape.size() != info.stride.size()) fail("has not one stride a dimension", "as many of both");
   std::int64_t last = info.offset;
   std::int64_t count = 1;
-  bool empty = false, overflows = info.offset < 0;
+  bool empty = false, overflows = false;
+  if (info.offset < 0) fail("has a negative offset", "0 or more");
   for (std::size_t i = 0; i < info.shape.size(); ++i) {
     if (info.shape[i] < 0 || info.stride[i] < 0) fail("has a negative size or stride", "0 or more");
     if (info.shape[i] == 0) {
@@ -308,9 +309,7 @@ std::optional<Tensor> Decoder::rebuild(std::string_view name, const Arguments& a
     arguments.expect(1);
     return wrapped(arguments.at(0));
   }
-  if (name == "_rebuild_device_tensor_from_cpu_tensor" || name == "_rebuild_device_tensor_from_numpy" ||
-      name == "_rebuild_xla_tensor" || name == "_rebuild_hpu_tensor" || name == "_rebuild_mlc_tensor")
-    return on_device(arguments);
+  if (puts_on_device(name)) return on_device(arguments);
   if (name == "_rebuild_sparse_tensor" || name == "_rebuild_sparse_csr_tensor") return sparse(arguments);
   if (name == "_rebuild_nested_tensor") return nested(arguments);
   if (name == "_rebuild_meta_tensor_no_storage") {

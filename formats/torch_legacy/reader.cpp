@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <unordered_map>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
@@ -69,7 +68,7 @@ bool is_used(const Checkpoint& checkpoint, const std::string& key) {
 /// Lays the storages out one after the other in the order of the keys.
 std::uint64_t attach_storages(Checkpoint& checkpoint, const ByteSourcePtr& source, const std::vector<std::string>& keys,
                               std::uint64_t offset) {
-  std::unordered_map<std::string_view, std::uint32_t, KeyedHash> by_key;
+  NameViewMap<std::uint32_t> by_key;
   for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i) by_key[checkpoint.storages[i].key] = i;
   std::vector<std::uint32_t> place(checkpoint.storages.size());
   std::vector<Storage> ordered;

@@ -3,7 +3,6 @@
 #include <set>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -172,14 +171,14 @@ class Salvager {
   }
 
   void place_storages() {
-    std::unordered_map<std::string_view, const Storage*, KeyedHash> by_key;
+    NameViewMap<const Storage*> by_key;
     for (const Storage& storage : checkpoint_.storages) by_key.emplace(storage.key, &storage);
     std::uint64_t offset = object_.offset;
     auto listed = find_keys(offset);
     const bool is_listed = listed.has_value();
     const auto keys = mended(std::move(listed).value_or(std::vector<std::string>()));
     std::vector<Link> links;
-    std::unordered_map<std::string_view, std::size_t, KeyedHash> place;
+    NameViewMap<std::size_t> place;
     std::uint64_t most = list_bytes;
     for (const std::string& key : keys) {
       most += key.size() + key_bytes;

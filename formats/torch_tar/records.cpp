@@ -17,7 +17,7 @@ namespace {
 class Reader {
  public:
   Reader(const ByteSource& member, std::uint64_t at, std::uint64_t cap, std::vector<GlobalUse>& globals)
-      : member_(member), at_(at), cap_(cap), globals_(globals) {}
+      : member_(member), at_(at), left_(cap), globals_(globals) {}
 
   [[noreturn]] void fail(std::string what, std::string expected, ErrorCode code = ErrorCode::corrupt) const {
     throw Error(code, std::move(what)).expected(std::move(expected)).at(at_ + last_).in(member_.name());
@@ -26,12 +26,13 @@ class Reader {
   /// The next pickle's root, in values(), which lasts until the next.
   ValueId pickle() {
     last_ = next_;
-    values_ = ValueGraph();
-    pickle::Program program = pickle::run(member_, next_, values_, cap_);
+    values_.clear();
+    pickle::Program program = pickle::run(member_, next_, values_, left_);
     for (GlobalUse& global : program.globals) {
       global.offset += at_;
       globals_.push_back(std::move(global));
     }
+    left_ -= program.end - next_;
     next_ = program.end;
     return program.root;
   }
@@ -82,7 +83,8 @@ class Reader {
 
  private:
   const ByteSource& member_;
-  std::uint64_t at_, cap_;
+  std::uint64_t at_;
+  std::uint64_t left_;  ///< bytes that the pickles behind may take
   std::vector<GlobalUse>& globals_;
   ValueGraph values_;
   std::uint64_t next_ = 0, last_ = 0;

@@ -41,7 +41,8 @@ struct Records {
   std::vector<GlobalUse> globals;  ///< of all those pickles, at bytes of the archive
 };
 
-/// `at`: where the member's bytes begin in the archive. Throw Error: corrupt, truncated, unsupported, limit_exceeded.
+/// `at`: where the member's bytes begin in the archive. `cap`: bytes that its pickles may take, all together. Throw
+/// Error: corrupt, truncated, unsupported, limit_exceeded.
 void read_storages(const ByteSource& member, std::uint64_t at, std::uint64_t cap, Records& records);
 void read_tensors(const ByteSource& member, std::uint64_t at, std::uint64_t cap, Records& records);
 

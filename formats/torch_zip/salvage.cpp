@@ -2,8 +2,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -46,7 +44,7 @@ class Salvager {
   }
 
  private:
-  using Members = std::unordered_map<std::string, SalvagedMember, KeyedHash>;
+  using Members = NameMap<SalvagedMember>;
 
   void walk() {
     const zip::Expected expected{[&](const std::string& name) {
@@ -270,13 +268,13 @@ class Salvager {
   const ReadContext& context_;
   Salvage result_;
   Checkpoint& checkpoint_;
-  std::string root_;  ///< with its slash; empty until the pickle has been met
-  std::unordered_map<std::string, std::uint64_t, KeyedHash> sizes_;  ///< of storages, by their member's name
+  std::string root_;              ///< with its slash; empty until the pickle has been met
+  NameMap<std::uint64_t> sizes_;  ///< of storages, by their member's name
   Members members_;
-  std::unordered_set<std::string, KeyedHash> contested_;  ///< names of members that are two, of which either may be it
-  std::uint64_t disagreements_ = 0;                       ///< members that have two checksums
-  bool is_listed_ = false;                                ///< by a directory
-  bool has_gaps_ = false;                                 ///< a member may be missing between others
+  NameSet contested_;                ///< names of members that are two, of which either may be it
+  std::uint64_t disagreements_ = 0;  ///< members that have two checksums
+  bool is_listed_ = false;           ///< by a directory
+  bool has_gaps_ = false;            ///< a member may be missing between others
 };
 
 }  // namespace

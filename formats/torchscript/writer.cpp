@@ -11,6 +11,7 @@
 #include "torch_common/storage_ids.h"
 #include "torchscript/details.h"
 #include "torchscript/layout.h"
+#include "torchscript/meta.h"
 #include "torchscript/model_json.h"
 #include "torchscript/relocate.h"
 #include "torchscript/torchscript.h"
@@ -82,7 +83,6 @@ WriteReceipt write_script(Checkpoint& checkpoint, ByteSink& sink, const WriteOpt
     throw Error(ErrorCode::unsupported, "a TorchScript file in pickle protocol " + std::to_string(*options.protocol))
         .expected("2, the one that libtorch reads")
         .in(checkpoint.file);
-  const auto is_meta = [](const Storage& storage) { return storage.location == "meta"; };
   if (std::any_of(checkpoint.storages.begin(), checkpoint.storages.end(), is_meta))
     throw Error(ErrorCode::invalid_argument,
                 "a TorchScript file whose tensors are on the device meta, with their bytes")

@@ -11,6 +11,7 @@
 namespace ckpt {
 
 constexpr std::size_t window_step = 64 * limits::kib;
+constexpr std::size_t first_step = 4 * limits::kib;  // hundreds of thousands of small pickles may stand in a row
 
 ByteCursor::ByteCursor(const ByteSource& source, std::uint64_t offset, std::uint64_t limit, std::string what)
     : source_(source),
@@ -29,7 +30,7 @@ bool ByteCursor::fill(std::uint64_t count) {
     if (base_ + filled_ >= end_)
       throw Error(ErrorCode::limit_exceeded, what_ + " does not end within its cap").at(end_).in(source_.name());
     // Doubling keeps the copies linear; the first step serves nearly every call.
-    const std::size_t wanted = filled_ < window_step ? window_step : 2 * filled_;
+    const std::size_t wanted = window_.empty() ? first_step : filled_ < window_step ? window_step : 2 * filled_;
     if (window_.size() < wanted) window_.resize(wanted);
     const auto room = std::min<std::uint64_t>(window_.size() - filled_, end_ - base_ - filled_);
     const std::size_t got = source_.read_at(base_ + filled_, std::span(window_).subspan(filled_, room));

@@ -142,7 +142,12 @@ void FolderSink::commit() {
   // Onto an empty folder, or nothing: rename() itself refuses all else.
   const unsigned how = state.options.no_clobber ? RENAME_NOREPLACE : 0;
   bool done = ::renameat2(parent, from, parent, to, how) == 0;
-  if (!done && how == 0 && (errno == EINVAL || errno == ENOSYS)) done = ::renameat(parent, from, parent, to) == 0;
+  if (!done && (errno == EINVAL || errno == ENOSYS)) {
+    // Where there is no such call of the file system's, a folder of ours holds the place.
+    const bool holds_place = how == 0 || ::mkdirat(parent, to, 0700) == 0;
+    done = holds_place && ::renameat(parent, from, parent, to) == 0;
+    if (!done && holds_place && how != 0) ::unlinkat(parent, to, AT_REMOVEDIR);
+  }
   if (!done && errno == EEXIST && state.options.no_clobber) throw exists_already(state.shown);
   if (!done) state.fail("cannot create");
   state.temporary.reset();

@@ -62,7 +62,11 @@ class IndexedGzipSource final : public ByteSource {
     if (size == 0 || offset >= this->size()) return;
     const std::lock_guard lock(mutex_);
     expected_ = {member_at(offset), member_at(offset + std::min(size, this->size() - offset) - 1)};
-    start_ahead(expected_.first, std::min(expected_.last, expected_.first + ahead_ - 1));
+    try {
+      start_ahead(expected_.first, std::min(expected_.last, expected_.first + ahead_ - 1));
+    } catch (const Error&) {
+      // What is wrong with it, reading says.
+    }
   }
 
   [[nodiscard]] std::optional<GzipRun> run(std::uint64_t begin, std::uint64_t size) const {

@@ -35,11 +35,12 @@ class SwappedSource final : public ByteSource {
   }
 
  private:
-  /// The recorded CRC-32 is of the bytes as they were: it is compared here, for who reads from beginning to end.
+  /// The recorded CRC-32 is of the bytes as they were: it is compared here, for who reads from beginning to end. Where
+  /// a read begins or ends within an element, that is read again.
   void check(std::uint64_t offset, std::span<const std::byte> bytes) const {
-    if (offset != checked_to_) return;
-    crc_ = crc32(crc_, bytes);
-    checked_to_ += bytes.size();
+    if (offset > checked_to_ || bytes.size() <= checked_to_ - offset) return;
+    crc_ = crc32(crc_, bytes.subspan(static_cast<std::size_t>(checked_to_ - offset)));
+    checked_to_ = offset + bytes.size();
     if (checked_to_ == size()) check_recorded_crc32(*source_, crc_);
   }
 

@@ -12,9 +12,8 @@ bool is_plain_call(const ValueGraph& values, ValueId id) {
          values.kind(values.items(id)[1]) == ValueKind::tuple;
 }
 
-bool is_latin1(const ValueGraph& values, ValueId id) {
-  if (!values.is_string(id) || values.far_text(id) != nullptr) return false;
-  return values.text(id) == "latin1" || values.text(id) == "latin-1";
+bool names_latin1(const ValueGraph& values, ValueId id) {
+  return values.is_string(id) && values.far_text(id) == nullptr && is_latin1(values.text(id));
 }
 
 ByteSourcePtr text_source(const ValueGraph& values, ValueId id, const std::string& name) {
@@ -49,7 +48,7 @@ ValueId text_of_bytes(const ValueGraph& values, ValueId id) {
   if (kind == ValueKind::bytes || kind == ValueKind::bytearray || kind == ValueKind::py2_str) return id;
   if (!is_plain_call(values, id) || !is_global(values, values.items(id)[0], "_codecs", "encode")) return no_value;
   const auto arguments = values.items(values.items(id)[1]);
-  if (arguments.size() != 2 || values.kind(arguments[0]) != ValueKind::str || !is_latin1(values, arguments[1]))
+  if (arguments.size() != 2 || values.kind(arguments[0]) != ValueKind::str || !names_latin1(values, arguments[1]))
     return no_value;
   return arguments[0];
 }

@@ -12,6 +12,9 @@ namespace ckpt {
 /// The bytes that the characters of `utf8` stand for in Latin-1; none where one is past 255.
 std::optional<std::string> to_latin1(std::string_view utf8);
 
+/// Whether a codec is Latin-1, as picklers of any version call it.
+inline bool is_latin1(std::string_view codec) { return codec == "latin1" || codec == "latin-1"; }
+
 /// Whether the value is the name `module`.`name`, spelt so.
 bool is_global(const ValueGraph& values, ValueId id, std::string_view module, std::string_view name);
 

@@ -8,6 +8,11 @@ std::pair<std::string_view, std::string_view> callable(const ValueGraph& values,
   return {values.module(called), values.name(called)};
 }
 
+bool puts_on_device(std::string_view name) {
+  return name == "_rebuild_device_tensor_from_cpu_tensor" || name == "_rebuild_device_tensor_from_numpy" ||
+         name == "_rebuild_xla_tensor" || name == "_rebuild_hpu_tensor" || name == "_rebuild_mlc_tensor";
+}
+
 ValueId without_type_tag(const ValueGraph& values, ValueId id) {
   if (values.kind(id) != ValueKind::object || values.first_effect(id) != 0) return id;
   if (callable(values, id) != std::pair<std::string_view, std::string_view>("torch.jit._pickle", "restore_type_tag"))

@@ -14,6 +14,9 @@ std::pair<std::string_view, std::string_view> callable(const ValueGraph& values,
 /// What an object's call is given, whatever opcode makes it; empty where that is no tuple.
 std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object);
 
+/// Which of torch._utils' calls are given a tensor of the CPU, or a numpy array, and a device to put it on.
+bool puts_on_device(std::string_view name);
+
 /// What a call of torch.jit's restore_type_tag is given, which is what that returns; else the value itself.
 ValueId without_type_tag(const ValueGraph& values, ValueId id);
 

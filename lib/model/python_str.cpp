@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "model/big_integer.h"
 #include "model/byte_texts.h"
 
 namespace ckpt {
@@ -71,6 +72,8 @@ std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest)
       return values.boolean(id) ? "True" : "False";
     case ValueKind::integer:
       return std::to_string(values.integer(id));
+    case ValueKind::big_integer:
+      return decimal_text(values.text(id)).value_or("<object>");
     case ValueKind::real:
       return float_repr(values.real(id));
     case ValueKind::str:

@@ -51,6 +51,15 @@ void ValueGraph::reserve_for(std::size_t pickle_bytes) {
   text_.reserve(text_.size() + pickle_bytes / 3);
 }
 
+void ValueGraph::clear() {
+  nodes_.clear();
+  children_.clear();
+  effects_.clear();
+  names_.clear();
+  text_.clear();
+  far_.clear();
+}
+
 ValueId ValueGraph::make_none() { return add(ValueKind::none, {}); }
 
 ValueId ValueGraph::make_boolean(bool value) {

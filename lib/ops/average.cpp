@@ -143,7 +143,8 @@ class Averager {
       for (const double weight : take_) divisor_ += weight;
     if (!std::isfinite(divisor_) || divisor_ == 0)
       throw Error(ErrorCode::invalid_argument, "weights whose sum is " + std::to_string(divisor_))
-          .expected("a sum that they can be shares of");
+          .expected("a sum that they can be shares of")
+          .hint("weights of 0.7 and 0.3, for example: one number for each checkpoint, in their order");
   }
 
   /// Keys and shapes, each checkpoint against the last.

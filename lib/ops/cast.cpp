@@ -39,7 +39,8 @@ std::vector<bool> excepted(const TensorEdit& edit, const std::vector<std::string
       for (const std::size_t view : edit.views_of(tensor)) keeps[view] = true;
   for (const NamedTensor& named : tensor_names(edit.checkpoint())) {
     const Tensor& tensor = *named.tensor;
-    if (tensor.array && is_floating(tensor.info.dtype)) ++report.arrays;
+    const bool is_elsewhere = tensor.array || (!tensor.storage && tensor.parts.empty() && tensor.device != "meta");
+    if (is_elsewhere && is_floating(tensor.info.dtype)) ++report.arrays;
     for (std::size_t i = 0; i < except.size(); ++i) {
       if (!glob_match(except[i], named.name)) continue;
       matched[i] = true;

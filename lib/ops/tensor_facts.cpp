@@ -100,11 +100,7 @@ class FactReader {
     } else if (call == "_rebuild_wrapper_subclass") {
       if (first != no_value) set_type(views_.global_name(first));
       set_grad(arguments, 7);
-    } else if (call.starts_with("_rebuild_") && call.ends_with("_tensor") && call != "_rebuild_tensor" &&
-               call != "_rebuild_sparse_tensor" && call != "_rebuild_nested_tensor" &&
-               call != "_rebuild_sparse_csr_tensor") {
-      return read_moved(arguments);
-    } else if (call == "_rebuild_device_tensor_from_numpy") {
+    } else if (puts_on_device(call)) {
       return read_moved(arguments);
     }
     return no_value;

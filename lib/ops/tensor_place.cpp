@@ -10,11 +10,6 @@ bool is_rebuild(std::string_view module, std::string_view name) {
                                       name == "_rebuild_tensor_v3" || name == "_rebuild_qtensor");
 }
 
-bool puts_on_device(std::string_view module, std::string_view name) {
-  return module == "torch._utils" && (name == "_rebuild_device_tensor_from_cpu_tensor" ||
-                                      name == "_rebuild_xla_tensor" || name == "_rebuild_hpu_tensor");
-}
-
 /// torch.FloatTensor(), then BUILD((storage, offset, size, stride)): torch 0.2 and before.
 ValueId storage_in_state(const ValueGraph& values, ValueId call) {
   const auto handle = values.first_effect(call);
@@ -47,7 +42,7 @@ TensorPlace tensor_place(const Checkpoint& checkpoint, ValueId call) {
     name = values.name(given[0]);
     given = values.items(given[2]);
   }
-  const bool around = is_tensor_wrapper(module, name) || puts_on_device(module, name);
+  const bool around = is_tensor_wrapper(module, name) || (module == "torch._utils" && puts_on_device(name));
   if (around) return {no_value, given.empty() ? no_value : given[0], form};
   ValueId storage = no_value;
   if (!is_rebuild(module, name)) {

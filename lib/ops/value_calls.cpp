@@ -80,8 +80,7 @@ void ViewBuilder::mapping_call(const std::string& name, Arguments arguments) {
 /// Bytes before protocol 3, bytearrays before 5, attributes of classes before 4.
 bool ViewBuilder::atom_call(std::string_view name, Arguments arguments) {
   const bool first_is_text = !arguments.empty() && values_.is_string(arguments[0]);
-  const bool latin1 = arguments.size() == 2 && values_.is_string(arguments[1]) &&
-                      (values_.text(arguments[1]) == "latin1" || values_.text(arguments[1]) == "latin-1");
+  const bool latin1 = arguments.size() == 2 && values_.is_string(arguments[1]) && is_latin1(values_.text(arguments[1]));
   const auto take = [&](const char* type, std::optional<std::string> bytes) {
     if (bytes) atom(type, std::move(*bytes));
     return bytes.has_value();

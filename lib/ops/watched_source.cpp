@@ -113,7 +113,8 @@ bool lies_in(const Tensor& tensor, std::size_t storage) {
 /// The first tensor in the storage says where in the model it is.
 Error named(Error error, const Checkpoint& checkpoint, std::size_t storage) {
   for (const NamedTensor& tensor : tensor_names(checkpoint))
-    if (lies_in(*tensor.tensor, storage)) return error.within("tensor '" + tensor.name + "'");
+    if (lies_in(*tensor.tensor, storage))
+      return error.within(tensor.name.empty() ? "the tensor" : "tensor '" + tensor.name + "'");
   return error;
 }
 

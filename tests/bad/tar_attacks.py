@@ -106,6 +106,23 @@ def headers():
     yield Attack("tar-cut.pt", cut, refused("where 100 are left"))
 
 
+def long_names():
+    """A few bytes of gzip a name, or a location, of a megabyte."""
+    times = 100
+    long = b"n" * 1_000_000
+    names = (member(b"././@LongLink", long + b"%d\0" % i, b"L") + header(b"x", 0, b"5") for i in range(times))
+    said = refused("the members' names take more than 33554432 bytes")
+    yield Attack("tar-100-long-names.tar.pt.gz", gzip.compress(tar(*names), 1, mtime=0), said)
+    where = text("x" * 1_000_000)
+    records = [program(many(number(1 << 16 | i), where, name("torch", "FloatStorage"))) + bytes(8) for i in range(times)]
+    said = refused("the pickle does not end within its cap")
+    yield Attack("tar-100-long-locations.tar.pt.gz", gzip.compress(torch_tar(storages=records), 1, mtime=0), said)
+    # Each record is a pickle of its own.
+    records = [program(many(number(1 << 16 | i), text("cpu"), name("torch", "FloatStorage"))) + bytes(8) for i in range(20_000)]
+    records.append(storage_record())
+    yield Attack("tar-20000-storages.pt", torch_tar(storages=records), fine("1 tensor"))
+
+
 def two_at_once():
     """Legacy files whose first 512 bytes are a tar's header: torch.load looks for a tar first."""
     head = b"".join(pickle.dumps(part, 2) for part in (MAGIC, 1001))
@@ -185,6 +202,7 @@ def torch_tars():
 
 def attacks():
     yield from headers()
+    yield from long_names()
     yield from two_at_once()
     yield from around()
     yield from torch_tars()

@@ -119,6 +119,24 @@ def names():
         }
 
 
+def places():
+    """A device, and a storage, for each of many tensors."""
+    each = b"".join(text(f"t{i}") + tensor(storage(key=str(i), elements=0, location=f"cuda:{i}"), (0,)) for i in range(20_000))
+    parts = torch_parts(program(b"}(" + each + b"u"), {str(i): b"" for i in range(20_000)})
+    yield "20000-devices.pt", archive(parts), {
+        "convert FILE OUT --to cpu": DONE,
+        "convert FILE OUT --map cuda:1=cpu": DONE,
+    }
+
+
+def long_name():
+    """A name is looked for that is nearly another."""
+    parts = torch_parts(program(mapping(("n" * 45_000_000, WEIGHT))))
+    yield "a-long-name.pt", archive(parts), {
+        "extract FILE foo -o OUT": Outcome(2, "no tensor"),
+    }
+
+
 def members():
     """Deflated, and read in part."""
     count = 20_000
@@ -286,6 +304,6 @@ def expanded():
 
 
 def attacks():
-    for group in (state_dicts, names, members, views, headers, texts, dropped, expanded):
+    for group in (state_dicts, names, places, long_name, members, views, headers, texts, dropped, expanded):
         for title, data, outcomes in group():
             yield Attack(title, data, outcomes)

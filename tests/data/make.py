@@ -65,6 +65,9 @@ def ordinary(to):
         to / "nonfinite.pt",
         state_dict({"bad": Tensor([2, 2], storage=numbers), "good": Tensor([2], storage=numbers, offset=4)}),
     )
+    spread = Storage(12, record=struct.pack("<12f", 0, *[47] * 10, 100))
+    widest = Storage(4, "Double", record=struct.pack("<4d", -1.7e308, 1.7e308, 0, 1))
+    save_zip(to / "spread.pt", state_dict({"spread": Tensor([12], storage=spread), "widest": Tensor([4], "Double", storage=widest)}))
     save_zip(
         to / "kinds.pt",
         state_dict(

@@ -85,3 +85,15 @@ def ended_at_calls(suite, program, source, options, folders):
                 elif state == "neither" or left:
                     trouble.add(f"{what}: the folder is {state}, left behind {left}", outcome)
         suite.check(f"{' '.join(options)}: ended at every call", not trouble.found, trouble)
+
+
+def no_clobber_where_renames_replace(suite, program, source, options, folders):
+    """A file system that cannot be asked to replace nothing."""
+    with folders.temporary() as folder:
+        case = FolderCase(program, source, [*options, "--no-clobber"], folder)
+        case.calls()
+        without = f"rename:1:fail={errno.EINVAL}"
+        outcome = case.run(without)
+        suite.check("--no-clobber without RENAME_NOREPLACE", (outcome.status, *case.state()) == (0, "new", []), outcome)
+        outcome = case.run(f"{without},rename:2:fail={errno.EIO}")
+        suite.check("… and a rename that fails", (outcome.status, *case.state()) == (6, "none", []), outcome)

@@ -158,6 +158,14 @@ def as_nobody(suite, program, source, folder):
             done.returncode == 6 and b"Permission denied" in done.stderr and (place / "old.pt").read_bytes() == b"old"
         )
         suite.check(f"a folder that refuses {out}", good and len(list(place.iterdir())) == 1, str(done))
+    closed = folder / "closed"
+    closed.mkdir()
+    (closed / "model.pt").write_bytes(data)
+    closed.chmod(0o444)
+    done = subprocess.run([program.ckpt, "scan", closed], capture_output=True, check=False, env=environment(), **who)
+    good = done.returncode == 3 and b"model.pt: unreadable" in done.stdout and b"Permission denied" in done.stdout
+    suite.check("a folder whose files cannot be looked at", good, str(done))
+    closed.chmod(0o755)
     secret = folder / "secret.pt"
     secret.write_bytes(data)
     secret.chmod(0o000)

@@ -194,6 +194,7 @@ def folder_group(context):
     for options in ("--format safetensors-index --shard-size 500KB", "--format torch-index --shard-size 500KB", "--format dcp --to cpu"):
         for job in (folders.failing_calls, folders.ended_at_calls):
             yield context.job(job, context.files / "large.pt", options.split())
+    yield context.job(folders.no_clobber_where_renames_replace, context.files / "large.pt", ["--format", "dcp"])
 
 
 def evaluation_group(context):

@@ -5,6 +5,7 @@ but some NaNs: as bfloat16 0xFFFF of the one, c10's 0x7FC0 of the other; as floa
 elements, which fill no vector. ckpt writes what the scalar code gives.
 """
 
+import numpy
 import saving
 import torch
 from saving import ZIP, Failed
@@ -152,6 +153,31 @@ def quantised(checks):
         checks.suite.equal(f"quantised, {dtype}: the weight", got["w"].dtype, dtype)
 
 
+class OnDevice:
+    """Pickled as a call of torch._utils' that puts what it is given on a device that is not here."""
+
+    def __init__(self, call, given):
+        self.reduced = (call, (given, torch.float32, "xla:0", False))
+
+    def __reduce__(self):
+        return self.reduced
+
+
+def on_devices(checks):
+    """What is put on a device from an array stays, and that is said."""
+    path, out = checks.path(), checks.path()
+    made = {
+        "from_array": OnDevice(torch._utils._rebuild_device_tensor_from_numpy, numpy.arange(4, dtype=numpy.float32)),
+        "from_tensor": OnDevice(torch._utils._rebuild_device_tensor_from_cpu_tensor, torch.arange(4.0)),
+        "plain": torch.ones(3),
+    }
+    ZIP.save(made, path)
+    done = checks.run("on devices", "convert", path, out, "--dtype", "float16")
+    checks.suite.check("on devices: what stays", "1 tensor, a numpy array, keeps its dtype" in done.err, done)
+    found = {tensor["name"]: tensor["dtype"] for tensor in checks.ckpt("inspect", "--json", out).json["tensors"]}
+    checks.suite.equal("on devices: dtypes", found, {"from_array": "float32", "from_tensor": "float16", "plain": "float16"})
+
+
 def views_of_bytes(checks):
     """Numbers that have no storage class, in one of bytes that has: an edit of the one leaves them their dtype."""
     flat = torch.arange(40, dtype=torch.uint8)
@@ -180,4 +206,4 @@ def views_of_bytes(checks):
             checks.suite.check(f"views of bytes, {title}: {name}", same, repr(got[name]))
 
 
-GROUPS = [every_dtype, what_requires_grad, lazy_negatives, quantised, views_of_bytes]
+GROUPS = [every_dtype, what_requires_grad, lazy_negatives, quantised, on_devices, views_of_bytes]

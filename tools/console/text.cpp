@@ -151,6 +151,9 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
     const bool begun = word.size() >= 3 && candidate.substr(0, word.size()) == word;
+    // As far apart at least as their lengths are: a name may have megabytes.
+    const std::size_t least = std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
+    if (!begun && least >= best_distance) continue;
     const std::size_t d = begun ? 1 : distance(word, candidate);
     if (d < best_distance) best = candidate, best_distance = d;
   }

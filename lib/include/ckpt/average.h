@@ -34,7 +34,8 @@ struct AverageReport {
 /// quantised and sparse tensors, other values, what shares a storage where the others share it as well. Bytes are
 /// computed when they are read; some 256 KiB a checkpoint are held. What a compressed checkpoint but the last has
 /// behind its tensors is read at once. Throws Error: unsupported, with a detail for each key, shape or kind of number
-/// that does not fit; invalid_argument (weights, decay, no state dict or several that are not under the same paths).
+/// that does not fit; invalid_argument (weights, decay, no state dict or several that are not under the same paths);
+/// limit_exceeded (views that stand for far more bytes than there are).
 CKPT_API std::pair<Checkpoint, AverageReport> average(std::vector<Checkpoint> checkpoints,
                                                       const AverageOptions& options = {});
 

@@ -67,7 +67,7 @@ class CKPT_API ByteSource {
   virtual std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
 
   /// Says that these bytes will be read next, or soon: what takes time may be begun on other threads. No more than a
-  /// hint, and called as read_at() is.
+  /// hint, and called as read_at() is; what goes wrong in it, reading says.
   virtual void expect(std::uint64_t offset, std::uint64_t size) const;
 
   /// Reads all of `out` or throws truncated at the byte where the source ended.
@@ -114,7 +114,8 @@ CKPT_API ByteSourcePtr slice(ByteSourcePtr whole, std::uint64_t offset, std::uin
 /// Throws Error: limit_exceeded, and what reading throws. Compares the recorded CRC-32 where there is one (corrupt).
 CKPT_API std::vector<std::byte> read_all(const ByteSource& source, std::uint64_t limit);
 
-/// SHA-256 of all its bytes, as 64 hexadecimal digits. Compares the recorded CRC-32 where there is one (corrupt).
+/// SHA-256 of all its bytes, as 64 hexadecimal digits. Compares the recorded CRC-32 where there is one.
+/// Throws Error: corrupt (that), unavailable (OpenSSL has none), and what reading throws.
 CKPT_API std::string sha256_of(const ByteSource& source);
 
 }  // namespace ckpt

@@ -23,7 +23,8 @@ struct FileSinkOptions {
 /// removed where it belongs to this user, is an hour old and held by nobody.
 class CKPT_API FileSink final : public ByteSink {
  public:
-  /// Throws Error (io, on_output): no such folder, no permission, target is a folder, exists (no_clobber).
+  /// Throws Error, on_output: io (no such folder, no permission, target is a folder, exists where no_clobber);
+  /// limit_exceeded (more than 64 named temporaries of this process at once).
   explicit FileSink(const std::string& path, FileSinkOptions options = {});
   ~FileSink() override;
 

@@ -26,7 +26,8 @@ struct FolderSinkOptions {
 ///     sink.commit();
 class CKPT_API FolderSink final {
  public:
-  /// Throws Error (io, on_output): no such folder to make it in, no permission, a target that holds something.
+  /// Throws Error, on_output: io (no such folder to make it in, no permission, a target that holds something);
+  /// limit_exceeded (more than 64 temporaries of this process at once).
   explicit FolderSink(const std::string& path, FolderSinkOptions options = {});
   /// Without commit() nothing is left.
   ~FolderSink();

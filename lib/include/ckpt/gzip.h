@@ -24,7 +24,8 @@ CKPT_API ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most = UIN
 /// any part can be read without what stands before it, and reading forward uses all cores. Without an index, and where
 /// `compressed` is none that several threads may read, this is gunzip().
 /// The index is believed: each member that is read is checked against it, but of those that are not, nothing is known,
-/// and gunzip() might see other bytes there.
+/// and gunzip() might see other bytes there. Throws Error as gunzip() does, and corrupt where a member is not as the
+/// index says.
 CKPT_API ByteSourcePtr gunzip_by_index(ByteSourcePtr compressed, std::uint64_t most = UINT64_MAX);
 
 /// Bytes after the last member that are neither a member nor zero padding; 0 where none were met (yet).

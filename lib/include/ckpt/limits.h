@@ -103,6 +103,8 @@ inline constexpr std::size_t script_model_fields = 64;
 /// Members of one tar archive, and bytes of what stands before one of them (a long name, pax's records).
 inline constexpr std::uint64_t tar_members = 64 * kib;
 inline constexpr std::uint64_t tar_header_bytes = mib;
+/// Bytes of the names of all of its members.
+inline constexpr std::uint64_t tar_name_bytes = 32 * mib;
 /// Files of an archive that are looked at for a checkpoint (a model has some ten beside it).
 inline constexpr std::size_t archive_files = 4 * kib;
 
@@ -118,6 +120,8 @@ inline constexpr std::size_t json_depth = 128;
 inline constexpr std::size_t gguf_nesting = 8;
 /// Bytes of its keys and of what stands under them, as text (a vocabulary of 256k tokens and their scores takes 8 MB).
 inline constexpr std::uint64_t gguf_metadata_bytes = 16 * mib;
+/// Tensors of one GGUF file (the largest have some thousands).
+inline constexpr std::uint64_t gguf_tensors = 256 * kib;
 /// Steps that joining a distributed checkpoint may take, and some more for each of its items: chunks, cuts between
 /// them, parts of paths, places of lists. Real ones take below 20 an item.
 inline constexpr std::uint64_t dcp_steps = mib;
@@ -159,6 +163,8 @@ inline constexpr std::uint64_t evaluation_bytes = 64 * mib;
 /// How deep its JSON may be nested (what is written is so 4 deep), and how many cells its confusion may have.
 inline constexpr int evaluation_depth = 16;
 inline constexpr std::uint64_t confusion_cells = 16 * mib;
+/// Positions of one answer, each of which has figures of its own (captchas have four to eight).
+inline constexpr std::uint64_t answer_positions = 64 * kib;
 
 /// Dimensions of one tensor: torch's sums refuse more. Each tensor has a copy of them, and a few bytes of a file
 /// suffice to make one that has the shape of another.

@@ -146,6 +146,8 @@ class CKPT_API ValueGraph {
 
   /// Makes room for what a pickle of so many bytes usually makes, so that little of it is moved as it grows.
   void reserve_for(std::size_t pickle_bytes);
+  /// Takes all values out, and keeps their memory for others.
+  void clear();
 
   ValueId make_none();
   ValueId make_boolean(bool value);

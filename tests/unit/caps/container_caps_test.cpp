@@ -213,6 +213,24 @@ TEST(Cap, tar_header_bytes) {
   expect_past([&] { read(limits::tar_header_bytes + 1); });
 }
 
+TEST(Cap, tar_name_bytes) {
+  constexpr std::uint64_t longest = limits::tar_header_bytes - 1;
+  const auto read = [&](std::uint64_t names) {
+    std::vector<tar_testing::Entry> entries;
+    for (std::uint64_t left = names; left > 0;) {
+      const std::uint64_t size = std::min(left, longest);
+      std::string name = std::to_string(entries.size());
+      name.resize(size, 'n');
+      entries.push_back({"long", name + '\0', 'L'});
+      entries.push_back({"short", ""});
+      left -= size;
+    }
+    static_cast<void>(read_tar(*tar_testing::source_of(tar_testing::tar_of(entries))));
+  };
+  expect_within([&] { read(limits::tar_name_bytes); });
+  expect_past([&] { read(limits::tar_name_bytes + 8); });
+}
+
 TEST(Cap, archive_files) {
   const std::string safetensors("\x02\0\0\0\0\0\0\0{}", 10);
   std::vector<tar_testing::Entry> entries{{"w", safetensors}};
@@ -233,6 +251,22 @@ TEST(Cap, gguf_metadata_bytes) {
   };
   EXPECT_EQ(kept(limits::gguf_metadata_bytes - limits::kib), 1U);
   EXPECT_EQ(kept(limits::gguf_metadata_bytes + 1), 0U);
+}
+
+TEST(Cap, gguf_tensors) {
+  const auto read = [](std::uint64_t count) {
+    using gguf_testing::number;
+    std::string file = "GGUF" + number(std::uint32_t{3}) + number(count) + number(std::uint64_t{0});
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::string name = std::to_string(i);
+      file += number(std::uint64_t{name.size()}) + name + number(std::uint32_t{1}) + number(std::uint64_t{0});
+      file += number(std::uint32_t{0}) + number(std::uint64_t{0});
+    }
+    file.resize((file.size() + 31) / 32 * 32);
+    torch_testing::read_bytes(io_testing::bytes_of(file));
+  };
+  expect_within([&] { read(limits::gguf_tensors); });
+  expect_past([&] { read(limits::gguf_tensors + 1); });
 }
 
 TEST(Cap, gguf_nesting) {

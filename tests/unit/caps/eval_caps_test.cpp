@@ -29,18 +29,27 @@ TEST(Cap, evaluation_depth) {
   expect_past([] { check_json_depth(std::string(limits::evaluation_depth + 1, '[')); });
 }
 
+/// A part of no samples, of such answers.
+void parse(std::int64_t positions, std::int64_t classes) {
+  Result result = eval_testing::part_of(eval_testing::digits(), 0, 1);
+  result.signature.positions = positions;
+  result.signature.classes = classes;
+  result.counts = {};
+  result.predictions = {};
+  result.data_samples = 0;
+  static_cast<void>(parse_part(partial_text(result), "part"));
+}
+
 TEST(Cap, confusion_cells) {
   // 4096 * 4096 is the cap.
-  const auto parse = [](std::int64_t classes) {
-    Result result = eval_testing::part_of(eval_testing::digits(), 0, 1);
-    result.signature.classes = classes;
-    result.counts = {};
-    result.predictions = {};
-    result.data_samples = 0;
-    static_cast<void>(parse_part(partial_text(result), "part"));
-  };
-  expect_within([&] { parse(4096); });
-  expect_past([&] { parse(4097); });
+  expect_within([&] { parse(1, 4096); });
+  expect_past([&] { parse(1, 4097); });
+}
+
+TEST(Cap, answer_positions) {
+  constexpr auto most = static_cast<std::int64_t>(limits::answer_positions);
+  expect_within([&] { parse(most, 1); });
+  expect_past([&] { parse(most + 1, 1); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 namespace ckpt {
 namespace {
 
+using io_testing::has;
 using tar_testing::Entry;
 using tar_testing::source_of;
 using tar_testing::tar_of;
@@ -28,8 +29,6 @@ std::string refused(const std::string& tar) {
   const auto error = io_testing::error_of([&] { read_tar(*source_of(tar)); });
   return error ? error->what() : "read";
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(TarReader, ListsMembersInOrder) {
   const std::string tar = tar_of({{"b", "two"}, {"a", std::string(513, 'x')}, {"folder/", "", '5'}, {"c", "three"}});

@@ -11,11 +11,10 @@ namespace {
 
 using io_testing::Bytes;
 using io_testing::bytes_of;
+using io_testing::has;
 using tar_testing::Entry;
 using tar_testing::tar_of;
 using torch_testing::values;
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string weights() {
   const Bytes bytes =

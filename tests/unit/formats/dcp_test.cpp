@@ -13,11 +13,10 @@ namespace {
 using dcp_testing::Folder;
 using dcp_testing::Shape;
 using io_testing::error_of;
+using io_testing::has;
 using io_testing::put_file;
 using torch_testing::names;
 using torch_testing::values;
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 std::string refusal(const Folder& folder) {
   const auto error = error_of([&] { torch_testing::read_storages(load(folder.path())); });

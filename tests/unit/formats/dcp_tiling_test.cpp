@@ -12,6 +12,7 @@ namespace {
 
 using io_testing::Bytes;
 using io_testing::error_of;
+using io_testing::has;
 using Numbers = std::vector<std::int64_t>;
 
 struct Box {
@@ -69,8 +70,6 @@ std::string refusal(const Numbers& shape, const std::vector<Box>& boxes) {
   const auto error = error_of([&] { (void)tile(shape, boxes); });
   return error ? error->what() : "";
 }
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(Tiling, ShardsOfRowsAreJoined) { expect_joined({5, 3}, {{{3, 0}, {2, 3}}, {{0, 0}, {3, 3}}}); }
 

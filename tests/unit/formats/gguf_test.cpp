@@ -17,6 +17,7 @@ using gguf_testing::gguf;
 using gguf_testing::number;
 using gguf_testing::text;
 using io_testing::error_of;
+using io_testing::has;
 using torch_testing::names;
 using torch_testing::source_of;
 using Shape = std::vector<std::int64_t>;
@@ -36,8 +37,6 @@ Error refused(const std::string& bytes, const ReadOptions& options = {}) {
 }
 
 std::string message(const File& file) { return refused(gguf(file)).what(); }
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 std::vector<float> floats_of(const Checkpoint& checkpoint, std::size_t index = 0) {
   const Storage& storage = checkpoint.storages.at(index);
   std::vector<float> numbers(storage.nbytes / sizeof(float));

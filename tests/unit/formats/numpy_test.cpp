@@ -16,6 +16,7 @@ namespace {
 using io_testing::Bytes;
 using io_testing::error_of;
 using io_testing::gzipped;
+using io_testing::has;
 using numpy_testing::line;
 using numpy_testing::npy;
 using torch_testing::floats;
@@ -53,8 +54,6 @@ std::string findings(const Bytes& bytes) {
     if (finding.fault) out += finding.what + " [" + finding.where + "]\n";
   return out;
 }
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(Npy, IsABareTensor) {
   const Checkpoint read = read_bytes(raw(array));

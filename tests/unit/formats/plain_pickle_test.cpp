@@ -14,6 +14,7 @@ namespace {
 
 using io_testing::Bytes;
 using io_testing::bytes_of;
+using io_testing::has;
 using pickled_arrays::Array;
 using pickled_arrays::array;
 using pickled_arrays::dtype;
@@ -29,8 +30,6 @@ std::string refused(const std::string& pickle) {
   const auto error = torch_testing::refusal(bytes_of(pickle));
   return error ? error->what() : "read";
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Verdict verdict_of(const Checkpoint& checkpoint, const std::string& name) {
   for (const GlobalUse& global : checkpoint.globals)

@@ -12,6 +12,7 @@ namespace ckpt {
 namespace {
 
 using io_testing::Bytes;
+using io_testing::has;
 using safetensors_testing::entry;
 using safetensors_testing::file;
 using torch_testing::floats;
@@ -24,8 +25,6 @@ using Shape = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
 const std::string six(as_text(floats({0, 1, 2, 3, 4, 5})));
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// Views of one storage of six floats.
 struct Look {

@@ -13,6 +13,7 @@ namespace {
 using io_testing::Bytes;
 using io_testing::error_of;
 using io_testing::gzipped;
+using io_testing::has;
 using safetensors_testing::entry;
 using safetensors_testing::file;
 using safetensors_testing::shuffled;
@@ -29,8 +30,6 @@ using Names = std::vector<std::string>;
 const std::string four(as_text(floats({0, 1, 2, 3})));
 
 Bytes raw(const std::string& text) { return io_testing::bytes_of(text); }
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 /// A file of one tensor "w" and of this header entry.
 Bytes one(const std::string& said, const std::string& data) { return raw(file("{\"w\":" + said + "}", data)); }
 

@@ -16,14 +16,13 @@ namespace {
 
 using io_testing::Bytes;
 using io_testing::error_of;
+using io_testing::has;
 using io_testing::put_file;
 using io_testing::TemporaryFolder;
 using torch_testing::floats;
 using torch_testing::names;
 using torch_testing::values;
 using Names = std::vector<std::string>;
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TensorSource source(const std::string& name, const std::vector<float>& numbers) {
   return {.name = name,

@@ -9,6 +9,7 @@
 namespace ckpt {
 namespace {
 
+using io_testing::has;
 using torch_testing::Bytes;
 using torch_testing::floats;
 using torch_testing::legacy_storage;
@@ -25,8 +26,6 @@ std::string refused(const LegacyFile& file) {
   const auto error = torch_testing::refusal(bytes_of(file));
   return error ? error->what() : "read";
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(TorchLegacy, IsRead) {
   const auto checkpoint = torch_testing::read_bytes(bytes_of(LegacyFile{.object = object}));

@@ -7,6 +7,7 @@
 namespace ckpt {
 namespace {
 
+using io_testing::has;
 using tar_testing::storage_record;
 using tar_testing::tar_of;
 using tar_testing::tensor_record;
@@ -25,8 +26,6 @@ std::string refused_bytes(const std::string& tar) {
   return error ? error->what() : "read";
 }
 std::string refused(const TorchTar& file) { return refused_bytes(torch_tar_of(file)); }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 py::Code key(const std::string& text) { return py::persistent(py::str(text)); }
 

@@ -7,6 +7,7 @@
 namespace ckpt {
 namespace {
 
+using io_testing::has;
 using torch_testing::Bytes;
 using torch_testing::floats;
 using torch_testing::legacy_storage;
@@ -23,8 +24,6 @@ std::string found(const Bytes& bytes) {
     out += (finding.fault ? "fault: " : "remark: ") + finding.what + " [" + finding.where + "]\n";
   return out;
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const py::Code two = py::list({torch_testing::weight(), tensor(torch_testing::storage({.key = "1"}), {4}, {1})});
 

@@ -36,6 +36,8 @@ inline Bytes bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
+inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
 /// Random bytes of which each second one is zero, so that they neither compress well nor not at all.
 inline Bytes random_bytes(std::size_t size, std::uint32_t seed = 1) {
   std::mt19937 random(seed);

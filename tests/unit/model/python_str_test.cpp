@@ -24,6 +24,12 @@ TEST(PythonStr, OfPlainValuesIsTheirLiteral) {
   EXPECT_EQ(shown(py::integer(INT64_MIN)), "-9223372036854775808");
 }
 
+TEST(PythonStr, OfAnIntegerOfAnySizeIsItsDigits) {
+  const auto shown_long = [](const std::string& digits) { return shown("L" + digits + "L\n"); };
+  for (const std::string digits : {"9223372036854775808", "-9223372036854775809", "1180591620717411303424"})
+    EXPECT_EQ(shown_long(digits), digits);
+}
+
 TEST(PythonStr, OfAFloatIsTheShortestThatReadsBack) {
   EXPECT_EQ(shown(py::real(1)), "1.0");
   EXPECT_EQ(shown(py::real(0.1)), "0.1");

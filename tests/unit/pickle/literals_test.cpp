@@ -81,6 +81,16 @@ TEST(PickleLiterals, DecimalsGoBothWays) {
     EXPECT_FALSE(decimal_to_bytes(none)) << none;
 }
 
+TEST(PickleLiterals, DecimalsOfEverySizeGoBothWays) {
+  for (std::size_t size = 1; size <= 100; ++size) {
+    const std::string ones(size, '1'), ten = "1" + std::string(size - 1, '0'), nines(size, '9');
+    for (const std::string& digits : {ones, ten, nines, "-" + ones, "-" + ten, "-" + nines})
+      EXPECT_EQ(bytes_to_decimal(*decimal_to_bytes(digits)), digits);
+  }
+  EXPECT_EQ(*decimal_to_bytes("4294967296"), std::string("\0\0\0\0\1\0", 6));
+  EXPECT_EQ(*decimal_to_bytes("18446744073709551615"), repeated("\xff", 8) + std::string(1, '\0'));
+}
+
 TEST(PickleLiterals, DecimalsPastTheCapAreRefusedByName) {
   EXPECT_THROW(decimal_to_bytes(std::string(100'000, '9')), Error);
   EXPECT_THROW(bytes_to_decimal(std::string(100'000, '\x11')), Error);

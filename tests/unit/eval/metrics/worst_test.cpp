@@ -41,6 +41,12 @@ TEST(Worst, puts_what_is_not_finite_first_and_equals_in_order) {
   EXPECT_EQ(worst(four(), 3), (std::vector<std::size_t>{2, 1, 3}));
 }
 
+// A truth that is less than any float is 0, as that of a sample without one is.
+TEST(Worst, tells_what_is_not_finite_by_what_was_read) {
+  const Predictions predictions{0, {1, 2, 3}, {0, 0, -1}, {1, 1, 0}, {0, 0.5F, 0}};
+  EXPECT_EQ(worst(predictions, 3), (std::vector<std::size_t>{2, 0, 1}));
+}
+
 TEST(Worst, takes_all_where_there_are_fewer) { EXPECT_EQ(worst(four(), 12).size(), 4U); }
 
 TEST(Worst, reads_forward_and_returns_the_worst_first) {

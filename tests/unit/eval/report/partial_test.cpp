@@ -111,6 +111,14 @@ TEST(Partial, of_hostile_json_is_refused) {
   expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":0,\"classes\":10"), ErrorCode::limit_exceeded);
 }
 
+TEST(Partial, of_an_alphabet_that_is_none_is_refused) {
+  const std::string good = partial_text(part_of(captchas(), 0, 1));
+  const std::string letters = "\"alphabet\":\"a";
+  static_cast<void>(parse_part(replaced(good, letters, "\"alphabet\":\"A"), "part"));
+  for (const char* const first : {"", "ab", "\xc3\xa9", "\\u001b", " "})
+    EXPECT_THROW(parse_part(replaced(good, letters, std::string("\"alphabet\":\"") + first), "part"), Error) << first;
+}
+
 TEST(Partial, that_is_refused_is_told_what_it_holds) {
   const std::string good = partial_text(part_of(digits(), 1, 4));
   const auto said = [&](const std::string& old, const std::string& now) {

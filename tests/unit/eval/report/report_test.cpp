@@ -95,6 +95,21 @@ passed: all outputs are finite
 )");
 }
 
+TEST(TableText, of_hostile_texts_steers_no_terminal) {
+  Result result = digits();
+  result.model = result.arch = result.data = result.device = result.machine = "\x1b[2J";
+  const std::string text = table_text(result, judge(result, {}), {});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+}
+
+TEST(TableText, lists_the_lowest_of_many_positions) {
+  Result result = captchas();
+  result.signature.positions = 1000;
+  result.counts.confusion.resize(1000 * 36 * 36);
+  EXPECT_EQ(part_rows(result, 12).size(), 13U);
+  EXPECT_EQ(part_rows(result, 12).back().name, "other positions");
+}
+
 TEST(JsonText, has_the_keys_of_the_manual_in_their_order) {
   Result result = captchas();
   result.signature = {{3}, 0, 1, 2, 2, "ab"};
