@@ -50,7 +50,7 @@ def geometry():
         ("negative-size", (-4,), (1,), 0, "has a negative size or stride"),
         ("negative-sizes", (-2, -2), (1, 1), 0, "has a negative size or stride"),
         ("negative-stride", (4,), (-1,), 3, "has a negative size or stride"),
-        ("negative-offset", (4,), (1,), -1, "overflows 63 bits"),
+        ("negative-offset", (4,), (1,), -1, "has a negative offset"),
         ("more-strides", (4,), (1, 1), 0, "has not one stride a dimension"),
         ("no-strides", (2, 2), (), 0, "has not one stride a dimension"),
         ("zero-and-overflow", (0, 1 << 62, 1 << 62), (1, 1, 1), 0, "overflows 63 bits"),
