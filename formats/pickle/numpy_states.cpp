@@ -242,8 +242,8 @@ class NumpyStates {
     if (code.kind != 'V') return std::nullopt;
     const bool has_fields = is_none(state[2]);
     const auto parts = has_fields ? fields(state[4], time) : subarray(state);
-    if (has_fields && !are_names_of(state[3], state[4])) return std::nullopt;
-    if (!parts || (has_fields ? parts->size > bytes : parts->size != bytes)) return std::nullopt;
+    if (!parts || (has_fields && !are_names_of(state[3], state[4]))) return std::nullopt;
+    if (has_fields ? parts->size > bytes : parts->size != bytes) return std::nullopt;
     const bool owns_up = (*flags & (holds_objects | is_zeroed)) == (holds_objects | is_zeroed) &&
                          (!has_fields || (*flags & is_pointer) == 0);
     if (parts->objects ? !owns_up : !is_without_objects(*flags)) return std::nullopt;

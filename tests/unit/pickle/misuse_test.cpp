@@ -101,6 +101,7 @@ TEST(PickleMisuse, StatesOfDTypesAreNumpys) {
   EXPECT_EQ(misused(dtype("f8", -1, -1, 1) + "."), "numpy.dtype");
   EXPECT_EQ(misused(dtype("f8", 100, 1, 0) + "."), "numpy.dtype");
   EXPECT_EQ(misused(dtype("V8", -8, 1, 0) + "."), "numpy.dtype");
+  EXPECT_EQ(misused(dtype("V8", 8, 1, 0, "N))") + "."), "numpy.dtype") << "its fields are no dict";
   EXPECT_EQ(misused(dtype("V8", 8, 1, 0) + "(I3\nV|\nNNNI8\nI1\nI0\ntb."), "numpy.dtype");
 }
 
