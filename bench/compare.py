@@ -1,6 +1,6 @@
 """`--compare REV`: ckpt beside itself as it was, on the same files, in turns.
 
-REV is built in a worktree of its own below build/compare, which is kept for the next time. In each round both run, now
+REV is unpacked and built below build/compare, which is kept for the next time. In each round both run, now
 the one first and now the other; the ratio of the two times of a round is what counts, of which the median, the smallest
 and the largest are told.
 """
@@ -34,8 +34,10 @@ def build(revision, beside):
     commit = _run("git", "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")[:12]
     tree = ROOT / "build/compare" / commit
     if not (tree / "CMakeLists.txt").exists():
-        tree.mkdir(parents=True, exist_ok=True)
-        _run("sh", "-c", f"git archive {commit} | tar -x -C '{tree}'")
+        part = tree.with_suffix(".part")
+        part.mkdir(parents=True, exist_ok=True)
+        _run("sh", "-c", f"git archive {commit} | tar -x -C '{part}'")
+        part.rename(tree)
     options, targets = ["-DCKPT_BUILD_TESTS=OFF"], ["ckpt_program"]
     if torch := re.search(r"^CKPT_LIBTORCH:\w+=(.+)$", (beside / "CMakeCache.txt").read_text(), re.M):
         options, targets = [*options, f"-DCKPT_LIBTORCH={torch[1]}"], [*targets, "ckpt_eval_program"]

@@ -205,7 +205,9 @@ class Fuzzer:
                                                           *corpora)
         self.read_figures(text)
         if is_short:
-            shutil.copytree(corpora[0], self.corpus, dirs_exist_ok=True)
+            for file in corpora[0].iterdir():
+                if not (self.seeds / file.name).exists():
+                    shutil.copy(file, self.corpus)
         else:
             self.minimise()
         if self.sanitized:

@@ -30,7 +30,7 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": "exitcode=99:print_stacktrace=1",
     "TSAN_OPTIONS": "exitcode=99",
     "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTHONWARNINGS": "ignore",
+    "PYTHONWARNINGS": "ignore::FutureWarning,ignore::DeprecationWarning,ignore::PendingDeprecationWarning,ignore::UserWarning",
 }
 
 

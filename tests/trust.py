@@ -185,7 +185,7 @@ FUZZED
 Too slow for every run, they were run by hand, last in November 2026, and found nothing. `./dev test --preset tsan --only unit,cli`:
 then 1,838 unit tests (all but those of caps, and of work that only a cap ends) and 287 cases of the command line, on every thread
 that there is; the threads of evaluation are not among them, for libtorch is not compiled for it.
-`tests/cli/run.py --valgrind`: all 317 cases of the command line. RE2's sparse sets read, on purpose,
+`tests/cli/run.py --valgrind`: 318 cases of the command line. RE2's sparse sets read, on purpose,
 what nothing has written, and are passed over (`tests/cli/valgrind.supp`).
 
 ## What is not promised

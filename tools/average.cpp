@@ -89,8 +89,8 @@ const Command average_command{
     "IN... OUT [options]",
     "the mean of several checkpoints of a model, weighted or exponential",
     "Averages the floating and complex tensors of the files' state dicts, in float64; the result is cast to\n"
-    "the dtype of the last file, as Tensor.to() does it. Everything else is the last file's: integers, optimizer state, other values. Names and shapes\n"
-    "must agree (status 3).\n",
+    "the dtype of the last file, as Tensor.to() does it. Everything else is the last file's: integers, optimizer\n"
+    "state, other values. Names and shapes must agree (status 3).\n",
     "ckpt average epoch-8.pt epoch-9.pt epoch-10.pt soup.pt",
     "ckpt average step-*.pt ema.pt --ema 0.999",
     define,

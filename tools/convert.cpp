@@ -97,7 +97,7 @@ std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& ma
   constexpr std::size_t most = 16;  // more devices than one machine has
   for (const auto& [move, number] : counts) {
     if (out.size() == most) {
-      out.push_back("and so on: " + count_text(counts.size() - most, "other device"));
+      out.push_back("and so on: " + count_text(counts.size() - most, "other move"));
       break;
     }
     const auto& [what, location, target] = move;

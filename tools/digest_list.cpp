@@ -42,15 +42,24 @@ std::optional<DigestList> parse_text(std::string_view text) {
   return list.total.empty() ? std::nullopt : std::optional(std::move(list));
 }
 
-Error no_list() { return Error(ErrorCode::unsupported, "is no list of digests").expected("what ckpt digest prints"); }
+/// Whether brackets outside of strings do: a tree of them would take hundreds of times their bytes.
+bool nests_deeper(std::string_view text, std::size_t most) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size() && depth <= most; ++at) {
+    const char c = text[at];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\') ++at;
+    if (!in_string && (c == '{' || c == '[')) ++depth;
+    if (!in_string && (c == '}' || c == ']') && depth > 0) --depth;
+  }
+  return depth > most;
+}
 
 std::optional<DigestList> parse_json(const std::string& text) {
   using Json = nlohmann::json;
-  // What is nested deeper would take hundreds of times its bytes.
-  const auto check_depth = [](int depth, Json::parse_event_t, const Json&) {
-    return depth <= 2 ? true : throw no_list();
-  };
-  const Json parsed = Json::parse(text, check_depth, false);
+  if (nests_deeper(text, 2)) return std::nullopt;
+  const Json parsed = Json::parse(text, nullptr, false);
   if (!parsed.is_object() || !parsed.contains("digest") || !parsed["digest"].is_string()) return std::nullopt;
   if (!parsed.contains("tensors") || !parsed["tensors"].is_object()) return std::nullopt;
   DigestList list;
@@ -75,7 +84,7 @@ DigestList read_digest_list(const std::string& file, const std::string& checked)
     const auto bytes = read_all(*source, limits::digest_list_bytes);
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     auto list = text.starts_with('{') ? parse_json(text) : parse_text(text);
-    if (!list) throw no_list();
+    if (!list) throw Error(ErrorCode::unsupported, "is no list of digests").expected("what ckpt digest prints");
     return std::move(*list);
   } catch (Error& error) {
     if (error.hint().empty()) error.hint(how);

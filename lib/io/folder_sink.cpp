@@ -146,7 +146,11 @@ void FolderSink::commit() {
     // Where there is no such call of the file system's, a folder of ours holds the place.
     const bool holds_place = how == 0 || ::mkdirat(parent, to, 0700) == 0;
     done = holds_place && ::renameat(parent, from, parent, to) == 0;
-    if (!done && holds_place && how != 0) ::unlinkat(parent, to, AT_REMOVEDIR);
+    if (!done && holds_place && how != 0) {
+      const int number = errno;
+      ::unlinkat(parent, to, AT_REMOVEDIR);
+      errno = number;
+    }
   }
   if (!done && errno == EEXIST && state.options.no_clobber) throw exists_already(state.shown);
   if (!done) state.fail("cannot create");

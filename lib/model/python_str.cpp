@@ -11,6 +11,9 @@ namespace ckpt {
 
 namespace {
 
+/// Bytes of one that is shown: digits take the square of them, and one may be many keys.
+constexpr std::size_t longest_integer = 64;
+
 template <class Float>
 std::string shortest(Float value) {
   if (std::isnan(value)) return "nan";
@@ -73,6 +76,7 @@ std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest)
     case ValueKind::integer:
       return std::to_string(values.integer(id));
     case ValueKind::big_integer:
+      if (values.text(id).size() > longest_integer) return "<object>";
       return decimal_text(values.text(id)).value_or("<object>");
     case ValueKind::real:
       return float_repr(values.real(id));

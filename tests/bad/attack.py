@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import forge
 
 
-
 @dataclass
 class Outcome:
     """`exit` and, in what the command prints, `text` and `(at byte AT)`. `lacks`: what it must not print."""

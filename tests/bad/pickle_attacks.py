@@ -219,7 +219,7 @@ def fetched_again():
 def bombs():
     """More than the file deserves: refused by a cap, or read within the memory that is allowed here."""
     deep = 1_000_000
-    for container, depth in ((one, deep), (everywhere, 50_000)):  # a stack that recursion would need is gone long before
+    for container, depth in ((one, deep), (everywhere, 200_000)):  # a stack that recursion would need is gone long before
         yield from container(f"{depth}-lists-deep", program(b"]" * depth + b"a" * (depth - 1)), fine())
         yield from container(f"{depth}-tuples-deep", program(b")" + b"\x85" * depth), fine())
     yield from one("deep-dicts", program((b"}" + b"N") * 300_000 + b"N" + b"s" * 300_000), fine())

@@ -27,7 +27,7 @@ struct CastReport {
   std::size_t tensors = 0;               ///< that were cast
   std::int64_t saved = 0;                ///< bytes of storages; negative where they grew
   std::vector<std::string> idle_except;  ///< globs that match no tensor
-  std::size_t arrays = 0;                ///< floating tensors that lie in no storage, which stay: numpy arrays
+  std::size_t arrays = 0;                ///< floating tensors that lie in no storage, which stay (numpy arrays)
 };
 
 /// Casts every tensor of a floating dtype, complex ones not among them, but for those that a glob of `except` matches.
