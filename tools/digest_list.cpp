@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "console/json_depth.h"
 #include "console/text.h"
 
 namespace ckpt::tools {
@@ -42,23 +43,9 @@ std::optional<DigestList> parse_text(std::string_view text) {
   return list.total.empty() ? std::nullopt : std::optional(std::move(list));
 }
 
-/// Whether brackets outside of strings do: a tree of them would take hundreds of times their bytes.
-bool nests_deeper(std::string_view text, std::size_t most) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size() && depth <= most; ++at) {
-    const char c = text[at];
-    if (c == '"') in_string = !in_string;
-    if (in_string && c == '\\') ++at;
-    if (!in_string && (c == '{' || c == '[')) ++depth;
-    if (!in_string && (c == '}' || c == ']') && depth > 0) --depth;
-  }
-  return depth > most;
-}
-
 std::optional<DigestList> parse_json(const std::string& text) {
   using Json = nlohmann::json;
-  if (nests_deeper(text, 2)) return std::nullopt;
+  if (nested_deeper_at(text, 2)) return std::nullopt;
   const Json parsed = Json::parse(text, nullptr, false);
   if (!parsed.is_object() || !parsed.contains("digest") || !parsed["digest"].is_string()) return std::nullopt;
   if (!parsed.contains("tensors") || !parsed["tensors"].is_object()) return std::nullopt;

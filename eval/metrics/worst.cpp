@@ -11,7 +11,7 @@ std::vector<std::size_t> worst(const Predictions& predictions, std::size_t count
   std::iota(order.begin(), order.end(), std::size_t{0});
   const std::size_t positions = order.empty() ? 0 : predictions.predicted.size() / order.size();
   const auto key = [&](std::size_t at) {
-    const bool is_finite = positions == 0 || predictions.predicted[at * positions] >= 0;
+    const bool is_finite = predictions.predicted[at * positions] >= 0;
     return std::pair(is_finite ? predictions.truth[at] : -1.0F, at);
   };
   count = std::min(count, order.size());

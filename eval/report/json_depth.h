@@ -4,8 +4,7 @@
 
 namespace ckpt::eval {
 
-/// Throws Error (limit_exceeded) where brackets outside strings nest deeper than ckpt::limits::evaluation_depth: looked
-/// at before parsing, which spends many times a bracket's byte on it.
+/// Throws Error (limit_exceeded) where they nest deeper than ckpt::limits::evaluation_depth: nested_deeper_at().
 void check_json_depth(const std::string& text);
 
 }  // namespace ckpt::eval

@@ -29,7 +29,7 @@ bool ByteCursor::fill(std::uint64_t count) {
     }
     if (base_ + filled_ >= end_)
       throw Error(ErrorCode::limit_exceeded, what_ + " does not end within its cap").at(end_).in(source_.name());
-    // Doubling keeps the copies linear; the first step serves nearly every call.
+    // Doubling keeps the copies linear.
     const std::size_t wanted = window_.empty() ? first_step : filled_ < window_step ? window_step : 2 * filled_;
     if (window_.size() < wanted) window_.resize(wanted);
     const auto room = std::min<std::uint64_t>(window_.size() - filled_, end_ - base_ - filled_);
