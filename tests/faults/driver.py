@@ -43,6 +43,14 @@ class Call:
     subject: str
 
 
+def read_log(log):
+    """All calls that the interposer's log holds, and how many allocations there were. Removes it: the next run would add to it."""
+    *lines, last = log.read_text().splitlines()
+    log.unlink()
+    words = [line.split(" ", 3) for line in lines]
+    return [Call(kind, int(number), function, subject) for kind, number, function, subject in words], int(last.split()[1])
+
+
 class Program:
     """ckpt with the interposer before it. Counts what it was made to suffer, by group."""
 
@@ -169,10 +177,7 @@ class Case:
         assert outcome.status == 0, outcome
         self.new = self.target.read_bytes()
         self.new_out = outcome.out
-        lines = [line.split(" ", 3) for line in log.read_text().splitlines()]
-        log.unlink()
-        self.allocations = int(lines.pop()[1])
-        calls = [Call(kind, int(number), function, subject) for kind, number, function, subject in lines]
+        calls, self.allocations = read_log(log)
         return [call for call in calls if not (self.scenario.named and call.kind == "tmpfile")]  # these fail already
 
     def remove_spooled(self):

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from driver import TEMPORARY, Call, Program, Trouble
+from driver import TEMPORARY, Program, Trouble, read_log
 from sweeps import TOLERATED
 
 OLD = b"what stood here before" * 20
@@ -77,9 +77,8 @@ class Evaluation:
         log = self.folder / "log"
         outcome = self.run(log=log)
         assert outcome.status == 0, outcome
-        lines = [line.split(" ", 3) for line in log.read_text().splitlines()]
-        self.allocations = int(lines.pop()[1])
-        return [Call(kind, int(number), function, subject) for kind, number, function, subject in lines]
+        calls, self.allocations = read_log(log)
+        return calls
 
     def is_about(self, call, folder):
         return call.subject.startswith(str(folder))

@@ -7,7 +7,7 @@ import os
 import subprocess
 import zipfile
 
-from driver import BASE, Case, Trouble
+from driver import BASE, Case, Trouble, read_log
 
 # Runs on a RAM disk of its own, which goes with the process: ROOM in KiB, the old target's file, ckpt and its words.
 FULL_DISK = """
@@ -241,20 +241,19 @@ def failing_output(suite, program, files, folders, source, options):
         trouble, data = Trouble(), (files / source).read_bytes()
         (folder / "in").write_bytes(data)
         (folder / "tmp").mkdir()
-        (folder / "log").touch()
         args = ["convert", folder / "in", "-", *options, "--no-sandbox"]  # the process itself shrinks its input
         whole = program.run(args, folder, log=folder / "log")
         legacy = "legacy" in source
         if whole.status != 0 or not (legacy or is_checkpoint(whole.out)):
             trouble.add("the stream without faults is no archive", whole)
-        calls = [line.split(" ", 3) for line in (folder / "log").read_text().splitlines()]
-        for kind, number, _, _ in (call for call in calls if call[0] in ("write", "pread")):
-            for action in ("fail=5", "kill") if kind == "write" else ("fail=5", "shrink", "kill"):
+        calls, _ = read_log(folder / "log")
+        for call in (call for call in calls if call.kind in ("write", "pread")):
+            for action in ("fail=5", "kill") if call.kind == "write" else ("fail=5", "shrink", "kill"):
                 (folder / "in").write_bytes(data)
-                outcome = program.run(args, folder, f"{kind}:{number}:{action}")
+                outcome = program.run(args, folder, f"{call.kind}:{call.number}:{action}")
                 program.count("outputs broken off on standard output")
-                what = f"{kind} {number} {action}"
-                expected = -9 if action == "kill" else 6 if kind == "write" else 3
+                what = f"{call.kind} {call.number} {action}"
+                expected = -9 if action == "kill" else 6 if call.kind == "write" else 3
                 (folder / "part").write_bytes(outcome.out)
                 if outcome.status != expected:
                     trouble.add(f"{what}: status {outcome.status}, expected {expected}", outcome)

@@ -3,7 +3,7 @@
 import errno
 import os
 
-from driver import Call, Case, Trouble
+from driver import Case, Trouble, read_log
 
 # What a call of each kind can fail with. tmpfile: the file system has no unnamed files, or no room.
 ERRORS = {
@@ -212,11 +212,7 @@ def reading_fails(suite, program, command, source, folders, every=10):
         (folder / "tmp").mkdir()
         args, log = [*command, source], folder / "log"
         whole = program.run(args, folder, log=log)
-        lines = log.read_text().splitlines()
-        calls = [
-            Call(kind, int(number), function, rest)
-            for kind, number, function, rest in (line.split(" ", 3) for line in lines[:-1])
-        ]
+        calls, allocations = read_log(log)
         trouble = Trouble() if whole.status == 0 else Trouble([f"without faults: {whole}"])
         for call in calls:
             outcome = program.run(args, folder, f"{call.kind}:{call.number}:fail=5")
@@ -231,7 +227,7 @@ def reading_fails(suite, program, command, source, folders, every=10):
                     trouble.add(f"{what}: status {outcome.status}, expected 6", outcome)
             elif outcome.status != 3 or not said:
                 trouble.add(f"{what}: status {outcome.status}, expected 3 and a message", outcome)
-        for number in spread(int(lines[-1].split()[1]))[::every]:
+        for number in spread(allocations)[::every]:
             outcome = program.run(args, folder, f"alloc:{number}:fail=12")
             program.count("allocations that failed")
             # OpenSSL does not say why it refuses.
