@@ -10,6 +10,7 @@ import zipfile
 import zlib
 
 import forge
+from forge import safetensors
 
 
 def gzip_named(data):
@@ -40,8 +41,7 @@ def gzips():
 
 
 def npy(descr, shape, data=b"", fortran=False, version=1):
-    line = repr({"descr": descr, "fortran_order": fortran, "shape": shape}).encode() + b" \n"
-    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(line)) + line + data
+    return forge.npy(f"{{'descr': {descr!r}, 'fortran_order': {fortran}, 'shape': {shape}}} \n", data, version)
 
 
 def arrays():
@@ -61,11 +61,6 @@ def arrays():
                 z.writestr(f"{name}.npy", data)
             z.writestr("notes.txt", b"hello")
         yield f"zip{compression}", target.getvalue()
-
-
-def safetensors(header, data=b""):
-    header = header.encode()
-    return struct.pack("<Q", len(header)) + header + data
 
 
 def safetensors_files():
@@ -94,7 +89,7 @@ def safetensors_files():
         header = {"__metadata__": metadata, "w": two["w"], "a.weight": info("F32", [1], 24)}
         yield name, safetensors(json.dumps(header), data[:28])
     yield "hole", safetensors(json.dumps({"w": info("U8", [4], 4)}), data[:8])
-    yield "empty", safetensors("{}")
+    yield "empty", safetensors("{}", b"")
     index = {"metadata": {"total_size": 32}, "weight_map": {"a": "m-00001-of-00002.bin", "b": "m-00002-of-00002.bin"}}
     yield "index", json.dumps(index, indent=2).encode()
     yield "index-plain", json.dumps({"weight_map": {"a": "m.safetensors"}}).encode()

@@ -4,6 +4,7 @@ import subprocess
 
 import forkserver
 import harness
+from driver import read_log
 
 COMMANDS = (
     ["--version"],
@@ -41,7 +42,7 @@ def makes_the_same_calls(suite, program, files, folders):
         made = []
         for run in (program.run, program.run_alone):
             run(["convert", files / "large.pt.gz", folder / "out.pt", "--to", "cpu"], folder, log=folder / "log")
-            made.append([line.split()[:3] for line in (folder / "log").read_text().splitlines()])
-            (folder / "log").unlink()
+            calls, allocations = read_log(folder / "log")
+            made.append(([(call.kind, call.number, call.function) for call in calls], allocations))
             (folder / "out.pt").unlink()
         suite.equal("the same calls, and as many allocations", *made)

@@ -4,6 +4,7 @@ import collections
 
 import saving
 import torch
+from equal import same_bytes
 from saving import LEGACY, ZIP, Way
 
 CASTS = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2]
@@ -75,13 +76,8 @@ def same(checks, label, out, wanted):
         return None
     checks.suite.equal(f"{label}: names", list(got), list(wanted))
     for name, tensor in wanted.items():
-        good = got[name].dtype == tensor.dtype and bits(got[name]) == bits(tensor)
-        checks.suite.check(f"{label}: {name}", good, lambda name=name: f"{got[name]}\n{wanted[name]}"[:2000])
+        checks.suite.check(f"{label}: {name}", same_bytes(got[name], tensor), lambda name=name: f"{got[name]}\n{wanted[name]}"[:2000])
     return got
-
-
-def bits(t):
-    return t.contiguous().reshape(-1).view(torch.uint8).tolist() if t.numel() else []
 
 
 def average(checks, label, paths, wanted, *options):

@@ -7,7 +7,7 @@ import cases
 import saving
 import tensor_cases
 import torch
-from equal import tensor_parts
+from equal import tensor_bytes, tensor_parts
 from saving import LEGACY, ZIP
 
 
@@ -34,11 +34,6 @@ def gzip_files(checks):
                 checks.suite.check(
                     f"{label}: --no-gzip gives the bare file again", back and back.read_bytes() == bare.read_bytes()
                 )
-
-
-def tensor_bytes(t):
-    t = t.detach().resolve_conj().resolve_neg().contiguous()
-    return bytes(t.reshape(-1).view(torch.uint8).numpy()) if t.numel() else b""
 
 
 def expected_digests(obj):

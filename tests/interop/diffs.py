@@ -9,6 +9,7 @@ import cases
 import saving
 import tensor_cases
 import torch
+from equal import tensor_bytes
 from saving import LEGACY, WAYS, ZIP, tagged
 from torch import nn
 
@@ -221,7 +222,7 @@ def numbers_of(t):
 
 def bits_of(t):
     t = t.int_repr() if t.is_quantized else t
-    data, size = bytes(t.contiguous().reshape(-1).view(torch.uint8).numpy()), t.element_size()
+    data, size = tensor_bytes(t), t.element_size()
     return [data[i : i + size] for i in range(0, len(data), size)]
 
 

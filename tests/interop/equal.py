@@ -210,6 +210,17 @@ def tensor_parts(t):
     return {}
 
 
+def tensor_bytes(t):
+    """Of its elements, in the order of its shape."""
+    t = t.detach().resolve_conj().resolve_neg().contiguous()
+    return bytes(t.reshape(-1).view(torch.uint8).numpy()) if t.numel() else b""
+
+
+def same_bytes(a, b):
+    """Two dense tensors of one dtype and shape, bit by bit."""
+    return a.dtype == b.dtype and a.shape == b.shape and tensor_bytes(a) == tensor_bytes(b)
+
+
 def raw(storage):
     return bytes(torch.empty(0, dtype=torch.uint8).set_(storage).numpy()) if storage.nbytes() else b""
 

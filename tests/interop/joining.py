@@ -7,6 +7,7 @@ import safetensors.torch
 import tensor_cases
 import torch
 from averages import same, saved
+from equal import same_bytes
 from saving import LEGACY, ZIP, Way
 
 NUMPY = [d for d in tensor_cases.DTYPES if str(d)[6:] in {*"float64 float32 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool complex64 complex128".split()}]
@@ -28,11 +29,11 @@ def extracts(checks):
                 continue  # what that library lacks, such as complex32
             checks.run(label, "extract", source, full, "-o", out)
             got = read(out, full, suffix)
-            checks.suite.check(label, alike(got, tensor), lambda got=got, tensor=tensor: f"{got}\n{tensor}")
+            checks.suite.check(label, same_bytes(got, tensor), lambda got=got, tensor=tensor: f"{got}\n{tensor}")
             checks.suite.check(f"{label}: no more bytes", out.stat().st_size < 4096, out.stat().st_size)
     out = checks.path(".npy")
     checks.run("extract --dtype", "extract", source, "state_dict.bfloat16", "-o", out, "--dtype", "float32")
-    checks.suite.check("extract --dtype", alike(torch.from_numpy(numpy.load(out)), obj["bfloat16"].float()))
+    checks.suite.check("extract --dtype", same_bytes(torch.from_numpy(numpy.load(out)), obj["bfloat16"].float()))
     quantised = checks.path()
     ZIP.save({"q": torch.quantize_per_tensor(torch.randn(4), 0.1, 3, torch.qint8)}, quantised)
     checks.run("extract, quantised", "extract", quantised, "q", "-o", checks.path(".npy"), code=3)
@@ -47,13 +48,6 @@ def read(path, name, suffix):
     if suffix == ".npz":
         return torch.from_numpy(numpy.load(path)[name])
     return torch.load(path, weights_only=True) if suffix == ".pt" else safetensors.torch.load_file(path)[name]
-
-
-def alike(a, b):
-    def data(t):
-        return t.contiguous().reshape(-1).view(torch.uint8).tolist()
-
-    return a.dtype == b.dtype and a.shape == b.shape and data(a) == data(b)
 
 
 def parts():

@@ -5,6 +5,7 @@ import json
 
 import saving
 import torch
+from equal import same_bytes
 from safetensors import safe_open
 from safetensors import torch as library
 from saving import ZIP
@@ -17,19 +18,9 @@ DTYPES = (
 SHAPES = ((), (1,), (5,), (0,), (0, 3), (3, 4), (2, 1, 3))
 
 
-def bits(tensor):
-    """Its bytes, whatever its dtype."""
-    tensor = tensor.contiguous()
-    return bytes(tensor.untyped_storage())[: tensor.numel() * tensor.element_size()]
-
-
-def same(a, b):
-    return a.dtype == b.dtype and a.shape == b.shape and bits(a) == bits(b)
-
-
 def compare(checks, name, expected, got):
     checks.suite.equal(f"{name}: names", sorted(got), sorted(expected))
-    wrong = [key for key in expected if key in got and not same(expected[key], got[key])]
+    wrong = [key for key in expected if key in got and not same_bytes(expected[key], got[key])]
     checks.suite.equal(f"{name}: tensors that are others", wrong, [])
 
 
@@ -184,7 +175,7 @@ def shards(checks):
         weight_map, files = index["weight_map"], sorted(p.name for p in folder.iterdir() if p.name != index_name)
         checks.suite.equal(f"{format_}: every file is named", sorted(set(weight_map.values())), files)
         loaded = {file: load(folder / file) for file in files}
-        wrong = [n for n, file in weight_map.items() if not same(saved[n], loaded[file][n])]
+        wrong = [n for n, file in weight_map.items() if not same_bytes(saved[n], loaded[file][n])]
         checks.suite.equal(f"{format_}: tensors that are others", wrong, [])
         checks.suite.equal(f"{format_}: total_size", index["metadata"]["total_size"], 4 * (50 * 78 + 900))
         sizes = [sum(t.numel() * 4 for t in {x.data_ptr(): x for x in part.values()}.values()) for part in loaded.values()]

@@ -6,55 +6,42 @@ The files are sparse, or made by ckpt, and lie on disk, one at a time. `--gib` m
 
 import json
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+TESTS = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "bad")]
 import edits  # noqa: E402
+import forge  # noqa: E402
+import gguf_attacks as ggml  # noqa: E402
 import harness  # noqa: E402
 
 MOST = 64 << 20
 TENSORS = 8
 
 
-def safetensors(path, size):
-    """Zeros, which take no room on the disk."""
+def safetensors(size):
+    """What stands before that many bytes of tensors; so do the others."""
     each = size // TENSORS
-    header = json.dumps(
-        {
-            f"layer{i}.weight": {"dtype": "F32", "shape": [each // 4096, 1024], "data_offsets": [i * each, (i + 1) * each]}
-            for i in range(TENSORS)
-        }
-    ).encode()
-    header += b" " * (-len(header) % 8)
-    with path.open("wb") as file:
-        file.write(struct.pack("<Q", len(header)) + header)
-        file.truncate(8 + len(header) + size)
+    infos = (f'"layer{i}.weight":{forge.tensor_info("F32", [each // 4096, 1024], i * each, (i + 1) * each)}' for i in range(TENSORS))
+    return forge.safetensors(f"{{{','.join(infos)}}}", b"")
 
 
-def gguf(path, size):
+def gguf(size):
     each = size // TENSORS
-
-    def text(words):
-        return struct.pack("<Q", len(words)) + words.encode()
-
-    head = b"GGUF" + struct.pack("<IQQ", 3, TENSORS, 1) + text("general.architecture") + struct.pack("<I", 8) + text("test")
-    for i in range(TENSORS):
-        head += text(f"layer{i}.weight") + struct.pack("<IQQIQ", 2, 1024, each // 4096, 0, i * each)
-    head += b"\0" * (-len(head) % 32)
-    with path.open("wb") as file:
-        file.write(head)
-        file.truncate(len(head) + size)
+    tensors = [ggml.tensor(f"layer{i}.weight", (1024, each // 4096), 0, i * each) for i in range(TENSORS)]
+    return ggml.gguf(tensors, [ggml.entry("general.architecture", 8, ggml.text("test"))], b"")
 
 
-def npy(path, size):
+def npy(size):
     """One tensor without a name."""
-    line = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({size // 4096}, 1024), }}"
-    line += " " * (-(len(line) + 11) % 64) + "\n"
-    head = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(line)) + line.encode()
+    return forge.npy(data=b"", shape=f"({size // 4096}, 1024)")
+
+
+def write_sparse(path, head, size):
+    """Zeros after it, which take no room on the disk."""
     with path.open("wb") as file:
         file.write(head)
         file.truncate(len(head) + size)
@@ -133,13 +120,13 @@ def main():
             return suite.finish()
         measure = Measure(suite, options.build, folder)
         source = folder / "source.safetensors"
-        safetensors(source, size)
-        for name, maker in (("safetensors", safetensors), ("gguf", gguf), ("npy", npy)):
+        write_sparse(source, safetensors(size), size)
+        for name, head in (("safetensors", safetensors), ("gguf", gguf), ("npy", npy)):
             if not wanted(name):
                 continue
             with suite.group(name):
                 path = folder / f"made.{name}"
-                maker(path, size)
+                write_sparse(path, head(size), size)
                 measure.operations(name, path)
         for name, words in WRITTEN.items():
             if not wanted(name):
