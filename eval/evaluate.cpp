@@ -52,6 +52,7 @@ class Run {
     check_signature(model.signature());
     data_->bind(model.signature());
     result_.arch = model.arch();
+    result_.activation = model.activation();
     result_.signature = model.signature();
 
     const Clock::time_point loaded = Clock::now();
@@ -96,9 +97,23 @@ class Run {
     observer_.files(files);
   }
 
+  [[nodiscard]] std::string fingerprint() const {
+    constexpr std::uint64_t at_once = 1U << 16;
+    const auto positions = static_cast<std::size_t>(result_.signature.positions);
+    DataDigest digest;
+    digest.add(data_->read(0, 1), positions);
+    for (std::uint64_t at = 0;;) {
+      const Samples labels = data_->labels(at, at_once);
+      if (labels.count == 0) return digest.text();
+      digest.add(labels, positions);
+      at += labels.count;
+    }
+  }
+
   void feed(Engine& engine) {
     result_.data_samples = data_->size();
     if (shard_.count > 1) result_.shard = shard_;
+    if (options_.shard || world_ != nullptr) result_.data_fingerprint = fingerprint();
     const std::uint64_t begin = shard_.begin(data_->size()), end = shard_.end(data_->size());
     const auto positions = static_cast<std::size_t>(result_.signature.positions);
     DataDigest digest;
@@ -144,16 +159,10 @@ class Run {
 
 /// Each rank reads its own files: one that was forgotten on a machine must not go into the sum.
 void check_same(const Result& mine, const Result& other, std::size_t rank) {
-  const auto check = [&](const std::string& what, const std::string& here, const std::string& there) {
-    if (here == there) return;
-    throw Error(ErrorCode::invalid_argument,
-                "rank " + std::to_string(rank) + " has another " + what + " than rank 0: " + there + " and " + here)
-        .hint("all ranks must see the same files, and run the same version of ckpt");
-  };
-  check("version", mine.version, other.version);
-  check("model", mine.digest, other.digest);
-  check("architecture", mine.arch, other.arch);
-  check("number of samples", std::to_string(mine.data_samples), std::to_string(other.data_samples));
+  if (const auto found = difference(mine, other))
+    throw Error(ErrorCode::invalid_argument, "ranks 0 and " + std::to_string(rank) + " have different " + found->what +
+                                                 ": " + found->one + " and " + found->other)
+        .hint("all ranks must see the same files, and be given the same command by the same version of ckpt");
 }
 
 /// All ranks' results as one, at rank 0, which says what others warned of; elsewhere this rank's own.

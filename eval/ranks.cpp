@@ -91,7 +91,16 @@ void visit(Result& result, Visitor& visitor) {
   visitor(result.version);
   visitor(result.digest);
   visitor(result.arch);
+  visitor(result.activation);
+  visitor(result.signature.input);
+  visitor(result.signature.mean);
+  visitor(result.signature.std);
+  visitor(result.signature.positions);
+  visitor(result.signature.classes);
+  visitor(result.signature.alphabet);
+  visitor(result.data);
   visitor(result.data_samples);
+  visitor(result.data_fingerprint);
   visitor(result.data_digest);
   visitor(result.device);
   visitor(result.machine);

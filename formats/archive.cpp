@@ -11,15 +11,17 @@ namespace ckpt {
 namespace {
 
 constexpr std::size_t most_shown = 5;
+constexpr std::size_t shown_bytes = 80;  // of a name
 
 std::string listed(const std::vector<std::string>& names) {
   std::string list;
-  for (std::size_t i = 0; i < names.size() && i < most_shown; ++i) list += (i == 0 ? "'" : ", '") + names[i] + "'";
+  for (std::size_t i = 0; i < names.size() && i < most_shown; ++i)
+    list += (i == 0 ? "'" : ", '") + names[i].substr(0, shown_bytes) + "'";
   return names.size() > most_shown ? list + ", …" : list;
 }
 
 /// The first two members that a format reads. An archive within the archive is none.
-std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_bytes, const GzipReader& reader,
+std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t& left, const GzipReader& reader,
                                      std::vector<std::string>& names) {
   std::vector<Opened> found;
   for (const TarMember& member : read_tar(*archive.bytes)) {
@@ -30,7 +32,7 @@ std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_b
           .hint("tar xf " + shell_word(archive.bytes->name()) + ", then give ckpt the checkpoint in it");
     names.push_back(member.name);
     Opened inside{.bytes = open_tar_member(archive.bytes, member), .gzip_layers = archive.gzip_layers};
-    open_gzip(inside, file_bytes, reader);
+    open_gzip(inside, left, reader);
     if (inside.format == nullptr) continue;
     inside.archive = archive.bytes;
     inside.member = member.name;
@@ -42,7 +44,7 @@ std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t file_b
 
 }  // namespace
 
-void open_archive(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader) {
+void open_archive(Opened& opened, std::uint64_t& left, const GzipReader& reader) {
   const std::string file = opened.bytes->name();
   const auto refuse = [&](std::string what, std::string expected, const std::string& unpacked) {
     opened.refusal = Error(ErrorCode::unsupported, std::move(what))
@@ -52,7 +54,7 @@ void open_archive(Opened& opened, std::uint64_t file_bytes, const GzipReader& re
   };
   try {
     std::vector<std::string> names;
-    std::vector<Opened> found = find_checkpoints(opened, file_bytes, reader, names);
+    std::vector<Opened> found = find_checkpoints(opened, left, reader, names);
     if (found.size() == 1) {
       opened = std::move(found.front());
       return;

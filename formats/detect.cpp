@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
 #include "ckpt/limits.h"
@@ -17,7 +19,8 @@ bool recognises(const Format& format, const ByteSource& source) {
   }
 }
 
-void open_gzip(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader) {
+void open_gzip(Opened& opened, std::uint64_t& left, const GzipReader& reader) {
+  std::uint64_t most = 0;  // that a member comes to which is gzip within gzip
   while (is_gzip(*opened.bytes)) {
     if (++opened.gzip_layers > limits::gzip_depth)
       throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip")
@@ -25,21 +28,29 @@ void open_gzip(Opened& opened, std::uint64_t file_bytes, const GzipReader& reade
           .in(opened.bytes->name())
           .hint("gzip -dc " + shell_word(opened.bytes->name()) + " > OUT takes the outer layer off");
     // One layer cannot grow past the ratio; two could, a million times over.
-    const std::uint64_t most = opened.gzip_layers > 1 ? limits::inflated_cap(file_bytes) : UINT64_MAX;
-    opened.bytes = reader(opened.bytes, most);
+    const bool is_within = opened.gzip_layers > 1;
+    if (is_within && opened.bytes->size_is_known()) most = limits::most_inflated(opened.bytes->size());
+    if (is_within && left == 0)
+      throw Error(ErrorCode::limit_exceeded, "what is gzip within gzip may come to more than is looked through")
+          .expected("at most " + std::to_string(limits::inflated_ratio) + " times the file, and " +
+                    std::to_string(limits::inflated_floor));
+    opened.bytes = reader(opened.bytes, is_within ? left : UINT64_MAX);
   }
   for (const Format* format : format_table()) {
     if (!recognises(*format, *opened.bytes)) continue;
     opened.format = format;
     break;
   }
+  // Of an archive's members, each may be such a file. How far one was read that has not met its end, nobody knows.
+  if (opened.format == nullptr && most > 0)
+    left -= std::min(left, opened.bytes->size_is_known() ? opened.bytes->size() : most);
 }
 
 Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader) {
   Opened opened{.bytes = source};
-  const std::uint64_t file_bytes = source->size();
-  open_gzip(opened, file_bytes, reader);
-  if (opened.format == nullptr && is_tar(*opened.bytes)) open_archive(opened, file_bytes, reader);
+  std::uint64_t left = limits::inflated_cap(source->size());
+  open_gzip(opened, left, reader);
+  if (opened.format == nullptr && is_tar(*opened.bytes)) open_archive(opened, left, reader);
   return opened;
 }
 

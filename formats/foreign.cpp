@@ -20,8 +20,17 @@ struct Signature {
   std::string_view bytes;
   std::string_view what;
   std::string_view hint;
-  bool packed = false;  ///< it holds other files, or another
+  bool packed = false;                             ///< it holds other files, or another
+  bool (*is_so)(std::string_view head) = nullptr;  ///< where so few bytes do not tell
 };
+
+/// Of an lzma file: five bytes, how large it is (all ones: as far as it goes), and the first byte of its stream.
+bool has_lzma_header(std::string_view head) {
+  if (head.size() < 14) return false;
+  const std::string_view size = head.substr(5, 8);
+  return head[13] == '\0' &&
+         (size == std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff") || size.ends_with("\0\0\0"sv));
+}
 
 // A table: how files begin that people take for checkpoints.
 constexpr Signature signatures[] = {
@@ -42,13 +51,15 @@ constexpr Signature signatures[] = {
     {0, "tjgg"sv, "a ggml file (GGJT), from before GGUF", "llama.cpp's convert_llama_ggml_to_gguf.py makes GGUF of it"},
     {0, "algg"sv, "a ggml adapter (LoRA), from before GGUF",
      "llama.cpp's convert_lora_to_gguf.py makes GGUF of the original"},
-    {0, "\x5d\0\0"sv, "an lzma file", "xz -d --format=lzma < FILE", true},
+    {0, "\x5d\0"sv, "an lzma file", "xz -d --format=lzma < FILE", true, has_lzma_header},
     {0, "\x04\x22\x4d\x18"sv, "an lz4 file", "lz4 -d FILE", true},
     {0, "\x02\x21\x4c\x18"sv, "an lz4 file", "lz4 -d FILE", true},
     {0, "\x78\x01"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
     {0, "\x78\x5e"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
     {0, "\x78\x9c"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
     {0, "\x78\xda"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
+    {0, "ZF0x"sv, "a file that joblib of before 2015 compressed", "in Python, if you trust it: joblib.load(path)",
+     true},
     {0, "MATLAB 5.0 MAT-file"sv, "a MATLAB file", "in Python: scipy.io.loadmat(path)"},
     {0, "MATLAB 7.3 MAT-file"sv, "a MATLAB file, which is HDF5", "in Python: h5py.File(path)"},
     {4, "PTMF"sv, "a TorchScript model for mobile as a flatbuffer",
@@ -98,7 +109,9 @@ std::string_view text_kind(std::string_view head) {
 
 const Signature* signature_of(std::string_view head) {
   for (const Signature& signature : signatures)
-    if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes)) return &signature;
+    if (head.size() > signature.offset && head.substr(signature.offset).starts_with(signature.bytes) &&
+        (signature.is_so == nullptr || signature.is_so(head)))
+      return &signature;
   return nullptr;
 }
 

@@ -30,13 +30,13 @@ using GzipReader = std::function<ByteSourcePtr(ByteSourcePtr, std::uint64_t)>;
 /// Throws Error: io, limit_exceeded.
 Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader = gunzip_by_index);
 
-/// Takes gzip off opened.bytes and asks the formats. `file_bytes`: of the file on disk. Throws Error: io,
-/// limit_exceeded.
-void open_gzip(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader = gunzip_by_index);
+/// Takes gzip off opened.bytes and asks the formats. `left`: bytes that gzip within gzip may still come to, of which it
+/// takes what this one may, where no format knows it. Throws Error: io, limit_exceeded.
+void open_gzip(Opened& opened, std::uint64_t& left, const GzipReader& reader = gunzip_by_index);
 
 /// Where `opened` is a tar that no format reads: goes on to the one member that a format does, or says why not.
 /// Throws Error: io, limit_exceeded.
-void open_archive(Opened& opened, std::uint64_t file_bytes, const GzipReader& reader);
+void open_archive(Opened& opened, std::uint64_t& left, const GzipReader& reader);
 
 /// That the checkpoint is a member of opened.archive.
 std::string archive_remark(const Opened& opened);

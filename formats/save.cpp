@@ -179,11 +179,11 @@ void save_folder(const Format& format, Checkpoint& checkpoint, const std::string
   };
   const std::string name(format.name);
   if (path == "-") throw refuse("'" + name + "' is a folder of files, and no stream", "name the folder to be made");
+  FolderSink sink(path, {options.no_clobber, options.dry_run});  // a file in gzip that is there is refused as a file
   if (options.gzip_level || options.gzip.value_or(false))
     throw refuse("'" + name + "' is a folder of files, which is not compressed", "leave --gzip out");
   if (ends_in_gz(std::string_view(path).substr(0, path.find_last_not_of('/') + 1)))
     throw refuse("'" + name + "' is a folder of files, which is not compressed", "a name for it without .gz");
-  FolderSink sink(path, {options.no_clobber, options.dry_run});
   report.removed = sink.removed();
   const Expected expected(format, checkpoint, options.read_back);
   const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options);

@@ -25,7 +25,9 @@ ScanResult unopened(const std::string& path, std::string why) {
 /// Whether a link leads to what a walk through `root` does not come to by itself. One that leads nowhere does not.
 bool leads_out(const fs::path& link, const fs::path& root) {
   std::error_code error;
-  const fs::path target = fs::canonical(link, error), top = fs::canonical(root, error);
+  const fs::path target = fs::canonical(link, error);
+  if (error) return false;
+  const fs::path top = fs::canonical(root, error);
   if (error) return false;
   return std::mismatch(top.begin(), top.end(), target.begin(), target.end()).first != top.end();
 }

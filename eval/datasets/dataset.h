@@ -50,6 +50,8 @@ class Dataset {
 
   /// Up to `count` samples from `first` on; fewer only at the end of the data or of a file of it.
   [[nodiscard]] virtual Samples read(std::uint64_t first, std::uint64_t count) = 0;
+  /// The same without inputs, and none past the first file of the data: cheap where that is not.
+  [[nodiscard]] virtual Samples labels(std::uint64_t first, std::uint64_t count) = 0;
 
  protected:
   Dataset() = default;

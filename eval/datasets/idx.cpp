@@ -63,14 +63,22 @@ class IdxDataset final : public Dataset {
   }
 
   [[nodiscard]] Samples read(std::uint64_t first, std::uint64_t count) override {
+    first = std::min(first, size());
+    count = std::min(count, size() - first);
+    std::vector<std::byte> inputs =
+        images_.read(first * fit_.elements(), count * fit_.elements(), first + count == size());
+    fit_.apply(inputs, 1);
+    Samples samples = labels(first, count);
+    samples.inputs = std::move(inputs);
+    return samples;
+  }
+
+  [[nodiscard]] Samples labels(std::uint64_t first, std::uint64_t count) override {
     Samples samples;
     samples.first = first = std::min(first, size());
     samples.count = count = std::min(count, size() - first);
-    const bool last = first + count == size();
-    samples.inputs = images_.read(first * fit_.elements(), count * fit_.elements(), last);
-    fit_.apply(samples.inputs, 1);
     try {
-      for (const std::byte label : labels_.read(first, count, last)) {
+      for (const std::byte label : labels_.read(first, count, first + count == size())) {
         const auto number = std::to_integer<std::int32_t>(label);
         check_label(number, first + samples.labels.size(), signature_);
         samples.labels.push_back(number);

@@ -83,13 +83,19 @@ class PictureDataset final : public Dataset {
   }
 
   [[nodiscard]] Samples read(std::uint64_t first, std::uint64_t count) override {
-    Samples samples;
-    samples.first = first = std::min(first, size());
-    samples.count = count = std::min(count, size() - first);
-    for (std::uint64_t i = first; i < first + count; ++i) {
+    Samples samples = labels(first, count);
+    for (std::uint64_t i = samples.first; i < samples.first + samples.count; ++i) {
       const auto bytes = bytes_of(files_[static_cast<std::size_t>(i)], signature_);
       samples.inputs.insert(samples.inputs.end(), bytes.begin(), bytes.end());
     }
+    return samples;
+  }
+
+  /// Their names tell them, of whatever file.
+  [[nodiscard]] Samples labels(std::uint64_t first, std::uint64_t count) override {
+    Samples samples;
+    samples.first = first = std::min(first, size());
+    samples.count = count = std::min(count, size() - first);
     const auto positions = static_cast<std::uint64_t>(signature_.positions);
     const auto from = labels_.begin() + static_cast<std::ptrdiff_t>(first * positions);
     samples.labels.assign(from, from + static_cast<std::ptrdiff_t>(count * positions));

@@ -61,20 +61,39 @@ class TensorDataset final : public Dataset {
     samples.count = count = std::min(count, starts_[file + 1] - first);
     try {
       // Targets first and all: they mostly lie behind the inputs, and a compressed file is read forward.
-      if (!labels_) labels_ = batch_->read_labels(signature_, start);
+      samples.labels = labels_from(first - start, count);
       samples.inputs = batch_->read_inputs(first - start, count);
     } catch (Error& error) {
       error.in(files_[file]);
       throw;
     }
     fit_.apply(samples.inputs, dtype_size(dtype_));
-    const auto positions = static_cast<std::uint64_t>(signature_.positions);
-    const auto from = labels_->begin() + static_cast<std::ptrdiff_t>((first - start) * positions);
-    samples.labels.assign(from, from + static_cast<std::ptrdiff_t>(count * positions));
+    return samples;
+  }
+
+  [[nodiscard]] Samples labels(std::uint64_t first, std::uint64_t count) override {
+    Samples samples;
+    samples.first = first = std::min(first, starts_[1]);
+    samples.count = count = std::min(count, starts_[1] - first);
+    open(0);
+    try {
+      samples.labels = labels_from(first, count);
+    } catch (Error& error) {
+      error.in(files_.front());
+      throw;
+    }
     return samples;
   }
 
  private:
+  /// Of `count` samples of the file that is open, from its sample `first` on.
+  std::vector<std::int32_t> labels_from(std::uint64_t first, std::uint64_t count) {
+    if (!labels_) labels_ = batch_->read_labels(signature_, starts_[opened_]);
+    const auto positions = static_cast<std::uint64_t>(signature_.positions);
+    const auto from = labels_->begin() + static_cast<std::ptrdiff_t>(first * positions);
+    return {from, from + static_cast<std::ptrdiff_t>(count * positions)};
+  }
+
   void open(std::size_t file) {
     if (batch_ && opened_ == file) return;
     labels_.reset();

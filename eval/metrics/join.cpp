@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ckpt/shape.h"
 #include "datasets/append.h"
 #include "datasets/dataset.h"
 
@@ -29,7 +30,33 @@ void add_measures(Result& out, const Result& part) {
       out.warnings.push_back(warning);
 }
 
+std::string outputs_text(const Signature& signature) {
+  return std::to_string(signature.positions) + " x " + std::to_string(signature.classes) + " of \"" +
+         signature.alphabet + "\"";
+}
+
+std::string data_text(const Result& result) {
+  constexpr std::size_t shown = 8;
+  return result.data + " (" + std::to_string(result.data_samples) + " samples, first and labels " +
+         result.data_fingerprint.substr(0, shown) + ")";
+}
+
 }  // namespace
+
+std::optional<Difference> difference(const Result& one, const Result& other) {
+  const Signature &a = one.signature, &b = other.signature;
+  const auto scale = [](const Signature& s) { return std::to_string(s.mean) + ", " + std::to_string(s.std); };
+  if (one.version != other.version) return Difference{"versions of ckpt", one.version, other.version};
+  if (one.digest != other.digest) return Difference{"models", one.digest, other.digest};
+  if (one.arch != other.arch) return Difference{"architectures", one.arch, other.arch};
+  if (one.activation != other.activation) return Difference{"activations", one.activation, other.activation};
+  if (a.input != b.input) return Difference{"inputs", shape_text(a.input), shape_text(b.input)};
+  if (outputs_text(a) != outputs_text(b)) return Difference{"outputs", outputs_text(a), outputs_text(b)};
+  if (a.mean != b.mean || a.std != b.std) return Difference{"normalisations", scale(a), scale(b)};
+  if (one.data_samples != other.data_samples || one.data_fingerprint != other.data_fingerprint)
+    return Difference{"data", data_text(one), data_text(other)};
+  return std::nullopt;
+}
 
 void join(Result& whole, const Result& next) {
   DataDigest digest = DataDigest::from_text(whole.data_digest);

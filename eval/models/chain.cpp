@@ -51,6 +51,7 @@ class ChainModel final : public Model {
 
   [[nodiscard]] const std::string& arch() const override { return chain_.arch; }
   [[nodiscard]] const Signature& signature() const override { return chain_.signature; }
+  [[nodiscard]] std::string activation() const override { return chain_.activation; }
 
   [[nodiscard]] std::shared_ptr<const Network> prepare(at::Device device, Precision precision) const override {
     const at::TensorOptions options = compute_options(device, precision);

@@ -154,8 +154,13 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
 void note_unused(const ModelRequest& request, std::string_view arch, std::vector<std::string>& notes) {
   const std::string has_its_own = ", and was left aside: " + std::string(arch) + " has its own";
   if (request.activation && arch != mlp.name) notes.push_back("--activation is for mlp" + has_its_own);
-  if (request.normalize && arch != mlp.name && arch != "torchscript")
+  const bool is_script = arch == "torchscript";
+  if (request.normalize && arch != mlp.name && !is_script)
     notes.push_back("--normalize is for mlp and torchscript" + has_its_own);
+  const std::string is_code =
+      " is for state dicts, and was left aside: a TorchScript file is one model, as libtorch loads it";
+  if (request.root && is_script) notes.push_back("--root" + is_code);
+  if (request.strict && is_script) notes.push_back("--strict" + is_code);
 }
 
 std::unique_ptr<Model> load_model(Checkpoint& checkpoint, const ModelRequest& request,

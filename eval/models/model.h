@@ -45,6 +45,8 @@ class Model {
   [[nodiscard]] virtual const std::string& arch() const = 0;
   /// TorchScript learns its own from the data: see bind().
   [[nodiscard]] virtual const Signature& signature() const = 0;
+  /// Between its Linear layers, as Options::activation names it; empty for a model that is no chain of them.
+  [[nodiscard]] virtual std::string activation() const { return {}; }
   /// For models of any shape: what one sample of the data looks like, and how many numbers its target has.
   virtual void bind(const std::vector<std::int64_t>& input_shape, const std::vector<std::int64_t>& target_shape);
 

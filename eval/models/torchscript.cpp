@@ -121,10 +121,12 @@ std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest
   const std::string file = source->name();
   try {
     for (int layer = 0; layer < limits::gzip_depth && is_gzip(*source); ++layer) source = gunzip(std::move(source));
-    if (const std::string format = detect(source).format; !format.empty() && format != "torchscript")
+    if (const std::string format = detect(source).format; !format.empty() && format != "torchscript") {
+      static_cast<void>(read(source));  // one that is cut short may be taken for another: that it is cut is told first
       throw Error(ErrorCode::unsupported, "is of the format " + format + ", which holds no code")
           .expected("a TorchScript file, which torch.jit.save writes")
           .hint("ckpt eval " + shell_word(file) + " runs it in the model that it was made of");
+    }
     return with_torch("libtorch's TorchScript loader", [&] {
       auto adapter = std::make_shared<SourceAdapter>(std::move(source));
       return std::make_unique<ScriptModel>(torch::jit::load(std::move(adapter), at::kCPU), request);

@@ -10,6 +10,7 @@
 #include "ckpt/formats.h"
 #include "console/messages.h"
 #include "console/render.h"
+#include "console/same_file.h"
 #include "console/text_file.h"
 #include "report/report.h"
 #include "report/statements.h"
@@ -76,9 +77,21 @@ bool holds_something_else(const std::string& file) {
          std::filesystem::file_size(file, unknown) > 0 && !is_report(file);
 }
 
+bool replaces_baseline(const Verdict& verdict, const OutputSettings& settings) {
+  if (!verdict.baseline) return false;
+  const auto* const rolling = settings.rolling(verdict.baseline->kind);
+  return rolling != nullptr && *rolling && tools::is_same_file(verdict.baseline->file, **rolling);
+}
+
 }  // namespace
 
-int deliver(const Result& result, const Verdict& verdict, const OutputSettings& settings) {
+int deliver(const Result& result, const Verdict& verdict, const OutputSettings& given) {
+  OutputSettings settings = given;
+  // A gate that failed once would let the same model through the next time.
+  if (!verdict.passed() && replaces_baseline(verdict, given)) {
+    (verdict.baseline->kind == BaselineKind::json ? settings.json : settings.predictions).reset();
+    tools::print_warning(verdict.baseline->file + " stays as it was: it is the baseline of a model that failed");
+  }
   put(settings.json, [&] { return json_text(result, verdict); });
   put(settings.junit, [&] { return junit_text(result, verdict); });
   put(settings.markdown, [&] { return markdown_text(result, verdict); });

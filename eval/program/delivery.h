@@ -8,7 +8,8 @@
 namespace ckpt::eval {
 
 /// Hands a result on in every form that was asked for, the table among them where standard output is free, and returns
-/// the exit status: 1 where the verdict is no. Throws Error (io) where a file cannot be written.
+/// the exit status: 1 where the verdict is no; then a file that is the baseline, too, is left as it is. Throws Error
+/// (io) where a file cannot be written.
 int deliver(const Result& result, const Verdict& verdict, const OutputSettings& settings);
 
 /// The JUnit report of a run that came to no result, where one was asked for. `spares`: it is known to replace nothing

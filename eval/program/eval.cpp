@@ -68,7 +68,14 @@ Baseline evaluated_baseline(const std::string& model, Options options, const Spa
   options.model = model;
   options.outputs = false;
   options.worst = 0;
-  return baseline_of(evaluate_aloud(options, spare, quiet));
+  try {
+    return baseline_of(evaluate_aloud(options, spare, quiet));
+  } catch (Error& error) {
+    if (options.root || options.arch != "auto")
+      error.hint("--root and --arch are the baseline's, too; with others: ckpt eval " + shell_word(model) + " --data " +
+                 shell_word(options.data.value()) + " --predictions old.csv, and then --baseline old.csv");
+    throw error.in(model);
+  }
 }
 
 int run(const Settings& settings, bool quiet) {
@@ -87,6 +94,7 @@ int run(const Settings& settings, bool quiet) {
   };
   const Spare spare = [&](const std::vector<std::string>& files) {
     check_spares(files, nullptr);
+    if (!spares) settings.output.try_out();
     spares = true;
   };
   const auto failed = [&](const Error& error) {
@@ -94,8 +102,8 @@ int run(const Settings& settings, bool quiet) {
   };
   try {
     // Before the run, which may be long: what is wrong with it should not be learnt at its end.
-    bool baseline_is_model = false;
-    Bars bars = settings.bars.bars(baseline_is_model);
+    Bars bars = settings.bars.bars();
+    const bool baseline_is_model = settings.bars.baseline && !bars.baseline;
     if (settings.bars.baseline)
       check_spares({*settings.bars.baseline},
                    settings.output.rolling(bars.baseline ? bars.baseline->kind : BaselineKind::model));

@@ -15,9 +15,8 @@ struct MergeSettings {
 };
 
 Bars bars_of(const BarSettings& given) {
-  bool baseline_is_model = false;
-  Bars bars = given.bars(baseline_is_model);
-  if (baseline_is_model)
+  Bars bars = given.bars();
+  if (given.baseline && !bars.baseline)
     throw tools::usage_error("eval-merge runs no model, and " + *given.baseline + " is one",
                              "--baseline takes an earlier --json or --predictions here");
   return bars;
@@ -35,6 +34,7 @@ int run(const MergeSettings& settings) {
   std::vector<Part> parts;
   for (const std::string& file : settings.files) parts.push_back(read_part(file));
   const Result result = merge(std::move(parts));
+  settings.output.try_out();
   for (const std::string& warning : result.warnings) tools::print_warning(warning);
   return deliver(result, judge(result, bars), settings.output);
 }

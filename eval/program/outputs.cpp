@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/file_sink.h"
 #include "console/messages.h"
 #include "console/same_file.h"
 #include "program/settings.h"
@@ -26,16 +27,21 @@ std::array<Output, 6> all_of(const OutputSettings& settings) {
            {"--outputs", &settings.outputs}}};
 }
 
-std::string plain_path(const std::string& file) {
+/// Where it would be made: through links, of folders and of its own name.
+std::filesystem::path place_of(const std::string& file) {
+  namespace fs = std::filesystem;
+  constexpr int most_links = 40;
   std::error_code unknown;
-  return std::filesystem::absolute(file, unknown).lexically_normal().string();
+  fs::path at = fs::absolute(file, unknown);
+  for (int links = 0; links < most_links && fs::is_symlink(at, unknown); ++links)
+    at = at.parent_path() / fs::read_symlink(at, unknown);
+  return fs::weakly_canonical(at.parent_path(), unknown) / at.filename();
 }
 
 bool go_to_one_file(const std::string& a, const std::string& b) {
   try {
     if (a == "-") return b == "-" || tools::is_same_file(b, a);
-    // Where nothing is there yet, only the name tells.
-    return tools::is_same_file(a, b) || (b != "-" && plain_path(a) == plain_path(b));
+    return tools::is_same_file(a, b) || (b != "-" && place_of(a) == place_of(b));
   } catch (Error& error) {
     throw error.on_output();  // both are
   }
@@ -72,6 +78,11 @@ void OutputSettings::check_spares(const std::vector<std::string>& files,
             option + " would replace " + (file == "-" ? "standard input" : file) + ", which is read",
             "name another file: " + option + "=FILE");
   }
+}
+
+void OutputSettings::try_out() const {
+  for (const auto& [option, output] : all_of(*this))
+    if (*output) (void)dry_sink(**output);
 }
 
 const std::optional<std::string>* OutputSettings::rolling(BaselineKind kind) const {

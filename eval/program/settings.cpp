@@ -86,14 +86,11 @@ void BarSettings::check() const {
   if (max_drop) (void)parse_fraction(*max_drop, "--max-drop");
 }
 
-Bars BarSettings::bars(bool& baseline_is_model) const {
+Bars BarSettings::bars() const {
   Bars out;
   if (min_accuracy) out.min_accuracy = parse_fraction(*min_accuracy, "--min-accuracy");
   if (max_drop) out.max_drop = parse_fraction(*max_drop, "--max-drop");
-  if (!baseline) return out;
-  const BaselineKind kind = baseline_kind(*baseline);
-  baseline_is_model = kind == BaselineKind::model;
-  if (!baseline_is_model) out.baseline = read_baseline(*baseline, kind);
+  if (baseline) out.baseline = read_baseline(*baseline);
   return out;
 }
 

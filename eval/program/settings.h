@@ -25,6 +25,8 @@ struct OutputSettings {
   /// Throws Error (invalid_argument) where one of them, but `rolling`, would replace one of `files`, which are read; io
   /// where that cannot be found out.
   void check_spares(const std::vector<std::string>& files, const std::optional<std::string>* rolling = nullptr) const;
+  /// Throws Error (io, on_output) where one could not be written: before the run, which may be long.
+  void try_out() const;
   /// The one that may replace a baseline of that kind, since it writes the next one; null: none.
   [[nodiscard]] const std::optional<std::string>* rolling(BaselineKind kind) const;
   /// Whether standard output is taken, and the table must not be printed there.
@@ -37,8 +39,8 @@ struct BarSettings {
 
   void define(tools::Arguments& arguments);
   void check() const;
-  /// Of a baseline that is a model, all but what it reaches. Throws Error: what read_baseline() throws.
-  [[nodiscard]] Bars bars(bool& baseline_is_model) const;
+  /// Without a baseline that is a model, which is to be evaluated. Throws Error: what read_baseline() throws.
+  [[nodiscard]] Bars bars() const;
 };
 
 struct Settings {

@@ -1,4 +1,7 @@
 // Earlier results as baselines.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -15,7 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-Baseline parse_json(const std::string& text) {
+/// None where it is the index of a model in several files.
+std::optional<Baseline> parse_json(const std::string& text) {
   check_json_depth(text);
   const Json parsed = Json::parse(text, nullptr, false);
   if (!parsed.is_object())
@@ -23,7 +27,9 @@ Baseline parse_json(const std::string& text) {
   if (parsed.contains("partial"))
     throw Error(ErrorCode::unsupported, "is a partial result")
         .hint("join the parts first: ckpt eval-merge PART… --json");
+  if (parsed.contains("weight_map") && !parsed.contains("accuracy")) return std::nullopt;
   Baseline out;
+  out.kind = BaselineKind::json;
   const Json accuracy = parsed.value("accuracy", Json());
   out.accuracy = accuracy.is_number() ? accuracy.get<double>() : std::numeric_limits<double>::quiet_NaN();
   if (out.accuracy < 0 || out.accuracy > 1)
@@ -35,6 +41,7 @@ Baseline parse_json(const std::string& text) {
 
 Baseline parse_predictions(const std::string& text, const std::string& file) {
   Baseline out;
+  out.kind = BaselineKind::predictions;
   out.statements = parse_csv(text, file);
   Counts counts;
   counts.samples = out.statements.size();
@@ -48,11 +55,9 @@ std::string hint_for(const std::string& file, BaselineKind kind) {
          std::string(kind == BaselineKind::json ? "--json=" : "--predictions ") + shell_word(file);
 }
 
-}  // namespace
-
-BaselineKind baseline_kind(const std::string& file) {
+BaselineKind kind_of(const ByteSource& source) {
   std::array<std::byte, 256> bytes{};
-  const std::size_t size = open_file(file)->read_at(0, bytes);
+  const std::size_t size = source.read_at(0, bytes);
   const std::string head(reinterpret_cast<const char*>(bytes.data()), size);
   if (is_csv(head)) return BaselineKind::predictions;
   // A safetensors file may begin with a brace, but zeros follow.
@@ -61,12 +66,29 @@ BaselineKind baseline_kind(const std::string& file) {
   return json ? BaselineKind::json : BaselineKind::model;
 }
 
-Baseline read_baseline(const std::string& file, BaselineKind kind) {
+/// 0 where that cannot be told: who opens it says why.
+mode_t mode_of(const std::string& file) {
+  struct stat status {};
+  const int failed = file == "-" ? ::fstat(STDIN_FILENO, &status) : ::stat(file.c_str(), &status);
+  return failed == 0 ? status.st_mode : 0;
+}
+
+}  // namespace
+
+std::optional<Baseline> read_baseline(const std::string& file) {
+  const mode_t mode = mode_of(file);
+  if (S_ISDIR(mode)) return std::nullopt;
+  const ByteSourcePtr source = open_file(file);
+  const BaselineKind kind = kind_of(*source);
   try {
-    const std::string text = read_text(file);
-    Baseline out = kind == BaselineKind::json ? parse_json(text) : parse_predictions(text, file);
-    out.kind = kind;
-    out.file = file;
+    std::optional<Baseline> out;
+    if (kind == BaselineKind::json) out = parse_json(read_text(*source));
+    if (kind == BaselineKind::predictions) out = parse_predictions(read_text(*source), file);
+    if (out) out->file = file;
+    if (!out && !S_ISREG(mode))
+      throw Error(ErrorCode::invalid_argument, "is a model that comes through a pipe")
+          .expected("a file: it is opened again once the new model has run")
+          .hint("keep it in a file first: cat > old.pt");
     return out;
   } catch (Error& error) {
     if (error.hint().empty() && error.code() != ErrorCode::io) error.hint(hint_for(file, kind));

@@ -1,6 +1,5 @@
 #include "report/files.h"
 
-#include "ckpt/byte_source.h"
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 
@@ -8,11 +7,15 @@ namespace ckpt::eval {
 
 std::string read_text(const std::string& file) {
   try {
-    const auto bytes = read_all(*open_file(file), limits::evaluation_bytes);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return read_text(*open_file(file));
   } catch (Error& error) {
     throw error.in(file);
   }
+}
+
+std::string read_text(const ByteSource& source) {
+  const auto bytes = read_all(source, limits::evaluation_bytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace ckpt::eval

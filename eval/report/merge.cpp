@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "ckpt/error.h"
-#include "ckpt/shape.h"
 #include "console/messages.h"
 #include "console/render.h"
 #include "metrics/join.h"
@@ -21,24 +20,10 @@ std::string range_text(std::uint64_t first, std::uint64_t end) {
 std::string names_text(const Part& a, const Part& b) { return a.file + " and " + b.file; }
 
 void check_same(const Part& a, const Part& b) {
-  const auto check = [&](const std::string& what, const std::string& one, const std::string& other) {
-    if (one == other) return;
-    throw tools::usage_error(names_text(a, b) + " are parts of different " + what + ": " + one + " and " + other,
-                             "parts of one result are made from the same model and data, by the same version of ckpt");
-  };
-  const Result &one = a.result, &other = b.result;
-  check("versions of ckpt", one.version, other.version);
-  check("models", one.digest, other.digest);
-  check("architectures", one.arch, other.arch);
-  check("inputs", shape_text(one.signature.input), shape_text(other.signature.input));
-  const auto outputs = [](const Signature& signature) {
-    return std::to_string(signature.positions) + " x " + std::to_string(signature.classes) + " of \"" +
-           signature.alphabet + "\"";
-  };
-  check("outputs", outputs(one.signature), outputs(other.signature));
-  const auto scale = [](const Signature& s) { return std::to_string(s.mean) + ", " + std::to_string(s.std); };
-  check("normalisations", scale(one.signature), scale(other.signature));
-  check("data", tools::count_text(one.data_samples, "sample"), tools::count_text(other.data_samples, "sample"));
+  if (const auto found = difference(a.result, b.result))
+    throw tools::usage_error(
+        names_text(a, b) + " are parts of different " + found->what + ": " + found->one + " and " + found->other,
+        "parts of one result are made from the same model and data, by the same version of ckpt");
 }
 
 /// The command that makes the samples which are missing, where the parts tell.

@@ -56,17 +56,19 @@ std::string partial_text(const Result& result) {
   const Shard shard = result.shard.value_or(Shard{});
   const Signature& signature = result.signature;
   Json out = Json::object();
-  out["partial"] = 1;  // of this form
+  out["partial"] = 2;  // of this form
   out["version"] = text(result.version);
   out["model"] = text(result.model);
   out["digest"] = text(result.digest);
   out["arch"] = text(result.arch);
+  out["activation"] = text(result.activation);
   out["signature"] = {{"input", signature.input},     {"mean", signature.mean},
                       {"std", signature.std},         {"positions", signature.positions},
                       {"classes", signature.classes}, {"alphabet", signature.alphabet}};
   out["data"] = text(result.data);
   out["data_digest"] = result.data_digest;
   out["data_samples"] = result.data_samples;
+  out["data_fingerprint"] = result.data_fingerprint;
   out["shard"] = {{"index", shard.index}, {"count", shard.count}};
   out["first"] = shard.begin(result.data_samples);
   out["samples"] = result.counts.samples;

@@ -180,9 +180,9 @@ Part read_fields(const Json& parsed) {
   if (!parsed.is_object() || !parsed.contains("partial"))
     throw Error(ErrorCode::unsupported, "is no partial result").expected("what ckpt eval --shard i/N writes");
   const Fields fields(parsed);
-  if (fields.count("partial") != 1)
+  if (fields.count("partial") != 2)
     throw Error(ErrorCode::unsupported, "is a partial result of form " + parsed["partial"].dump())
-        .expected("form 1")
+        .expected("form 2")
         .hint("make all parts, and join them, with the same version of ckpt");
   Part part;
   Result& out = part.result;
@@ -190,8 +190,10 @@ Part read_fields(const Json& parsed) {
   out.model = fields.text("model");
   out.digest = fields.text("digest");
   out.arch = fields.text("arch");
+  out.activation = fields.text("activation");
   out.data = fields.text("data");
   out.data_digest = DataDigest::from_text(fields.text("data_digest")).text();
+  out.data_fingerprint = DataDigest::from_text(fields.text("data_fingerprint")).text();
   read_counts(fields, part);
   out.device = fields.text("device");
   out.machine = fields.text("machine");

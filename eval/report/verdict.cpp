@@ -39,10 +39,15 @@ std::optional<Verdict::Check> bar_check(const Result& result, std::optional<doub
   const std::string name = "accuracy reaches the bar";
   if (std::isnan(accuracy)) return Verdict::Check{name, "the accuracy is unknown: there are no samples", false};
   if (!bar) return std::nullopt;
-  const std::string is =
-      "accuracy " + percent_text(accuracy) + " (" + tally_text({result.counts.correct, result.counts.samples}) + ")";
   const bool passed = accuracy >= *bar;
-  return Verdict::Check{name, is + (passed ? " reaches " : " is below ") + percent_text(*bar), passed};
+  int decimals = 2;
+  while (!passed && decimals < most_decimals && percent_text(accuracy, decimals) == percent_text(*bar, decimals))
+    ++decimals;
+  return Verdict::Check{name,
+                        "accuracy " + percent_text(accuracy, decimals) + " (" +
+                            tally_text({result.counts.correct, result.counts.samples}) + ")" +
+                            (passed ? " reaches " : " is below ") + percent_text(*bar, decimals),
+                        passed};
 }
 
 /// The test sample by sample, in brackets.

@@ -13,10 +13,6 @@ namespace ckpt::eval {
 
 enum class BaselineKind { model, json, predictions };
 
-/// What a file named as a baseline is, by its content: an earlier --json, earlier --predictions, else a model, which
-/// the caller evaluates. Throws Error (io).
-[[nodiscard]] BaselineKind baseline_kind(const std::string& file);
-
 /// What a result is measured against.
 struct Baseline {
   BaselineKind kind = BaselineKind::model;
@@ -26,8 +22,10 @@ struct Baseline {
   std::vector<Statement> statements;  ///< where there are any: they are compared sample by sample
 };
 
-/// An earlier --json or --predictions. Throws Error: corrupt, limit_exceeded, io; unsupported (a partial result).
-[[nodiscard]] Baseline read_baseline(const std::string& file, BaselineKind kind);
+/// An earlier --json or --predictions, as its content says; none where the file or folder is a model, which the caller
+/// evaluates. Throws Error: corrupt, limit_exceeded, io; unsupported (a partial result); invalid_argument (a model that
+/// comes through a pipe, which could not be opened again).
+[[nodiscard]] std::optional<Baseline> read_baseline(const std::string& file);
 /// A model that has been evaluated; with predictions, where it was asked for them.
 [[nodiscard]] Baseline baseline_of(const Result& result);
 

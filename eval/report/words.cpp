@@ -28,11 +28,10 @@ double whole_time(const Seconds& seconds) { return seconds.start + seconds.read 
 
 }  // namespace
 
-std::string percent_text(double fraction) {
+std::string percent_text(double fraction, int digits) {
   if (!std::isfinite(fraction)) return "unknown";
   const double percent = fraction * 100;
-  int digits = 2;
-  for (; digits < 9; ++digits) {
+  for (; digits < most_decimals; ++digits) {
     const std::string text = decimal(percent, digits);
     const bool none = text.find_first_not_of("-0.") == std::string::npos;
     if ((!none || percent == 0) && (std::stod(text) != 100 || percent == 100)) break;

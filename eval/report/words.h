@@ -9,8 +9,10 @@
 /// How a result is put into words, the same in every report.
 namespace ckpt::eval {
 
-/// "97.71 %"; "unknown" for NaN. As many digits as it takes not to round to 0 % or 100 % what is neither.
-[[nodiscard]] std::string percent_text(double fraction);
+constexpr int most_decimals = 9;
+/// "97.71 %"; "unknown" for NaN. More decimals than `digits`, where it takes them not to round to 0 % or 100 % what is
+/// neither.
+[[nodiscard]] std::string percent_text(double fraction, int digits = 2);
 /// "0.43 s"
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "9,771 of 10,000"

@@ -34,7 +34,9 @@ OutArray array_of(const Checkpoint& checkpoint, const NamedTensor& named) {
   const std::string drop = named_tensors::drop_hint(named.name);
   if (info.layout != Layout::strided)
     refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)), drop);
-  if (descr_of(info.dtype).empty()) refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)), drop);
+  if (descr_of(info.dtype).empty())
+    refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)),
+           (is_floating(info.dtype) ? "--dtype float32 casts it; " : "") + drop);
   const auto data_bytes = array_bytes(info.dtype, info.shape);
   if (!data_bytes) refuse(checkpoint, named.name, "has a shape past 2^63 bytes", drop);
   auto dense = dense_tensor(checkpoint, named.name, *named.tensor);

@@ -49,6 +49,7 @@ class Machine {
         first_value_(graph.size()),
         caps_(caps),
         memo_(caps.memo) {
+    caps_.values = std::min(caps_.values, limits::pickle_value_cap(cap));
     caps_.shared = std::min(caps_.shared, caps_.shared_ratio * std::min(cap, caps_.shared));
     // Of a source that is more than a pickle, this is more than it needs: room that is never touched.
     const std::uint64_t size = source.size_is_known() ? source.size() : 0;

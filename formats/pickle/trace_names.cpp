@@ -151,6 +151,9 @@ void Tracer::reach(std::uint32_t name, std::uint8_t code) {
 }
 
 void Tracer::import(const Op& op, std::string_view module, std::string_view name) {
+  constexpr std::size_t most = limits::scan_name_bytes;
+  if (std::max(module.size(), name.size()) > most)  // nothing is called so, and each would be kept
+    return import_dangerous(op, module.substr(0, most), name.substr(0, most));
   const auto [found, fresh] =
       names_.try_emplace({std::string(module), std::string(name)}, static_cast<std::uint32_t>(trace_.names.size()));
   if (fresh) {

@@ -157,6 +157,10 @@ Metadata read_metadata(JsonReader& json) {
     const std::uint64_t position = json.position();
     if (!keys.insert(*key).second)
       throw corrupt("'" + *key + "' comes twice in __metadata__", position).expected("each key once");
+    if (metadata.size() == limits::safetensors_metadata)
+      throw Error(ErrorCode::limit_exceeded,
+                  "more than " + std::to_string(limits::safetensors_metadata) + " entries of metadata")
+          .at(position);
     metadata.emplace_back(*std::move(key), json.string());
   }
   return metadata;
@@ -178,13 +182,16 @@ void check_places(const std::vector<Entry>& entries, const ReadContext& context)
   }
 }
 
-std::uint64_t read_length(const ByteSource& source) {
+std::uint64_t read_length(const ByteSource& source, const ReadContext& context) {
   std::array<std::byte, length_size> bytes{};
   source.read_exactly(0, bytes);
   const auto length = load_le<std::uint64_t>(bytes.data());
-  if (length > limits::safetensors_header_bytes)
+  const std::uint64_t most = std::min(limits::safetensors_header_bytes, context.pickle_cap);
+  if (length > most)
     throw Error(ErrorCode::limit_exceeded, "a header of " + std::to_string(length) + " bytes")
-        .expected("at most " + std::to_string(limits::safetensors_header_bytes) + ", as safetensors itself takes")
+        .expected("at most " + std::to_string(most) +
+                  (most < limits::safetensors_header_bytes ? " in a compressed file of this size"
+                                                           : ", as safetensors itself takes"))
         .at(0);
   return length;
 }
@@ -192,6 +199,7 @@ std::uint64_t read_length(const ByteSource& source) {
 Header parse(std::string_view text, const ReadContext& context) {
   Header header;
   std::optional<Metadata> metadata;
+  std::uint64_t dimensions = 0;
   JsonReader json(text, length_size, "the header");
   json.enter_object();
   for (;;) {
@@ -203,6 +211,11 @@ Header parse(std::string_view text, const ReadContext& context) {
       continue;
     }
     const Fields fields = read_fields(json);
+    dimensions += fields.shape ? fields.shape->size() : 0;
+    if (dimensions > limits::safetensors_dimensions)
+      throw Error(ErrorCode::limit_exceeded,
+                  "more than " + std::to_string(limits::safetensors_dimensions) + " dimensions of all tensors")
+          .at(position);
     if (header.entries.size() == limits::safetensors_tensors)
       throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::safetensors_tensors) + " tensors");
     add_entry(*std::move(name), fields, position, header, context);
@@ -240,7 +253,7 @@ bool begins_with_header(const ByteSource& source) {
 std::string tensor_called(std::string_view name) { return "tensor '" + std::string(name) + "'"; }
 
 Header read_header(const ByteSource& source, const ReadContext& context) {
-  const std::uint64_t length = read_length(source);
+  const std::uint64_t length = read_length(source, context);
   Header header;
   {
     ByteCursor cursor(source, length_size, length, "the header");

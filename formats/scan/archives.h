@@ -16,6 +16,6 @@ void each_zip_part(const Part& zip, const ReadContext& context, const Visit& vis
                    const Count& count);
 /// Whether its reader takes it.
 bool is_one_zip(const Part& zip, const ReadContext& context);
-void each_tar_part(const Part& tar, const Visit& visit, const Note& note);
+void each_tar_part(const Part& tar, const Visit& visit, const Note& note, const Count& count);
 
 }  // namespace ckpt::scanning

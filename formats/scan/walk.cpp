@@ -104,13 +104,17 @@ bool ends_as_zip(const ByteSource& source) {
 }  // namespace
 
 Walk::Walk(const ByteSourcePtr& source, ScanResult& result)
-    : source_(source), result_(result), innermost_(source), context_(ReadContext::of(*source)) {}
+    : source_(source),
+      result_(result),
+      innermost_(source),
+      context_(ReadContext::of(*source)),
+      inflatable_(context_.inflated_cap) {}
 
 void Walk::run() {
   Part file;
   file.bytes = source_;
   visit(file);
-  while (!open_.empty()) {
+  while (!open_.empty() && parts_ <= limits::scan_parts) {
     const Open next = std::move(open_.front());
     open_.pop_front();
     try {
@@ -141,7 +145,7 @@ void Walk::visit(const Part& part) {
 }
 
 /// Eight megabytes may hold two million headers, each with a name of 64 KiB, and all may lead to the same compressed
-/// bytes.
+/// bytes; in a tar all may claim what follows, and within each of these again.
 void Walk::count_headers(std::uint64_t bytes) {
   headers_ += bytes;
   if (headers_ > limits::scan_floor + source_->size())
@@ -208,11 +212,16 @@ void Walk::open_gzip(const Part& part) {
     result_.recognised = true;
     throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip");
   }
-  const std::uint64_t most = part.gzip_layers > 0 ? context_.inflated_cap : UINT64_MAX;
+  const bool is_within = part.depth > 0;
+  const std::uint64_t most = is_within ? inflatable_ : UINT64_MAX;
   Part inside = part_apart(part, salvage(gunzip(part.bytes, most)), part.role, "gzip");
   ++inside.gzip_layers;
+  // Of many, all together may be no larger. Where an error ends it, nobody knows how far it was read.
+  const bool is_member = part.bytes->size_is_known();
+  if (is_within) inflatable_ -= std::min(most, is_member ? limits::most_inflated(part.bytes->size()) : most);
   visit(inside);
-  static_cast<void>(inside.bytes->size());  // reads to the end, which may be missing
+  const std::uint64_t size = inside.bytes->size();  // reads to the end, which may be missing
+  if (is_within) inflatable_ = most - std::min(most, size);
 }
 
 void Walk::open_zip(const Part& part) {
@@ -232,7 +241,8 @@ void Walk::open_tar(const Part& part) {
       [&](const Error& error) {
         result_.recognised = true;
         note(error, part);
-      });
+      },
+      [&](std::uint64_t bytes) { count_headers(bytes); });
   read_records(part);
 }
 

@@ -88,6 +88,7 @@ class Walk {
   ScanResult& result_;
   ByteSourcePtr innermost_;
   ReadContext context_;
+  std::uint64_t inflatable_;  ///< bytes that gzip within gzip may still come to
   std::deque<Open> open_;
   std::vector<Part> files_;  ///< what a loader may be given: the file, without gzip too, archives that lie in a row
   std::vector<Loader> loaders_;

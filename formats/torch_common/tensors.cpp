@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/shape.h"
 #include "ckpt/state_dict.h"
 #include "io/bytes.h"
@@ -62,6 +63,10 @@ class Decoder {
       current_ = id;
       std::optional<Tensor> tensor = decode_or_doubt(id, items);
       if (!tensor) continue;
+      if (checkpoint_.tensors.size() == limits::pickle_tensor_cap(values_.size()))
+        throw Error(ErrorCode::limit_exceeded, "the pickle makes more than " +
+                                                   std::to_string(checkpoint_.tensors.size()) + " tensors of its " +
+                                                   std::to_string(values_.size()) + " values");
       tensor->value = id;
       checkpoint_.tensors.push_back(std::move(*tensor));
     }

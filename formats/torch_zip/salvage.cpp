@@ -153,7 +153,8 @@ class Salvager {
     if (begins_as_script(*bytes) && !is_listed_as_checkpoint())
       throw Error(ErrorCode::unsupported, "this was a TorchScript file")
           .expected("what torch.save writes")
-          .in(source_->name());
+          .in(source_->name())
+          .hint("its code cannot be made up for: fetch the file again");
     const ObjectEnd end = salvage_object(*bytes, 0, checkpoint_, result_.doubts, context_);
     for (const Error& fault : faults->faults()) context_.report(fault, "");
     if (end.broken) {

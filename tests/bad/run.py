@@ -42,6 +42,7 @@ import scan_attacks  # noqa: E402
 import script_attacks  # noqa: E402
 import plain_attacks  # noqa: E402
 import sweep_files  # noqa: E402
+import sum_attacks  # noqa: E402
 import tar_attacks  # noqa: E402
 import tensor_attacks  # noqa: E402
 import work_attacks  # noqa: E402
@@ -70,6 +71,7 @@ SUBJECTS = {
         container_attacks,
         scan_attacks,
         work_attacks,
+        sum_attacks,
         idx_attacks,
     )
 }

@@ -193,6 +193,13 @@ def packed():
     yield from unjudged("zlib.pkl", zlib.compress(EVIL), "this is a zlib stream")
     yield from unjudged("zlib-in-a-zip.zip", archive([Part("x.pkl", zlib.compress(EVIL))]), "this is a zlib stream")
     yield from unjudged("lzma.pkl", lzma.compress(EVIL, format=lzma.FORMAT_ALONE), "this is an lzma file")
+    small = [{"id": lzma.FILTER_LZMA1, "dict_size": 4096}]  # joblib asks for two bytes, and reads any
+    of_4_kib = lzma.compress(EVIL, format=lzma.FORMAT_ALONE, filters=small)
+    old = b"ZF" + hex(len(EVIL)).encode().ljust(19) + zlib.compress(EVIL)
+    for title, data, said in (("lzma-of-4-kib", of_4_kib, "this is an lzma file"), ("old-joblib", old, "joblib of before 2015")):
+        yield from unjudged(f"{title}.pkl", data, said)
+        yield from unjudged(f"{title}-as-member.pt", torch_zip(GOOD, more=[Part("r/x.pkl", data)]), said)
+    yield from harmless("utf-16.pt", torch_zip(GOOD, more=[Part("r/notes", "] = 1; this is no lzma".encode("utf-16-le"))]))
     yield from unjudged("7z-in-a-zip.zip", archive([Part("x", b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100))]), "this is a 7z archive")
     yield from unjudged("7z-in-a-folder", {"x.7z": b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100)}, "x.7z: unreadable: this is a 7z archive")
     yield from unjudged("text.txt", b"hello", "this is text")

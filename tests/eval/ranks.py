@@ -241,9 +241,11 @@ def other_models_or_data(t):
     for name, other in [
         ("another model", [saved(t, state), "--data", DIGITS]),
         ("fewer samples", [DIGITS_MODEL, "--data", saved(t, (images[:100], labels[:100]))]),
+        ("other labels", [DIGITS_MODEL, "--data", saved(t, (images, labels.roll(1)))]),
+        ("other pictures", [DIGITS_MODEL, "--data", saved(t, (images.flip(0), labels))]),
     ]:
         ranks = World(t, 2, DIGITS_MODEL, "--data", DIGITS, others={1: other}).wait()
-        ends(t, name, ranks[0], USAGE, "rank 1 has another ", "hint: ")
+        ends(t, name, ranks[0], USAGE, "ranks 0 and 1 have different ", "hint: ")
         t.suite.equal(f"{name}: no result", ranks[0].text, "")
 
 
@@ -308,7 +310,7 @@ def shards(t):
 
     def part(index, count, *options, data=DIGITS):
         done = t.ckpt("eval", DIGITS_MODEL, "--data", data, "--shard", f"{index}/{count}", *options)
-        t.suite.check(f"part {index} of {count}", done.code == DONE and json.loads(done.out)["partial"] == 1, done)
+        t.suite.check(f"part {index} of {count}", done.code == DONE and json.loads(done.out)["partial"] == 2, done)
         (path := t.path(".json")).write_bytes(done.out)
         return path
 
@@ -338,12 +340,25 @@ def shards(t):
     images, labels = loaded(DIGITS)
     other = part(1, 3, data=saved(t, (images[:300], labels[:300])))
     ends(t, "of other data", t.ckpt("eval-merge", thirds[0], other, thirds[2]), USAGE, str(other))
+    for name, changed in (("labels", (images, labels.roll(1))), ("pictures", (images.flip(0), labels))):
+        other = part(1, 3, data=saved(t, changed))
+        ends(t, f"of other {name}", t.ckpt("eval-merge", thirds[0], other, thirds[2]), USAGE, "of different data: ", str(other))
     ends(t, "no parts", t.ckpt("eval-merge"), USAGE, "hint: ")
     ends(t, "no part", t.ckpt("eval-merge", DIGITS), INPUT, str(DIGITS))
     ends(t, "a shard with a baseline", t.ckpt("eval", DIGITS_MODEL, "--shard", "0/2", "--baseline", table), USAGE, "eval-merge")
     ends(t, "a shard with a bar", t.ckpt("eval", DIGITS_MODEL, "--shard", "0/2", "--min-accuracy", "1%"), USAGE, "eval-merge")
     done = t.ckpt("eval-merge", *thirds, "--baseline", table, "--json")
     t.suite.check("the whole with a baseline", done.code == DONE and done.json["baseline"]["lost"] == 0, done)
+    chain = saved(t, {"a.weight": torch.rand(16, 784) - 0.5, "b.weight": torch.rand(10, 16) - 0.5})
+    parts = []
+    for i, activation in enumerate(("relu", "none")):
+        words = ["eval", chain, "--data", DIGITS, "--arch", "mlp", "--activation", activation]
+        (path := t.path(".json")).write_bytes(t.ckpt(*words, "--shard", f"{i}/2").out)
+        parts.append(path)
+    ends(t, "of other activations", t.ckpt("eval-merge", *parts), USAGE, "of different activations: relu and none")
+    for i in range(2):
+        parts[i].write_bytes(t.ckpt("eval", CAPTCHA_MODEL, "--data", CAPTCHA_SET, "--shard", f"{i}/2").out)
+    ends(t, "captchas of several files", t.ckpt("eval-merge", *parts), DONE)
     ends(t, "a model as baseline", t.ckpt("eval-merge", *thirds, "--baseline", DIGITS_MODEL), USAGE, "runs no model")
 
 

@@ -5,6 +5,7 @@ import math
 import re
 import subprocess
 import xml.etree.ElementTree as xml
+from pathlib import Path
 
 import numpy
 import torch
@@ -186,6 +187,10 @@ def outputs_replace_nothing(t):
     refused("a baseline", "eval", model, "--data", "b", "--baseline", link, "--max-drop", "1%", f"--json={link}")
     refused("a baseline, by another", "eval", model, "--data", "b", "--baseline", csv, f"--junit={csv}")
     refused("two in one", "eval", model, "--data", "b", "--report=r.x", "--predictions=./r.x", phrases=["--report and --pred"])
+    (t.folder / "linked").symlink_to(t.folder / "b")
+    (t.folder / "dangling").symlink_to("b/r.x")
+    refused("two in one, by a linked folder", "eval", model, "--data", "b", "--json=b/r.x", "--junit=linked/r.x", phrases=["one file"])
+    refused("two in one, by a link to it", "eval", model, "--data", "b", "--json=b/r.x", "--markdown=dangling", phrases=["one file"])
     refused("two in one file", "eval", model, "--data", "b", f"--report={csv}", f"--predictions={csv}")
 
     parts = [t.folder / f"p{i}.json" for i in range(2)]
@@ -202,6 +207,13 @@ def outputs_replace_nothing(t):
         rolling = [] if "--baseline" in args else ["--baseline", one, "--max-drop", "100%", f"--json={one}"]
         ends(t, f"a baseline that rolls, {name}", t.ckpt(*args, *rolling), DONE)
     t.suite.check("it has rolled", json.loads(one.read_text())["samples"] != whole["samples"], one.read_text())
+    worse = saved(t, {name: torch.zeros_like(tensor) for name, tensor in digits_state().items()})
+    for file, option in ((one, "--json"), (csv, "--predictions")):
+        before = file.read_bytes()
+        for time in ("once", "again"):
+            done = t.ckpt("eval", worse, "--data", t.folder / "b", "--baseline", file, "--max-drop", "1%", f"{option}={file}")
+            ends(t, f"a baseline of a model that fails, {option}, {time}", done, NO, f"{file} stays as it was", "FAILED")
+        t.suite.equal(f"{option}: it has not rolled", file.read_bytes(), before)
 
 
 def bars(t):
@@ -209,6 +221,8 @@ def bars(t):
         done = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--min-accuracy", bar)
         t.suite.check(f"--min-accuracy {bar}", done.code == code, done)
     ends(t, "the reason", t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--min-accuracy", "99%"), NO, "98.24 %", "99")
+    close = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--min-accuracy", "98.24%")
+    ends(t, "a bar above by less than is shown", close, NO, "98.237 %", "98.240 %")
     ends(t, "97 could be either", t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--min-accuracy", "97"), USAGE, "97%", "hint: ")
     found = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--min-accuracy", "99%", "--json")
     t.suite.check("--json: verdict", not found.json["verdict"]["passed"] and found.json["verdict"]["failures"], found)
@@ -276,6 +290,21 @@ def baselines(t):
                     continue
                 done = t.ckpt("eval", new, "--data", DIGITS, "--baseline", baseline, "--max-drop", f"{most:.6f}")
                 t.suite.check(f"{name}: --max-drop {most:.4f}", done.code == code, done)
+    in_folders = t.folder / "index", t.folder / "dcp"
+    for folder, words in zip(in_folders, (["torch-index", "--shard-size", "200KB"], ["dcp"])):
+        t.ckpt("convert", DIGITS_MODEL, folder, "--format", *words)
+    for baseline in (*in_folders, in_folders[0] / "pytorch_model.bin.index.json"):
+        found = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--baseline", baseline, "--json").json["baseline"]
+        t.suite.equal(f"{baseline.name}: a model in several files", (found["kind"], found["lost"]), ("model", 0))
+    words = ["eval", DIGITS_MODEL, "--data", DIGITS, "--max-drop", "1%", "--json", "--baseline"]
+    for file, kind in ((old_csv, "predictions"), (old_json, "json")):
+        done = t.ckpt(*words, "/dev/stdin", stdin=file.read_bytes())
+        t.suite.equal(f"{kind} through a pipe", (done.code, done.json["baseline"]["kind"]), (DONE, kind))
+    done = t.ckpt(*words, "-", stdin=Path(DIGITS_MODEL).read_bytes())
+    ends(t, "a model through a pipe", done, USAGE, "is a model that comes through a pipe", "hint: keep it in a file")
+    torch.save({"new": digits_state()}, nested := t.path())
+    done = t.ckpt("eval", nested, "--root", "new", "--data", DIGITS, "--baseline", DIGITS_MODEL)
+    ends(t, "a baseline without that root", done, USAGE, f"{DIGITS_MODEL}: no state dict lies at 'new'", "--baseline old.csv")
     images, labels = loaded(DIGITS)
     other = saved(t, (images, (labels + 1) % 10))
     ends(t, "other labels", t.ckpt("eval", DIGITS_MODEL, "--data", other, "--baseline", old_csv), USAGE, str(old_csv))
@@ -296,6 +325,9 @@ def unwritable(t):
         done = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, f"{option}={nowhere}")
         ends(t, option, done, OUTPUT, str(nowhere), "hint: ")
         t.suite.check(f"{option}: no bug of ours", "bug" not in done.err, done)
+    good = t.path(".json")
+    t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, f"--json={good}", f"--report={nowhere}")
+    t.suite.check("it is found before anything is written", not good.exists())
 
 
 GROUPS = [

@@ -9,6 +9,8 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <string_view>
+#include <system_error>
 
 #include "ckpt/version.h"
 #include "recoverable.h"
@@ -48,6 +50,8 @@ bool is_piece(const std::filesystem::path& path) {
 /// What to do about an error that brings no hint of its own.
 std::string hint_for(const Error& error) {
   if (!error.hint().empty()) return error.hint();
+  if (error.is_output() && std::string_view(error.what()).ends_with(std::generic_category().message(EPERM)))
+    return "what stands there, or its folder, may not be changed, or only grow: lsattr -d tells";
   if (error.is_output())
     return "the folder of OUT must be there, be yours to write to, and have room: ls -ld and df -h tell";
   const std::string path = outer_file(error.file());
@@ -63,8 +67,6 @@ std::string hint_for(const Error& error) {
       return "ckpt verify " + file + " lists all that is wrong with it, " +
              (may_be_recovered(path) ? "ckpt recover " + file + " OUT saves what is whole"
                                      : "an earlier copy may be whole");
-    case ErrorCode::unsupported:
-      return "ckpt formats lists what ckpt reads and writes";
     case ErrorCode::limit_exceeded:
       return "no real checkpoint comes near this cap: the file is damaged, or made to do harm";
     case ErrorCode::io:

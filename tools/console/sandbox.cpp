@@ -68,10 +68,13 @@ class Descriptor {
 
 /// What comes through a pipe is read from a temporary file.
 bool is_pipe(const std::string& word) {
-  const std::string file = word[0] == '-' ? word.substr(std::min(word.find('='), word.size() - 1) + 1) : word;
-  std::error_code failed;
-  const fs::file_status status = fs::status(file, failed);
-  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+  const auto is_one = [](const std::string& file) {
+    std::error_code failed;
+    const fs::file_status status = fs::status(file, failed);
+    return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+  };
+  // An option's value, or after "--" a file whose name begins so.
+  return is_one(word) || (word.starts_with('-') && is_one(word.substr(word.find('=') + 1)));
 }
 
 /// Whether a word is standard input or output: "-", "--like=-", "-o-".

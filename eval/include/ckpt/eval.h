@@ -142,11 +142,15 @@ struct Result {
   std::string data_digest;  ///< docs/eval.md: the same whatever container holds the samples
   std::string version;      ///< of ckpt
   std::string arch;
-  std::string device;   ///< "cpu", "cuda:0", "cuda:0,2"
-  std::string machine;  ///< for people: its processor, and the GPUs that ran
+  std::string activation;  ///< between its Linear layers, as in Options; empty for other models
+  std::string device;      ///< "cpu", "cuda:0", "cuda:0,2"
+  std::string machine;     ///< for people: its processor, and the GPUs that ran
   std::uint64_t ranks = 1;
   std::optional<Shard> shard;
   std::uint64_t data_samples = 0;  ///< of the whole data set, of which counts.samples are this part
+  /// Of a part: a digest of the whole data set's first sample and of all labels in its first file, which parts of one
+  /// data set share.
+  std::string data_fingerprint;
   Signature signature;
   Counts counts;
   Seconds seconds;

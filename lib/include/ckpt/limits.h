@@ -27,9 +27,12 @@ inline constexpr std::uint64_t gzip_members = 2 * mib;
 /// multiple of the file's bytes on disk (deflate's own ceiling, which one layer cannot pass), and what is free.
 inline constexpr std::uint64_t inflated_floor = gib;
 inline constexpr std::uint64_t inflated_ratio = 1032;
+constexpr std::uint64_t most_inflated(std::uint64_t bytes) {
+  return bytes > UINT64_MAX / inflated_ratio ? UINT64_MAX : inflated_ratio * bytes;
+}
 constexpr std::uint64_t inflated_cap(std::uint64_t file_bytes) {
-  if (file_bytes > (UINT64_MAX - inflated_floor) / inflated_ratio) return UINT64_MAX;
-  return inflated_floor + inflated_ratio * file_bytes;
+  const std::uint64_t most = most_inflated(file_bytes);
+  return most > UINT64_MAX - inflated_floor ? UINT64_MAX : inflated_floor + most;
 }
 
 /// Bytes that one compressed stream is inflated to, all told, while it is read here and there, as a multiple of its
@@ -46,7 +49,7 @@ constexpr std::uint64_t reinflated_cap(std::uint64_t size) {
 /// Bytes that one pickle may span.
 inline constexpr std::uint64_t pickle_bytes = 2 * gib;
 /// Values (nodes) one pickle may make.
-inline constexpr std::uint64_t pickle_values = 256 * mib;
+inline constexpr std::uint64_t pickle_values = 128 * mib;
 /// … and no more than this, and this many times the bytes of the file on disk: a value takes far more memory than the
 /// byte of a compressed file that asks for it. Real pickles in gzip or deflate are 5 to 20 times their compressed size.
 inline constexpr std::uint64_t pickle_floor = 4 * mib;
@@ -54,6 +57,20 @@ inline constexpr std::uint64_t pickle_ratio = 64;
 constexpr std::uint64_t pickle_cap(std::uint64_t file_bytes) {
   if (file_bytes >= (pickle_bytes - pickle_floor) / pickle_ratio) return pickle_bytes;
   return pickle_floor + pickle_ratio * file_bytes;
+}
+/// Values of a pickle that may span so many bytes: one may come of each, and takes some ninety of memory until it is
+/// shown. It is four for each byte of a compressed file, of which those of real ones have at most as many.
+inline constexpr std::uint64_t pickle_bytes_a_value = 16;
+constexpr std::uint64_t pickle_value_cap(std::uint64_t bytes) {
+  const std::uint64_t most = pickle_floor + bytes / pickle_bytes_a_value;
+  return most < pickle_values ? most : pickle_values;
+}
+/// Tensors of one file's pickles, and some more for the values that they make: of a tensor that has arguments of its
+/// own these are ten and more.
+inline constexpr std::uint64_t pickle_tensors = 256 * kib;
+inline constexpr std::uint64_t pickle_values_a_tensor = 8;
+constexpr std::uint64_t pickle_tensor_cap(std::uint64_t values) {
+  return pickle_tensors + values / pickle_values_a_tensor;
 }
 /// Bytes that the calls, ids and states of a pickle are given (long texts, long names, items of long tuples and states;
 /// formats/pickle/sharing.h), each time they are given, and as a multiple of what there is to give: a few bytes fetch a
@@ -111,9 +128,13 @@ inline constexpr std::size_t archive_files = 4 * kib;
 /// Bytes of the header of a numpy array: a line of some 128, and of a structured array a few for each of its fields.
 inline constexpr std::uint64_t numpy_header_bytes = mib;
 
-/// Bytes of the header of a safetensors file (the library takes no more), and tensors that one may name.
+/// Bytes of the header of a safetensors file (the library takes no more; of one that is compressed, no more than of a
+/// pickle), tensors and entries of metadata that one may have (there is one for each tensor that shares another's
+/// bytes), and dimensions of all of them.
 inline constexpr std::uint64_t safetensors_header_bytes = 100'000'000;
 inline constexpr std::uint64_t safetensors_tensors = 256 * kib;
+inline constexpr std::uint64_t safetensors_metadata = 256 * kib;
+inline constexpr std::uint64_t safetensors_dimensions = 4 * mib;
 /// How deep JSON may be nested in places that say nothing to ckpt (as deep as serde takes it).
 inline constexpr std::size_t json_depth = 128;
 /// Arrays in arrays of GGUF's metadata: this deep (real files have none).

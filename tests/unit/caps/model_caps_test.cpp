@@ -27,6 +27,32 @@ TEST(Cap, tensor_dimensions) {
   expect_past([] { read_tensor(limits::tensor_dimensions + 1); });
 }
 
+/// A list of so many tensors, all made of one call's arguments, and of so many lists. Returns how many values it makes.
+std::uint64_t make_tensors(std::uint64_t tensors, std::uint64_t lists) {
+  const py::Code whole = torch_testing::weight();
+  const py::Code kind = py::global("torch._utils", "_rebuild_tensor_v2");
+  py::Code code =
+      "](" + py::put(kind, 7) + "0" + py::put(whole.substr(kind.size(), whole.size() - kind.size() - 1), 8) + "0";
+  const py::Code again = py::get(7) + py::get(8) + "R";
+  for (std::uint64_t i = 0; i < tensors; ++i) code += again;
+  return torch_testing::checkpoint_of(code + std::string(lists, ']') + "e").values.size();
+}
+
+TEST(Cap, pickle_tensors) {
+  const std::uint64_t others = make_tensors(1, 0) - 1;
+  std::uint64_t most = limits::pickle_tensors;
+  while (most < limits::pickle_tensor_cap(others + most)) ++most;
+  expect_within([&] { make_tensors(most, 0); });
+  expect_past([&] { make_tensors(most + 1, 0); });
+}
+
+TEST(Cap, pickle_values_a_tensor) {
+  const std::uint64_t others = make_tensors(1, 0) - 1;
+  std::uint64_t most = limits::pickle_tensors;
+  while (most < limits::pickle_tensor_cap(others + most)) ++most;
+  expect_within([&] { make_tensors(most + 1, 2 * limits::pickle_values_a_tensor); });
+}
+
 /// A list that holds `tensors` tensors, and the first of them again until there are `names` names.
 void name_tensors(std::size_t tensors, std::size_t names) {
   py::Code code = "](" + py::put(torch_testing::weight(), 7);

@@ -67,13 +67,28 @@ TEST(Cap, pickle_bytes) {
   expect_past([] { scan(LongPickle(limits::pickle_bytes + 1)); });
 }
 
-// 256 Mi values would take 16 GiB: the machine is given another cap.
+// 128 Mi values would take GiBs: the machine is given another cap.
 TEST(Cap, pickle_values) {
   EXPECT_EQ(pickle::MachineCaps().values, limits::pickle_values);
   pickle::MachineCaps caps;
   caps.values = 3;
   expect_within([&] { run("]]].", caps); });
   expect_past([&] { run("]]]].", caps); });
+}
+
+/// What a pickle that may span so many bytes makes: lists, one a byte.
+void make_values(std::uint64_t count, std::uint64_t bytes) {
+  const auto source = torch_testing::source_of(io_testing::bytes_of(std::string(count, ']') + "."), "test.pkl");
+  ValueGraph graph;
+  static_cast<void>(pickle::run(*source, 0, graph, bytes));
+}
+
+TEST(Cap, pickle_bytes_a_value) {
+  const std::uint64_t most = limits::pickle_floor + 2 * limits::pickle_floor / limits::pickle_bytes_a_value;
+  EXPECT_EQ(limits::pickle_value_cap(2 * limits::pickle_floor), most);
+  EXPECT_EQ(limits::pickle_value_cap(limits::pickle_bytes), limits::pickle_values);
+  expect_within([&] { make_values(most, 2 * limits::pickle_floor); });
+  expect_past([&] { make_values(most + 1, 2 * limits::pickle_floor); });
 }
 
 // 128 Mi entries would take GiBs: the machine is given another cap.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "caps/caps_testing.h"
@@ -39,6 +40,33 @@ TEST(Cap, safetensors_tensors) {
     return io_testing::bytes_of(file(header + "}"));
   };
   expect_past([&] { read_bytes(tensors(limits::safetensors_tensors + 1)); });
+}
+
+TEST(Cap, safetensors_metadata) {
+  const auto entries = [](std::uint64_t count) {
+    std::string header = "{\"__metadata__\":{";
+    for (std::uint64_t i = 0; i < count; ++i) header += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":\"\"";
+    return io_testing::bytes_of(file(header + "}}"));
+  };
+  expect_within([&] { read_bytes(entries(limits::safetensors_metadata)); });
+  expect_past([&] { read_bytes(entries(limits::safetensors_metadata + 1)); });
+}
+
+/// Of tensors of 64 dimensions, and one of few.
+TEST(Cap, safetensors_dimensions) {
+  const auto tensors = [](std::uint64_t dimensions) {
+    std::string header = "{", ones;
+    for (std::size_t i = 1; i < limits::tensor_dimensions; ++i) ones += ",1";
+    for (std::uint64_t left = dimensions; left > 0;) {
+      const std::uint64_t its = std::min<std::uint64_t>(left, limits::tensor_dimensions);
+      header += (left < dimensions ? ",\"" : "\"") + std::to_string(left) +
+                R"(":{"dtype":"U8","data_offsets":[0,0],"shape":[0)" + ones.substr(0, 2 * (its - 1)) + "]}";
+      left -= its;
+    }
+    return io_testing::bytes_of(file(header + "}"));
+  };
+  expect_within([&] { read_bytes(tensors(limits::safetensors_dimensions)); });
+  expect_past([&] { read_bytes(tensors(limits::safetensors_dimensions + 1)); });
 }
 
 TEST(Cap, json_depth) {

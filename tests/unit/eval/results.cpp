@@ -67,6 +67,7 @@ Result common() {
   Result out;
   out.digest = std::string(64, 'a');
   out.data_digest = std::string(64, 'b');
+  out.data_fingerprint = std::string(64, 'c');
   out.version = "0.1.0";
   out.device = "cpu";
   out.machine = "a processor, 2 cores";

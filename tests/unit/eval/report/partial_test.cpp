@@ -70,7 +70,7 @@ TEST(Partial, of_hostile_json_is_refused) {
   expect("{\"partial\":1", ErrorCode::corrupt);
   expect("[]", ErrorCode::unsupported);
   expect("{}", ErrorCode::unsupported);
-  expect("{\"partial\":2}", ErrorCode::unsupported);
+  expect("{\"partial\":1}", ErrorCode::unsupported);
   expect("{\"partial\":" + std::string(1000000, '['), ErrorCode::limit_exceeded);
   broken("\"samples\":250", "\"samples\":-1");
   broken("\"samples\":250", "\"samples\":250.0");
@@ -134,7 +134,7 @@ TEST(Partial, that_is_refused_is_told_what_it_holds) {
 }
 
 TEST(Partial, that_is_refused_comes_with_the_command_that_makes_it) {
-  for (const char* text : {"", "[]", "{\"partial\":1}"}) {
+  for (const char* text : {"", "[]", "{\"partial\":2}"}) {
     const auto error = error_of([&] { static_cast<void>(parse_part(text, "p 1.json")); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->hint(), "make the part anew: ckpt eval MODEL --data PATH --shard i/N > part.json");
@@ -229,7 +229,16 @@ TEST(Merge, names_the_files_of_parts_that_do_not_belong_together) {
   EXPECT_EQ(with([](Result& r) { r.arch = "mlp"; }),
             "part0.json and part1.json are parts of different architectures: fnn and mlp");
   EXPECT_EQ(with([](Result& r) { r.data_samples = 4; }),
-            "part0.json and part1.json are parts of different data: 1,000 samples and 4 samples");
+            "part0.json and part1.json are parts of different data: data/MNIST/raw (1000 samples, first and labels "
+            "cccccccc) and data/MNIST/raw (4 samples, first and labels cccccccc)");
+  EXPECT_EQ(with([](Result& r) { r.data = "other", r.data_fingerprint = std::string(64, 'd'); }),
+            "part0.json and part1.json are parts of different data: data/MNIST/raw (1000 samples, first and labels "
+            "cccccccc) and other (1000 samples, first and labels dddddddd)");
+  EXPECT_EQ(with([](Result& r) { r.activation = "tanh"; }),
+            "part0.json and part1.json are parts of different activations:  and tanh");
+  EXPECT_EQ(
+      with([](Result& r) { r.signature.mean = 1e-9; }),
+      "part0.json and part1.json are parts of different normalisations: 0.130700, 0.308100 and 0.000000, 0.308100");
   EXPECT_EQ(with([](Result& r) { r.signature.classes = 11; }),
             "part0.json and part1.json are parts of different outputs: 1 x 10 of \"\" and 1 x 11 of \"\"");
 }

@@ -118,22 +118,20 @@ class BaselineFile : public testing::Test {
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
-  Baseline read(const std::string& text) {
-    const std::string file = write(text);
-    return read_baseline(file, baseline_kind(file));
-  }
+  Baseline read(const std::string& text) { return read_baseline(write(text)).value(); }
 
  private:
   io_testing::TemporaryFolder folder_;
 };
 
 TEST_F(BaselineFile, is_recognised_by_its_content) {
-  EXPECT_EQ(baseline_kind(write(csv_text(digits()))), BaselineKind::predictions);
-  EXPECT_EQ(baseline_kind(write(json_text(digits(), {}))), BaselineKind::json);
-  EXPECT_EQ(baseline_kind(write("\n {}")), BaselineKind::json);
-  EXPECT_EQ(baseline_kind(write(std::string("{\0\0\0\0\0\0\0{\"a\":", 13))), BaselineKind::model);  // safetensors
-  EXPECT_EQ(baseline_kind(write("PK\3\4")), BaselineKind::model);
-  EXPECT_EQ(baseline_kind(write("")), BaselineKind::model);
+  EXPECT_EQ(read(csv_text(digits())).kind, BaselineKind::predictions);
+  EXPECT_EQ(read(json_text(digits(), {})).kind, BaselineKind::json);
+  EXPECT_EQ(read("\n {}").kind, BaselineKind::json);
+  for (const std::string& model : {std::string("{\0\0\0\0\0\0\0{\"a\":", 13), std::string("PK\3\4"), std::string(),
+                                   std::string(R"({"metadata":{},"weight_map":{"w":"a.bin"}})")})
+    EXPECT_FALSE(read_baseline(write(model))) << model;
+  EXPECT_FALSE(read_baseline(std::filesystem::path(write("")).parent_path()));
 }
 
 TEST_F(BaselineFile, of_json_gives_accuracy_and_digest) {
