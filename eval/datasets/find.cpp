@@ -128,7 +128,10 @@ FoundData named_file(const std::string& path) {
   constexpr std::array<std::byte, 4> png{std::byte{0x89}, std::byte{'P'}, std::byte{'N'}, std::byte{'G'}};
   std::error_code ignored;
   if (path == "-" || fs::is_fifo(path, ignored) || fs::is_character_file(path, ignored)) {
-    throw Error(ErrorCode::unsupported, "a stream in the place of a test set").in(path).expected("a file or a folder");
+    throw Error(ErrorCode::unsupported, "a stream in the place of a test set")
+        .in(path)
+        .expected("a file or a folder")
+        .hint("keep it in a file first: cat > data.pt");
   }
   auto bytes = open_file(path);
   if (is_gzip(*bytes)) bytes = gunzip(bytes);

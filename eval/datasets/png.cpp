@@ -186,7 +186,8 @@ Pixels decode_png(std::span<const std::byte> file, const std::string& name) {
     if (png_sig_cmp(start, 0, std::min<std::size_t>(file.size(), 8)) != 0) {
       throw Error(ErrorCode::unsupported, file.empty() ? "an empty file" : "no PNG by its first bytes")
           .expected("a picture in PNG")
-          .at(0);
+          .at(0)
+          .hint("in Python: PIL.Image.open(path).save('picture.png')");
     }
     return Decoder(file).decode();
   } catch (Error& error) {

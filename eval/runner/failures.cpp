@@ -5,6 +5,15 @@
 #include "bridge/torch_errors.h"
 
 namespace ckpt::eval {
+namespace {
+
+std::exception_ptr the_models(const std::string& device, const std::string& why) {
+  return std::make_exception_ptr(
+      Error(ErrorCode::unsupported, "the model failed on " + device + why)
+          .hint("in Python: torch.jit.load(path)(inputs), of a batch as it is evaluated, shows where"));
+}
+
+}  // namespace
 
 std::exception_ptr translated(const std::exception_ptr& error, const std::string& device) {
   const auto shortage = as_shortage(error);
@@ -27,13 +36,11 @@ std::exception_ptr translated(const std::exception_ptr& error, const std::string
     return std::make_exception_ptr(
         Error(ErrorCode::unavailable, device + " failed: " + main_line(broken.what_without_backtrace())));
   } catch (const c10::Error& torch) {
-    return std::make_exception_ptr(Error(
-        ErrorCode::unsupported, "the model failed on " + device + ": " + main_line(torch.what_without_backtrace())));
+    return the_models(device, ": " + main_line(torch.what_without_backtrace()));
   } catch (const std::exception& other) {
-    return std::make_exception_ptr(
-        Error(ErrorCode::unsupported, "the model failed on " + device + ": " + main_line(other.what())));
+    return the_models(device, ": " + main_line(other.what()));
   } catch (...) {
-    return std::make_exception_ptr(Error(ErrorCode::unsupported, "the model failed on " + device));
+    return the_models(device, "");
   }
 }
 

@@ -82,7 +82,8 @@ WriteReceipt write_script(Checkpoint& checkpoint, ByteSink& sink, const WriteOpt
   if (options.protocol.value_or(2) != 2)
     throw Error(ErrorCode::unsupported, "a TorchScript file in pickle protocol " + std::to_string(*options.protocol))
         .expected("2, the one that libtorch reads")
-        .in(checkpoint.file);
+        .in(checkpoint.file)
+        .hint("leave --protocol out");
   if (std::any_of(checkpoint.storages.begin(), checkpoint.storages.end(), is_meta))
     throw Error(ErrorCode::invalid_argument,
                 "a TorchScript file whose tensors are on the device meta, with their bytes")

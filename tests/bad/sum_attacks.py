@@ -7,7 +7,7 @@ import os
 import struct
 import zlib
 
-from attack import Attack, Outcome, refused
+from attack import Attack, Outcome, refused, unsupported
 from forge import Part, archive, call, many, name, number, program, safetensors, storage
 from scan_cases import unjudged
 from tar_attacks import BLOCK, header
@@ -68,7 +68,7 @@ def tars():
     local = struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, 0, 0, 0x21, crc, size, size, len(title), 0) + title
     entry = struct.pack("<4s6H3I5H2I", b"PK\1\2", 20, 20, 0, 0, 0, 0x21, crc, size, size, len(title), 0, 0, 0, 0, 0, 0) + title
     end = entry + struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 1, 1, len(entry), len(local) + size, 0)
-    yield Attack("sum-archives-in-a-tar.tar.gz", in_one_tar(bomb(local, 300, end), 120), refused("tar archive"))
+    yield Attack("sum-archives-in-a-tar.tar.gz", in_one_tar(bomb(local, 300, end), 120), unsupported("tar archive"))
 
 
 def pickles():
@@ -79,7 +79,7 @@ def pickles():
     arguments = memo.keep(b"(" + storage(elements=len(noise) // 4) + number(0) + many(number(1)) + many(number(1)) + b"\x89"
                           + call(name("collections", "OrderedDict")) + b"t")
     short = [b"h" + fetched[1:2] for fetched in (kind, arguments)]
-    code = program(memo.code + b"](" + (b"".join(short) + b"R") * 12_000_000 + b"e")
+    code = program(memo.code + b"](" + (b"".join(short) + b"R") * 8_000_000 + b"e")
     yield Attack("sum-of-tensors.pt", pickled(code, {"0": noise}), refused("tensors of its"))
     names = b"".join(name("os", f"f{i}" + "\x1b" * 1_000_000) + b"0" for i in range(63))
     long_names = archive([Part("r/data.pkl", program(names + b"N"), deflate=True), Part("r/version", b"3\n")])

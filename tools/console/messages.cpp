@@ -67,6 +67,8 @@ std::string hint_for(const Error& error) {
       return "ckpt verify " + file + " lists all that is wrong with it, " +
              (may_be_recovered(path) ? "ckpt recover " + file + " OUT saves what is whole"
                                      : "an earlier copy may be whole");
+    case ErrorCode::unsupported:
+      return "ckpt formats lists what ckpt reads and writes";
     case ErrorCode::limit_exceeded:
       return "no real checkpoint comes near this cap: the file is damaged, or made to do harm";
     case ErrorCode::io:
