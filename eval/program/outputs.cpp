@@ -31,11 +31,13 @@ std::array<Output, 6> all_of(const OutputSettings& settings) {
 std::filesystem::path place_of(const std::string& file) {
   namespace fs = std::filesystem;
   constexpr int most_links = 40;
-  std::error_code unknown;
-  fs::path at = fs::absolute(file, unknown);
-  for (int links = 0; links < most_links && fs::is_symlink(at, unknown); ++links)
-    at = at.parent_path() / fs::read_symlink(at, unknown);
-  return fs::weakly_canonical(at.parent_path(), unknown) / at.filename();
+  try {
+    fs::path at = fs::absolute(file);
+    for (int links = 0; links < most_links && fs::is_symlink(at); ++links) at = at.parent_path() / fs::read_symlink(at);
+    return fs::weakly_canonical(at.parent_path()) / at.filename();
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::io, "cannot look at it: " + error.code().message()).in(file);
+  }
 }
 
 bool go_to_one_file(const std::string& a, const std::string& b) {
