@@ -29,15 +29,11 @@ std::array<Output, 6> all_of(const OutputSettings& settings) {
 
 /// Where it would be made: through links, of folders and of its own name.
 std::filesystem::path place_of(const std::string& file) {
-  namespace fs = std::filesystem;
-  constexpr int most_links = 40;
-  try {
-    fs::path at = fs::absolute(file);
-    for (int links = 0; links < most_links && fs::is_symlink(at); ++links) at = at.parent_path() / fs::read_symlink(at);
-    return fs::weakly_canonical(at.parent_path()) / at.filename();
-  } catch (const fs::filesystem_error& error) {
-    throw Error(ErrorCode::io, "cannot look at it: " + error.code().message()).in(file);
-  }
+  std::error_code failed;
+  const std::filesystem::path end = std::filesystem::absolute(tools::end_of_links(file, failed));
+  const std::filesystem::path folder = failed ? "" : std::filesystem::weakly_canonical(end.parent_path(), failed);
+  if (failed) throw Error(ErrorCode::io, "cannot look at it: " + failed.message()).in(file);
+  return folder / end.filename();
 }
 
 bool go_to_one_file(const std::string& a, const std::string& b) {

@@ -21,6 +21,7 @@
 #include <optional>
 
 #include "ckpt/byte_source.h"
+#include "same_file.h"
 
 namespace ckpt::tools {
 namespace {
@@ -46,10 +47,6 @@ constexpr std::uint64_t writing = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCES
 constexpr std::uint64_t making_others = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
                                         LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
                                         LANDLOCK_ACCESS_FS_MAKE_SYM;
-
-bool is_missing(const std::error_code& why) {
-  return why == std::errc::no_such_file_or_directory || why == std::errc::not_a_directory;
-}
 
 class Descriptor {
  public:
@@ -86,16 +83,9 @@ bool is_stream(const std::string& word) {
 /// The folder in which a file or folder of that name is made: a link's file stands where the link leads. None where
 /// that cannot be found out.
 std::optional<fs::path> folder_made_in(const std::string& output) {
-  constexpr int most_links = 40;
-  fs::path at = output;
-  for (int links = 0; links < most_links; ++links) {
-    std::error_code failed;
-    const fs::path leads_to = fs::read_symlink(at, failed);
-    const bool has_no_such_name = is_missing(failed) || failed == std::errc::filename_too_long;
-    if (failed == std::errc::invalid_argument || has_no_such_name) break;  // no link, or nothing there
-    if (failed) return std::nullopt;
-    at = leads_to.is_absolute() ? leads_to : at.parent_path() / leads_to;
-  }
+  std::error_code failed;
+  fs::path at = end_of_links(output, failed);
+  if (failed) return std::nullopt;
   if (!at.has_filename()) at = at.parent_path();  // "shards/"
   return at.has_parent_path() ? at.parent_path() : fs::path(".");
 }
