@@ -4,6 +4,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/quoted_name.h"
 #include "container/tar_reader.h"
 #include "opened.h"
 
@@ -11,12 +12,10 @@ namespace ckpt {
 namespace {
 
 constexpr std::size_t most_shown = 5;
-constexpr std::size_t shown_bytes = 80;  // of a name
 
 std::string listed(const std::vector<std::string>& names) {
   std::string list;
-  for (std::size_t i = 0; i < names.size() && i < most_shown; ++i)
-    list += (i == 0 ? "'" : ", '") + names[i].substr(0, shown_bytes) + "'";
+  for (std::size_t i = 0; i < names.size() && i < most_shown; ++i) list += (i == 0 ? "" : ", ") + quoted_name(names[i]);
   return names.size() > most_shown ? list + ", …" : list;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "container/quoted_name.h"
 #include "container/zip_format.h"
 #include "container/zip_kind.h"
 
@@ -53,7 +54,7 @@ std::pair<std::string, std::string> foreign_zip(const ByteSource& source) {
   for (const std::string& name : names)
     if (std::any_of(std::begin(model_suffixes), std::end(model_suffixes),
                     [&](std::string_view suffix) { return name.ends_with(suffix); }))
-      return {"this is a zip archive around " + zip::quoted(name),
+      return {"this is a zip archive around " + quoted_name(name),
               "unzip " + shell_word(source.name()) + ", then give ckpt what was inside"};
   return {names.empty() ? "this is an empty zip archive" : "this is a zip archive without a checkpoint",
           "unzip -l " + shell_word(source.name()) + " shows what it holds"};

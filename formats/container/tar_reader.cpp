@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/quoted_name.h"
 #include "container/tar_header.h"
 #include "io/bytes.h"
 
@@ -110,9 +111,9 @@ class TarWalk {
     if (const auto pax = std::exchange(pax_, std::nullopt)) {
       name = pax->path.value_or(name);
       member.size = pax->size.value_or(member.size);
-      if (pax->is_sparse) fail("a sparse file, '" + name + "'", "whole files", ErrorCode::unsupported);
+      if (pax->is_sparse) fail("a sparse file, " + quoted_name(name), "whole files", ErrorCode::unsupported);
     }
-    if (header.type == 'S') fail("a sparse file, '" + name + "'", "whole files", ErrorCode::unsupported);
+    if (header.type == 'S') fail("a sparse file, " + quoted_name(name), "whole files", ErrorCode::unsupported);
     member.name = plain_name(std::move(name));
     // Links have a size in some archives, and never bytes.
     if (header.type >= '1' && header.type <= '6') member.size = 0;
@@ -121,7 +122,7 @@ class TarWalk {
   }
 
   std::string plain_name(std::string name) {
-    const std::string shown = "'" + name.substr(0, 80) + "'";
+    const std::string shown = quoted_name(name);
     if (name.empty() || name.starts_with('/')) fail("a member named " + shown, "a path below the archive's folder");
     std::size_t begin = 0;
     while (name.compare(begin, 2, "./") == 0) begin += 2;
@@ -163,7 +164,7 @@ bool is_tar(const ByteSource& source) {
 std::vector<TarMember> read_tar(const ByteSource& source) { return TarWalk(source).run(); }
 
 ByteSourcePtr open_tar_member(const ByteSourcePtr& source, const TarMember& member) {
-  return slice(source, member.offset, member.size, source->name() + ": member '" + member.name + "'");
+  return slice(source, member.offset, member.size, source->name() + ": member " + quoted_name(member.name));
 }
 
 }  // namespace ckpt

@@ -4,6 +4,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/quoted_name.h"
 #include "container/zip_format.h"
 #include "container/zip_names.h"
 #include "io/bytes.h"
@@ -35,7 +36,7 @@ DirectoryEntry parse(const std::byte* from, std::uint64_t position) {
   if (disk == ones16) wide.disk = &disk;
   resolve_extra({from + entry_size + name_size, extra_size}, wide, position + entry_size + name_size);
   if (disk != 0)
-    throw Error(ErrorCode::unsupported, "member " + quoted(member.name) + " lies on disk " + std::to_string(disk))
+    throw Error(ErrorCode::unsupported, "member " + quoted_name(member.name) + " lies on disk " + std::to_string(disk))
         .expected("an archive in one file")
         .at(position + 34);
   return entry;
@@ -121,7 +122,7 @@ void check_path(const DirectoryEntry& entry) {
 
 void check_readable(const DirectoryEntry& entry) {
   const ZipMember& member = entry.member;
-  const auto who = [&] { return "member " + quoted(member.name); };
+  const auto who = [&] { return "member " + quoted_name(member.name); };
   const auto unsupported = [&](std::string what) {
     return Error(ErrorCode::unsupported, std::move(what)).at(entry.position);
   };

@@ -51,9 +51,6 @@ inline constexpr std::uint16_t extra_padding = 0x4246;  // "FB"
 inline constexpr std::uint32_t ones32 = 0xffffffff;
 inline constexpr std::uint16_t ones16 = 0xffff;
 
-/// A member's name for messages: in quotes, cut where long.
-std::string quoted(std::string_view name);
-
 /// An archive that contradicts itself at byte `at`.
 Error corrupt(std::string found, std::uint64_t at);
 

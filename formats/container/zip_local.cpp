@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/quoted_name.h"
 #include "container/zip_descriptor.h"
 #include "container/zip_format.h"
 #include "io/bytes.h"
@@ -64,11 +65,12 @@ std::uint64_t LocalHeaders::locate(std::size_t index) {
   const std::uint64_t at = member.header_offset;
   const std::span<const std::byte> bytes = header(index);
   if (bytes.size() < local_size || load_le<std::uint32_t>(bytes.data()) != local_signature)
-    throw corrupt("no local header of member " + quoted(member.name), at).expected("it where the directory points");
+    throw corrupt("no local header of member " + quoted_name(member.name), at)
+        .expected("it where the directory points");
   const std::uint64_t data =
       at + local_size + load_le<std::uint16_t>(bytes.data() + 26) + load_le<std::uint16_t>(bytes.data() + 28);
   if (data > limit_)
-    throw corrupt("the local header of member " + quoted(member.name) + " reaches into the directory", at);
+    throw corrupt("the local header of member " + quoted_name(member.name) + " reaches into the directory", at);
   return data;
 }
 
@@ -76,7 +78,7 @@ void LocalHeaders::compare(std::size_t index) {
   const DirectoryEntry& entry = entries_[index];
   const ZipMember& member = entry.member;
   const std::uint64_t at = member.header_offset;
-  const auto who = [&] { return "member " + quoted(member.name); };
+  const auto who = [&] { return "member " + quoted_name(member.name); };
   const std::span<const std::byte> bytes = header(index);
   const std::byte* from = bytes.data();
   const std::size_t name_size = load_le<std::uint16_t>(from + 26);
@@ -125,11 +127,11 @@ void LocalHeaders::compare_end(std::size_t index) {
   const auto found = parse_descriptor(bytes.first(std::min<std::size_t>(bytes.size(), limit_ - at)),
                                       member.compressed_size, member.size, /*followed=*/false);
   if (!found)
-    throw corrupt("no data descriptor behind member " + quoted(member.name), at)
+    throw corrupt("no data descriptor behind member " + quoted_name(member.name), at)
         .expected("its CRC-32 and " + std::to_string(member.size) + " bytes, as in the directory");
   if (found->crc32 != member.crc32)
-    throw corrupt("CRC-32 " + std::to_string(found->crc32) + " in the data descriptor of member " + quoted(member.name),
-                  at)
+    throw corrupt(
+        "CRC-32 " + std::to_string(found->crc32) + " in the data descriptor of member " + quoted_name(member.name), at)
         .expected(std::to_string(member.crc32) + " as in the directory");
 }
 
@@ -138,7 +140,7 @@ std::uint64_t data_end(const DirectoryEntry& entry, std::uint64_t limit) {
   const std::uint64_t descriptor = (entry.flags & flag_descriptor) != 0 ? descriptor_minimum : 0;
   const auto size = checked_add(member.compressed_size, descriptor);
   if (!size || !in_bounds(member.data_offset, *size, limit))
-    throw corrupt("member " + quoted(member.name) + " of " + std::to_string(member.compressed_size) +
+    throw corrupt("member " + quoted_name(member.name) + " of " + std::to_string(member.compressed_size) +
                       " bytes reaches into the directory",
                   member.data_offset)
         .expected("at most " + std::to_string(limit - std::min(limit, member.data_offset)) + " bytes");

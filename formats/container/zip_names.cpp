@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ckpt/error.h"
+#include "container/quoted_name.h"
 #include "container/zip_format.h"
 
 namespace ckpt::zip {
@@ -40,7 +41,7 @@ bool has_parent(std::string_view name) {
 
 void check_name(std::string_view name) {
   const auto refuse = [&](const char* what) {
-    throw Error(ErrorCode::corrupt, std::string(what) + " " + quoted(name))
+    throw Error(ErrorCode::corrupt, std::string(what) + " " + quoted_name(name))
         .expected("a relative path of plain parts")
         .hint("do not trust this archive: its names try to reach outside of it");
   };

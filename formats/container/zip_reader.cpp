@@ -8,6 +8,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/quoted_name.h"
 #include "container/zip_directory.h"
 #include "container/zip_end.h"
 #include "container/zip_format.h"
@@ -62,7 +63,7 @@ std::vector<ZipMember> check_members(const ByteSource& source, std::vector<Direc
       member.data_offset = headers.locate(i);
       const std::uint64_t data_end = zip::data_end(entry, end.directory_offset);
       if (member.header_offset < free_from)
-        throw zip::corrupt("member " + zip::quoted(member.name) + " overlaps " + zip::quoted(before),
+        throw zip::corrupt("member " + quoted_name(member.name) + " overlaps " + quoted_name(before),
                            member.header_offset)
             .expected("it at byte " + std::to_string(free_from) + " or later");
       free_from = data_end;
@@ -130,8 +131,8 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, cons
       passes(context, *source, members[b].name, [&] {
         const bool same = members[a].name == members[b].name;
         if (!same && names == NameCase::exact) return;
-        throw zip::corrupt("two members named " + zip::quoted(members[b].name) +
-                               (same ? "" : " and " + zip::quoted(members[a].name) + ", equal but for case"),
+        throw zip::corrupt("two members named " + quoted_name(members[b].name) +
+                               (same ? "" : " and " + quoted_name(members[a].name) + ", equal but for case"),
                            members[b].header_offset);
       });
     });
@@ -170,7 +171,7 @@ ByteSourcePtr ZipReader::read(const ZipMember& member) const {
 }
 
 std::string ZipReader::Listed::name(std::uint32_t index) const {
-  return source->name() + ": member " + zip::quoted(members[index].name);
+  return source->name() + ": member " + quoted_name(members[index].name);
 }
 
 bool is_zip(const ByteSource& source) {

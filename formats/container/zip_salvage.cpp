@@ -10,6 +10,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "ckpt/utf8.h"
+#include "container/quoted_name.h"
 #include "container/zip_end.h"
 #include "container/zip_format.h"
 #include "container/zip_names.h"
@@ -145,8 +146,8 @@ LocalHeader SalvageWalk::header_of(const DirectoryEntry& entry) const {
 void SalvageWalk::reconcile(LocalHeader& header, const DirectoryEntry& entry, const Expected& expected) {
   const ZipMember& listed = entry.member;
   if (listed.name != header.name && is_name(listed.name)) {
-    fault("the directory calls member " + quoted(header.name) + " " + quoted(listed.name), listed.header_offset,
-          "one name in both");
+    fault("the directory calls member " + quoted_name(header.name) + " " + quoted_name(listed.name),
+          listed.header_offset, "one name in both");
     const DirectoryEntry& other = entry.position == listed_.back().position ? listed_.front() : listed_.back();
     const auto rank = [&](const std::string& name) {
       return expected.is_known(name) + 2 * (first_part(name) == first_part(other.member.name));
@@ -155,7 +156,7 @@ void SalvageWalk::reconcile(LocalHeader& header, const DirectoryEntry& entry, co
     if (rank(listed.name) + is_rather_listed > rank(header.name)) header.name = listed.name;
   }
   if (listed.method != header.method) {
-    fault("the directory and the local header of member " + quoted(header.name) + " differ", listed.header_offset,
+    fault("the directory and the local header of member " + quoted_name(header.name) + " differ", listed.header_offset,
           "one method in both");
     header.method = listed.size == listed.compressed_size ? method_stored : method_deflated;
   }
@@ -175,7 +176,7 @@ std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Ex
   if (header && root_.empty() && !expected.is_known(header->name)) header.reset();
   if (!header && entry != nullptr && is_name(entry->member.name) && offset + local_size <= size_)
     header = header_of(*entry);
-  if (header) fault("the local header of member " + quoted(header->name) + " is damaged", offset, "a sound one");
+  if (header) fault("the local header of member " + quoted_name(header->name) + " is damaged", offset, "a sound one");
   return header;
 }
 
@@ -207,7 +208,7 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   if (!is_closed || !is_as_told)
     tell_of_end(member, told.empty() ? std::nullopt : std::optional(told.front()), end.has_value());
   else if (has_gap)
-    fault("what stands behind member " + quoted(member.name) + " is no member", begin + member.compressed_size,
+    fault("what stands behind member " + quoted_name(member.name) + " is no member", begin + member.compressed_size,
           "the next at byte " + std::to_string(next));
   at_ = next;
 
@@ -227,8 +228,8 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   }
   if (header.compressed_size) add(header.crc32);
   if (member.checksums.size() > 1)
-    fault("the CRC-32 of member " + quoted(member.name) + " is recorded as " + std::to_string(member.checksums[0]) +
-              " and as " + std::to_string(member.checksums[1]),
+    fault("the CRC-32 of member " + quoted_name(member.name) + " is recorded as " +
+              std::to_string(member.checksums[0]) + " and as " + std::to_string(member.checksums[1]),
           member.header_offset, "one and the same");
   member.size = size.value_or(UINT64_MAX);
   if (member.is_stored)

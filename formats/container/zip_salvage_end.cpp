@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckpt/limits.h"
+#include "container/quoted_name.h"
 #include "container/zip_format.h"
 #include "container/zip_salvage.h"
 #include "io/bytes.h"
@@ -100,7 +101,7 @@ std::optional<SalvageWalk::End> SalvageWalk::search(std::uint64_t from, const Lo
 /// A member whose end is not where any told it to be.
 void SalvageWalk::tell_of_end(const SalvagedMember& member, std::optional<std::uint64_t> told, bool goes_on) {
   const std::uint64_t end = member.data_offset + member.compressed_size;
-  const std::string name = "member " + quoted(member.name);
+  const std::string name = "member " + quoted_name(member.name);
   if (told && member.compressed_size == *told)
     return fault("what stands behind " + name + " is damaged or cut off", end, "its checksum, or another member");
   fault(name + (goes_on ? " breaks off after " : " is cut off after ") + std::to_string(member.compressed_size) +
@@ -173,7 +174,7 @@ std::optional<SalvageWalk::End> SalvageWalk::find_end(LocalHeader& header, const
     const auto end = place(header, size, found->next);
     if (!end) continue;
     if (header.data_offset != begin && !header.bytes.empty())  // else it has been told
-      fault("the local header of member " + quoted(header.name) + " is damaged", at_, "a sound one");
+      fault("the local header of member " + quoted_name(header.name) + " is damaged", at_, "a sound one");
     return end;
   }
   for (const std::uint64_t size : told)

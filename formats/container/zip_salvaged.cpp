@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "container/quoted_name.h"
 #include "container/zip_format.h"
 #include "container/zip_salvage.h"
 #include "io/inflate.h"
@@ -11,7 +12,7 @@ namespace ckpt::zip {
 
 ByteSourcePtr read(const SalvagedMember& member, const ByteSourcePtr& source, const Faults& faults,
                    const ReadContext& context) {
-  const std::string name = source->name() + ": member " + quoted(member.name);
+  const std::string name = source->name() + ": member " + quoted_name(member.name);
   const std::uint64_t begin = std::min(member.data_offset, source->size());
   const std::uint64_t there = std::min(member.compressed_size, source->size() - begin);
   const auto bytes = [&](std::optional<std::uint32_t> crc) {

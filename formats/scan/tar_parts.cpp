@@ -1,6 +1,7 @@
 #include <optional>
 #include <vector>
 
+#include "container/quoted_name.h"
 #include "container/tar_header.h"
 #include "container/tar_reader.h"
 #include "io/bytes.h"
@@ -9,7 +10,7 @@
 namespace ckpt::scanning {
 namespace {
 
-std::string member_name(const std::string& name) { return "member '" + name + "'"; }
+std::string member_name(const std::string& name) { return "member " + quoted_name(name); }
 
 /// Every block that is the header of a file, and what it says is the file's.
 void visit_all_headers(const Part& tar, const Visit& visit, const Count& count) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "container/quoted_name.h"
 #include "container/zip_directory.h"
 #include "container/zip_format.h"
 #include "container/zip_reader.h"
@@ -20,7 +21,7 @@ constexpr std::uint64_t a_header = limits::kib, an_inflater = 16 * limits::kib; 
 /// what lies between, and before it.
 constexpr std::uint64_t far = 32 * limits::kib, a_way_back = 4 * limits::mib;
 
-std::string member_name(std::string_view name) { return "member " + zip::quoted(name); }
+std::string member_name(std::string_view name) { return "member " + quoted_name(name); }
 
 /// Adds where `signature` stands in [from, to). Throws Error: what reading throws, with what came before it in `found`.
 void find_signatures(std::string_view signature, const ByteSource& source, std::uint64_t from, std::uint64_t to,
@@ -67,7 +68,7 @@ void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Lis
   std::string where = member_name(name);
   Role role = role_of_member(name);
   if (listed != nullptr && listed->name != name) {
-    where += " (" + zip::quoted(listed->name) + " in the directory)";
+    where += " (" + quoted_name(listed->name) + " in the directory)";
     if (role_of_member(listed->name) == Role::pickle) role = Role::pickle;
   }
   const auto look = [&](Part part) {

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "ckpt/error.h"
+#include "container/quoted_name.h"
 #include "container/tar_reader.h"
 #include "io/keyed_hash.h"
 #include "model/byte_texts.h"
@@ -27,7 +28,7 @@ const TarMember* find_member(const std::vector<TarMember>& members, std::string_
       std::find_if(members.begin(), members.end(), [&](const TarMember& member) { return member.name == name; });
   if (found == members.end()) return nullptr;
   if (found->kind != TarMember::Kind::file)
-    throw Error(ErrorCode::corrupt, "member '" + std::string(name) + "' is a link or a folder")
+    throw Error(ErrorCode::corrupt, "member " + quoted_name(name) + " is a link or a folder")
         .expected("a file")
         .in(source.name());
   return &*found;
@@ -225,7 +226,7 @@ Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& contex
   }
   for (const TarMember& member : members)
     if (std::find(std::begin(parts), std::end(parts), member.name) == std::end(parts))
-      checkpoint.warnings.push_back("member '" + member.name + "' is none of PyTorch's and is left out");
+      checkpoint.warnings.push_back("member " + quoted_name(member.name) + " is none of PyTorch's and is left out");
   for (const Storage& storage : checkpoint.storages)
     context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
   return checkpoint;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "container/quoted_name.h"
 #include "container/zip_format.h"
 #include "model/order_storages.h"
 #include "torch_common/read_pickle.h"
@@ -74,7 +75,7 @@ class ForwardDetails final : public ZipDetails {
     if (const auto* entry = archive_->walk_to(index)) {
       const Member found = describe_member(entry->name, archive_->is_storage(entry->name), [&] {
         return slice(archive_->source(), entry->data_offset, entry->size,
-                     within + zip::quoted(root + "/" + entry->name),
+                     within + quoted_name(root + "/" + entry->name),
                      archive_->close(*entry) ? recorded(*entry) : std::nullopt);
       });
       if (is_version(entry->name)) check_version(read_text(*found.bytes), entry->data_offset, *archive_->source());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "container/quoted_name.h"
 #include "container/zip_format.h"
 #include "io/stream.h"
 #include "torch_zip/layout.h"
@@ -95,7 +96,7 @@ const ForwardArchive::Entry* ForwardArchive::find(std::uint32_t storage) {
 
 std::string ForwardArchive::name(std::uint32_t storage) const {
   return source_->name() + ": member " +
-         zip::quoted(root_ + "/" + std::string(storage_folder) + storages_[storage].key);
+         quoted_name(root_ + "/" + std::string(storage_folder) + storages_[storage].key);
 }
 
 const ZipMember* ForwardArchive::find_listed(const ZipReader& zip, const Told& storage, const ZipMember* likely) const {
@@ -124,7 +125,7 @@ void ForwardArchive::compare_with(const ZipReader& zip) const {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (!differs(i)) continue;
     throw zip::corrupt(
-        "member " + zip::quoted(root_ + "/" + entries_[i].name) + " is not in the directory as it is here",
+        "member " + quoted_name(root_ + "/" + entries_[i].name) + " is not in the directory as it is here",
         entries_[i].data_offset)
         .expected("the directory at the end to tell the same name, size and CRC-32")
         .in(source_->name())

@@ -1,6 +1,7 @@
 #include "torch_zip/layout.h"
 
 #include "ckpt/error.h"
+#include "container/quoted_name.h"
 
 namespace ckpt::torch {
 
@@ -10,7 +11,8 @@ std::string find_root(const ZipReader& zip, const ByteSource& source) {
   for (const ZipMember& member : zip.members()) {
     // torch takes it for TorchScript by that name alone.
     if (member.name.ends_with("/constants.pkl"))
-      throw Error(ErrorCode::corrupt, "the archive holds '" + member.name + "' beside an object that is no module")
+      throw Error(ErrorCode::corrupt,
+                  "the archive holds " + quoted_name(member.name) + " beside an object that is no module")
           .expected("what torch.save writes, or what torch.jit.save does")
           .in(source.name());
     if (member.name.ends_with(last_part)) pickles.push_back(member.name);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "container/quoted_name.h"
 #include "container/zip_kind.h"
 #include "container/zip_reader.h"
 #include "io/stream.h"
@@ -89,7 +90,7 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
   decode_tensors(checkpoint);
   if (context.findings != nullptr)
     for (const ZipMember& member : zip.members())
-      context.check_bytes(*zip.read(member), "member '" + member.name + "'");
+      context.check_bytes(*zip.read(member), "member " + quoted_name(member.name));
   for (std::string& warning : archive_warnings(zip)) checkpoint.warnings.push_back(std::move(warning));
   return checkpoint;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "container/quoted_name.h"
 #include "container/zip_format.h"
 #include "container/zip_kind.h"
 #include "container/zip_salvage.h"
@@ -83,7 +84,7 @@ class Salvager {
   }
 
   void tell_of_second(const SalvagedMember& member) const {
-    report(zip::corrupt("a second member named " + zip::quoted(member.name), member.header_offset)
+    report(zip::corrupt("a second member named " + quoted_name(member.name), member.header_offset)
                .expected("each name once"));
   }
 
@@ -212,7 +213,7 @@ class Salvager {
     if (contested_.contains(member.name) || (member.is_displaced && member.checksums.empty())) return nullptr;
     ByteSourcePtr bytes = zip::read(member, source_, std::make_shared<FaultList>(), context_);
     if (bytes->size() <= storage.nbytes) return bytes;
-    report(zip::corrupt("member " + zip::quoted(member.name) + " holds " + std::to_string(bytes->size()) + " bytes",
+    report(zip::corrupt("member " + quoted_name(member.name) + " holds " + std::to_string(bytes->size()) + " bytes",
                         member.data_offset)
                .expected(std::to_string(storage.nbytes) + ", as the pickle says"));
     return nullptr;

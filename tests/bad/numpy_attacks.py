@@ -64,7 +64,7 @@ def what_is_no_tensor():
         ("objects-of-a-real-pickle", npy(descr="|O", shape="()", data=pickle.dumps({"a": 1})), "holds Python objects"),
         ("text", npy(descr="<U4", shape="(1,)"), "holds Unicode text"),
         ("dates", npy(descr="<M8[ns]", shape="(2,)"), "holds dates"),
-        ("raw", npy(descr="|V2", shape="(8,)"), "holds raw bytes"),
+        ("raw", npy(descr="|V2", shape="(8,)"), "holds records or raw bytes"),
         ("records", npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (4,), }"), "is a structured one"),
         ("version-9", npy(version=9), "format version 9.0"),
     ):

@@ -131,6 +131,13 @@ TEST(Scan, ATarThatIsBrokenIsLookedThroughByItsBlocks) {
   EXPECT_EQ(told(tar), "dangerous: os.system at 2562 of '' in 'member 'c''");
 }
 
+TEST(Scan, WhereAFindingIsIsToldWithoutALongName) {
+  const std::string long_name(60'000, 'a');
+  const std::string tar = tar_testing::tar_of({{"././@LongLink", long_name + '\0', 'L'}, {"short", evil}});
+  EXPECT_LT(told(tar).size(), 200U);
+  EXPECT_LT(told(build_zip({{.name = long_name, .data = evil}})).size(), 200U);
+}
+
 TEST(Scan, AStorageIsAPickleOnlyWhereItIsAWholeOne) {
   const auto zip = [](const std::string& data) {
     return build_zip({{.name = "r/data.pkl", .data = good}, {.name = "r/data/0", .data = data}});
