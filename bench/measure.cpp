@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -38,10 +39,11 @@ int main(int argc, char** argv) {
 
   pid_t child = 0;
   const double start = now();
-  const int failure = posix_spawnp(&child, argv[2], &actions, nullptr, argv + 2, environ);
+  int failure = posix_spawnp(&child, argv[2], &actions, nullptr, argv + 2, environ);
   int status = 0;
   rusage usage{};
-  if (failure != 0 || wait4(child, &status, 0, &usage) != child) {
+  if (failure == 0 && wait4(child, &status, 0, &usage) != child) failure = errno;
+  if (failure != 0) {
     std::fprintf(stderr, "ckpt_measure: %s: %s\n", argv[2], std::strerror(failure));
     return 2;
   }

@@ -8,6 +8,7 @@
 #include "ckpt/cores.h"
 #include "ckpt/error.h"
 #include "metrics/process.h"
+#include "threads/start_thread.h"
 
 namespace ckpt::eval {
 namespace {
@@ -37,7 +38,9 @@ Setup::Setup(const Options& options, Observer observer, std::optional<std::uint6
       machine_(processor_text()) {
   check_options(options_);
   if (request_.kind != DeviceRequest::Kind::cpu) {
-    looking_ = std::async(std::launch::async, [] {
+    const SignalsBlocked blocked;
+    // Deferred where no thread can be started.
+    looking_ = std::async(std::launch::async | std::launch::deferred, [] {
       Accelerators found{this_machine(), {}};
       if (!found.machine.gpus.empty()) found.cuda = load_cuda();
       return found;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>

@@ -7,7 +7,6 @@
 
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
-#include "container/zip_format.h"
 #include "container/zip_kind.h"
 
 namespace ckpt {

@@ -8,7 +8,6 @@
 
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
-#include "io/checksum.h"
 #include "io/stream.h"
 
 namespace ckpt {

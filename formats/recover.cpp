@@ -120,7 +120,7 @@ class Recoverer {
   Salvage salvage_file() {
     if (opened_.refusal) throw *opened_.refusal;  // members of one checkpoint could be taken for another's
     if (const auto& faults = faults_->faults(); !faults.empty() && opened_.bytes->size() == 0)
-      throw Error(faults.front()).hint("nothing of what was compressed is left: fetch it again, or write it again");
+      throw faults.front();  // nothing of what was compressed is left
     if (opened_.format != nullptr && opened_.format->salvage != nullptr)
       return opened_.format->salvage(opened_.bytes, context_);
     if (opened_.format != nullptr && reads()) refuse();

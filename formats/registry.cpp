@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 
 #include "dcp/dcp.h"
 #include "format.h"

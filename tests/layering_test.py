@@ -14,7 +14,7 @@ from pathlib import Path
 # Which layer of lib a public header belongs to.
 PUBLIC = {
     "io": "byte_sink byte_source cores error export file_sink folder_sink gzip limits utf8 version",
-    "model": "checkpoint device dtype modules shape state_dict storage tensor value",
+    "model": "checkpoint device dtype modules quantizer shape state_dict storage tensor value",
     "ops": "average check diff extract glob merge ops stats tensor_ops tensor_reader",
 }
 LAYER_OF = {f"ckpt/{name}.h": layer for layer, names in PUBLIC.items() for name in names.split()}
@@ -32,12 +32,13 @@ BELOW = {
     "datasets": LIBCKPT | {"eval api", "datasets"},
     "metrics": LIBCKPT | {"eval api", "datasets", "metrics"},
     "report": LIBCKPT | PLAIN | {"console"},
-    "distributed": {"io", "eval api", "distributed"},
+    "threads": {"io", "threads"},
+    "distributed": {"io", "eval api", "threads", "distributed"},
     "bridge": LIBCKPT | {"eval api", "bridge"},
     "models": LIBCKPT | {"eval api", "bridge", "models"},
     "kernels": {"kernels"},
-    "runner": LIBCKPT | {"eval api", "datasets", "bridge", "models", "kernels", "runner"},
-    "eval": LIBCKPT | PLAIN | {"devices", "distributed", "bridge", "models", "runner", "eval"},
+    "runner": LIBCKPT | {"eval api", "datasets", "bridge", "models", "kernels", "threads", "runner"},
+    "eval": LIBCKPT | PLAIN | {"devices", "distributed", "bridge", "models", "threads", "runner", "eval"},
     "program": LIBCKPT | PLAIN | {"console", "eval", "program"},
 }
 # Folders of formats/ that others may include, and what each of them may include.

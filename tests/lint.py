@@ -31,7 +31,7 @@ A_FILE = 10  # seconds that one takes
 
 
 def sources():
-    return sorted(file for folder in FOLDERS for kind in ("h", "cpp") for file in (ROOT / folder).rglob(f"*.{kind}"))
+    return sorted(file for folder in FOLDERS for kind in ("h", "cpp", "inc", "cu") for file in (ROOT / folder).rglob(f"*.{kind}"))
 
 
 def changed_last(files):

@@ -1,5 +1,7 @@
 #include "ckpt/check.h"
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -39,10 +41,15 @@ std::string check_json(const CheckReport& report, const Options& options) {
   out["missing"] = names(report.missing);
   out["unexpected"] = names(report.unexpected);
   out["size_mismatches"] = Json::array();
-  for (const SizeMismatch& size : report.sizes)
-    out["size_mismatches"].push_back({{"name", valid_utf8(size.name)},
-                                      {"shape", size.shape ? Json(*size.shape) : Json()},
-                                      {"like_shape", size.like_shape}});
+  out["copy_failures"] = Json::array();
+  for (const Misfit& misfit : report.misfits) {
+    const Json shape = misfit.shape ? Json(*misfit.shape) : Json();
+    if (misfit.has_other_size())
+      out["size_mismatches"].push_back(
+          {{"name", valid_utf8(misfit.name)}, {"shape", shape}, {"like_shape", misfit.like_shape}});
+    else
+      out["copy_failures"].push_back({{"name", valid_utf8(misfit.name)}, {"shape", shape}, {"why", misfit.why}});
+  }
   out["dtype_mismatches"] = Json::array();
   for (const DTypeMismatch& mismatch : report.dtypes)
     out["dtype_mismatches"].push_back(
@@ -61,7 +68,11 @@ std::string counts_text(const CheckReport& report, const Options& options) {
   const std::size_t dtypes = options.ignore_dtypes ? 0 : report.dtypes.size();
   add(report.missing.size(), count_text(report.missing.size(), "key") + " missing");
   add(report.unexpected.size(), count_text(report.unexpected.size()) + " unexpected");
-  add(report.sizes.size(), count_text(report.sizes.size()) + " of another size");
+  const auto sizes = static_cast<std::size_t>(
+      std::count_if(report.misfits.begin(), report.misfits.end(), std::mem_fn(&Misfit::has_other_size)));
+  const std::size_t kinds = report.misfits.size() - sizes;
+  add(sizes, count_text(sizes) + " of another size");
+  add(kinds, count_text(kinds) + " of a kind that is not copied");
   add(dtypes, count_text(dtypes) + " of another dtype (PyTorch casts them silently; --ignore dtypes lets them pass)");
   return out;
 }

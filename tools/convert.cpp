@@ -120,10 +120,8 @@ Checkpoint remap_devices(Checkpoint checkpoint, const DeviceMap& map, std::vecto
 int run(const ConvertOptions& options, bool quiet) {
   Job job = plan(options.writing, "convert");
   if (options.format) job.save.format = writable_format(*options.format);
+  job.save.protocol = protocol_of(options.selection);
   if (options.protocol) job.save.protocol = number_option("--protocol", *options.protocol, 0, 5, 2);
-  // What torch.load(weights_only=True) takes, whatever the source was.
-  else if (options.selection.weights_only)
-    job.save.protocol = 2;
   const DeviceMap map = device_map(options);
   const std::vector<std::string> strip = as_list(options.strip_prefix), add = as_list(options.add_prefix);
   check_prefixes(strip, "--strip-prefix");

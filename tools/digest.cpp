@@ -50,7 +50,9 @@ int run(const DigestOptions& options) {
   }
   const std::string& file = options.files.front();
   try {
-    const CheckpointDigest result = digest(load(file, options.reading), options.root.value_or(""), options.keys);
+    const Checkpoint checkpoint = load_with_warnings(file, options.reading);
+    const CheckpointDigest result = digest(checkpoint, options.root.value_or(""), options.keys);
+    finish_input(checkpoint, file);
     if (result.tensors.empty() && !options.keys.empty()) throw matches_nothing(options);
     print(options.json ? digest_json(result) : digest_text(result));
     return exit_done;

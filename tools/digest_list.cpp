@@ -1,5 +1,6 @@
 #include "digest_list.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -19,7 +20,7 @@ bool is_sha256(std::string_view text) {
 
 void add(DigestList& list, std::string name, std::string sha256) {
   list.names.push_back(name);
-  list.sha256[std::move(name)] = std::move(sha256);
+  list.sha256.emplace(std::move(name), std::move(sha256));
 }
 
 /// "SHA256  NAME" a line, the last of which is the total.
@@ -84,13 +85,13 @@ std::vector<Finding> compare_digests(const DigestList& list, const CheckpointDig
   std::set<std::string> there;
   for (const TensorDigest& tensor : digest.tensors) {
     const std::string name = list.json ? valid_utf8(tensor.name) : printable(tensor.name);
-    const auto listed = list.sha256.find(name);
+    const auto [first, last] = list.sha256.equal_range(name);
     there.insert(name);
     const std::string where = "tensor '" + name + "'";
-    if (listed == list.sha256.end())
+    if (first == last)
       findings.push_back({true, "is not in the list", where});
-    else if (listed->second != tensor.sha256)
-      findings.push_back({true, "its SHA-256 is " + tensor.sha256 + ", expected " + listed->second, where});
+    else if (std::none_of(first, last, [&](const auto& listed) { return listed.second == tensor.sha256; }))
+      findings.push_back({true, "its SHA-256 is " + tensor.sha256 + ", expected " + first->second, where});
   }
   for (const std::string& name : list.names)
     if (!there.contains(name))

@@ -12,9 +12,9 @@ namespace ckpt::tools {
 /// What `ckpt digest` printed, as text or as JSON.
 struct DigestList {
   std::string total;
-  std::vector<std::string> names;             ///< in the list's order
-  std::map<std::string, std::string> sha256;  ///< by name
-  bool json = false;                          ///< whether names are spelt as in JSON
+  std::vector<std::string> names;                  ///< in the list's order; of JSON sorted
+  std::multimap<std::string, std::string> sha256;  ///< by name; two names may be spelt alike
+  bool json = false;                               ///< whether names are spelt as in JSON
 };
 
 /// Throws Error, with the command that makes such a list as its hint: io, unsupported (what `file` holds is none).

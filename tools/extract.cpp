@@ -76,8 +76,13 @@ int run(const ExtractArguments& arguments, bool quiet) {
   job.save.format = format_of(job.out);
   const bool named = job.save.format == "npz" || job.save.format == "safetensors";
   Checkpoint checkpoint = extract_from(load_input(job, arguments.reading), name, named);
-  if (job.save.format == "npy" || named) checkpoint = arrays_as_tensors(std::move(checkpoint));
-  if (arguments.dtype) checkpoint = cast(std::move(checkpoint), dtype_to_cast(*arguments.dtype)).first;
+  checkpoint = arrays_as_tensors(std::move(checkpoint));
+  if (arguments.dtype) {
+    auto [edited, report] = cast(std::move(checkpoint), dtype_to_cast(*arguments.dtype));
+    checkpoint = std::move(edited);
+    if (report.tensors == 0 && !quiet)
+      print_note(checkpoint.file + ": it was not cast: --dtype casts floating tensors of another dtype");
+  }
   const bool castable = can_be_cast(checkpoint);
   try {
     write_output(std::move(checkpoint), job, {}, quiet);

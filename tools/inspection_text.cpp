@@ -59,11 +59,14 @@ std::string hint(const std::string& text) { return "  hint: " + text + "\n"; }
 
 std::string devices(const Inspection& inspection) {
   if (inspection.devices.size() < 2) return "";
+  const bool has_meta = std::any_of(inspection.devices.begin(), inspection.devices.end(),
+                                    [](const auto& device) { return device.first == "meta"; });
   std::string out = "tensors lie on " + count_text(inspection.devices.size(), "device") + ": ";
   for (std::size_t i = 0; i < inspection.devices.size(); ++i) {
     const auto& [device, tensors] = inspection.devices[i];
     out += (i == 0 ? "" : ", ") + printable(device) + " (" + count_text(tensors) + ")";
   }
+  if (inspection.devices.size() == (has_meta ? 2 : 1)) return out + "\n";  // what has no elements lies nowhere
   return out + "\n" + hint("ckpt convert " + printable(shell_word(inspection.file)) + " OUT --to cpu");
 }
 

@@ -12,19 +12,15 @@
 namespace ckpt::tools {
 namespace {
 
-struct MergeArguments {
-  WritingOptions writing;
-};
-
 /// What a format of several files is as one.
 std::string as_one_file(const std::string& format) {
   if (format == "safetensors-index") return "safetensors";
   return format == "torch-index" || format == "dcp" ? "torch" : format;
 }
 
-int run(const MergeArguments& arguments, bool quiet) {
+int run(const WritingOptions& writing, bool quiet) {
   std::vector<std::string> inputs;
-  const Job job = plan_many(arguments.writing, "merge", inputs);
+  const Job job = plan_many(writing, "merge", inputs);
   std::vector<Checkpoint> checkpoints;
   for (const std::string& input : inputs) checkpoints.push_back(load_with_warnings(input));
   std::size_t files = 0;
@@ -45,8 +41,8 @@ int run(const MergeArguments& arguments, bool quiet) {
 }
 
 Runner define(Arguments& arguments) {
-  const auto options = std::make_shared<MergeArguments>();
-  define_writing_options(arguments, options->writing, {.in_place = false, .several = true});
+  const auto options = std::make_shared<WritingOptions>();
+  define_writing_options(arguments, *options, {.in_place = false, .several = true});
   return [options](bool quiet) { return run(*options, quiet); };
 }
 

@@ -69,6 +69,9 @@ Checkpoint add_prefixes(Checkpoint checkpoint, const std::vector<std::string>& p
     if (report.changed > 0)
       done.push_back("prefix " + quoted(prefix) + " added to " + count_text(report.changed, "key"));
     if (!quiet && report.state_dicts == 0) note_no_state_dict(checkpoint, "--add-prefix", prefix);
+    if (!quiet && !report.passed_over.empty())
+      print_note(checkpoint.file +
+                 ": no model's, and left as they are: " + list_text(report.passed_over, report.passed_over.size()));
   }
   return checkpoint;
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "ckpt/ops.h"
 #include "ckpt/shape.h"
@@ -12,6 +13,7 @@
 #include "console/render.h"
 #include "console/same_file.h"
 #include "console/text.h"
+#include "finding.h"
 #include "writing.h"
 
 namespace ckpt::tools {
@@ -31,12 +33,6 @@ std::size_t count(const Recovery& found, Survival survival) {
   return static_cast<std::size_t>(
       std::count_if(found.tensors.begin(), found.tensors.end(),
                     [&](const RecoveredTensor& tensor) { return tensor.survival == survival; }));
-}
-
-/// A finding that was an error names its file; a line names it once.
-std::string finding_text(const Finding& finding, const std::string& file) {
-  const std::string prefix = file + ": ";
-  return finding.what.compare(0, prefix.size(), prefix) == 0 ? finding.what.substr(prefix.size()) : finding.what;
 }
 
 std::string tensor_line(const RecoveredTensor& tensor) {
@@ -66,10 +62,7 @@ std::string report_text(const Recovery& found, const std::string& file, bool qui
   const std::string name = printable(file);
   std::string out;
   for (const Finding& finding : found.findings)
-    if (finding.fault || !quiet)
-      out += name + ": " + (finding.fault ? colours.red("fault: ") : "remark: ") +
-             (finding.where.empty() ? "" : printable(finding.where) + ": ") +
-             printable(finding_text(finding, found.checkpoint.file)) + "\n";
+    if (finding.fault || !quiet) out += finding_line(file, finding, colours);
   for (const RecoveredTensor& tensor : found.tensors)
     if (tensor.survival != Survival::whole) out += tensor_line(tensor);
   return quiet ? out : out + name + ": " + count_line(found) + "\n";
@@ -101,11 +94,10 @@ std::string report_json(const Recovery& found, const std::string& file) {
                         {"present", tensor.present},       {"replaced", tensor.is_replaced},
                         {"why", valid_utf8(tensor.why)}};
           });
-  text += ",\"findings\":" + list_json(found.findings, [&](const Finding& finding) {
-            return Json{{"fault", finding.fault},
-                        {"where", valid_utf8(finding.where)},
-                        {"what", valid_utf8(finding_text(finding, found.checkpoint.file))}};
-          });
+  text +=
+      ",\"findings\":" + list_json(found.findings, [](const Finding& finding) {
+        return Json{{"fault", finding.fault}, {"where", valid_utf8(finding.where)}, {"what", valid_utf8(finding.what)}};
+      });
   return visible_json(text) + "}\n";
 }
 
@@ -128,7 +120,9 @@ Recovery recover_input(const Job& job) {
   const ByteSourcePtr source = open_checkpoint(job.in);
   keep_input(job, source->name());
   try {
-    return recover(source);
+    Recovery found = recover(source);
+    for (Finding& finding : found.findings) finding.what = without_name(std::move(finding.what), found.checkpoint.file);
+    return found;
   } catch (Error& error) {
     const bool is_damage = error.code() == ErrorCode::corrupt || error.code() == ErrorCode::truncated;
     if (is_damage && error.hint().empty()) error.hint(std::string(nothing_left));

@@ -7,6 +7,7 @@
 #include "ckpt/byte_source.h"
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
+#include "finding.h"
 
 namespace ckpt::tools {
 namespace {
@@ -54,13 +55,16 @@ void list_folder(const fs::path& folder, const std::string& root, const std::vec
 }
 
 void walk(const std::string& root, const std::vector<std::string>& excluded, FileList& list) {
-  const auto first = static_cast<std::ptrdiff_t>(list.files.size());
+  const auto files = static_cast<std::ptrdiff_t>(list.files.size());
+  const auto unopened = static_cast<std::ptrdiff_t>(list.unopened.size());
   for (std::vector<fs::path> open{root}; !open.empty();) {
     const fs::path folder = std::move(open.back());
     open.pop_back();
     list_folder(folder, root, excluded, open, list);
   }
-  std::sort(list.files.begin() + first, list.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::sort(list.files.begin() + files, list.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::sort(list.unopened.begin() + unopened, list.unopened.end(),
+            [](const auto& a, const auto& b) { return a.file < b.file; });
   std::sort(list.links.begin(), list.links.end());
 }
 
@@ -83,9 +87,7 @@ ScanResult scan_file(const std::string& path) {
     return scan(open_file(path));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::out_of_memory) throw;
-    std::string why = error.what();
-    if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);
-    return unopened(path, std::move(why));
+    return unopened(path, without_name(error.what(), path));
   }
 }
 

@@ -58,6 +58,10 @@ void define_selection_options(Arguments& arguments, SelectionOptions& options) {
   arguments.flag("--strip-optimizer", options.strip_optimizer, "without optimizers' states");
 }
 
+std::optional<int> protocol_of(const SelectionOptions& options) {
+  return options.weights_only ? std::optional(2) : std::nullopt;
+}
+
 Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std::vector<std::string>& done) {
   const bool globs = !options.globs.keep.empty() || !options.globs.drop.empty();
   if (!options.root && !options.weights_only && !globs && !options.strip_optimizer) return checkpoint;

@@ -20,6 +20,9 @@ struct SelectionOptions {
 
 void define_selection_options(Arguments& arguments, SelectionOptions& options);
 
+/// What torch.load(weights_only=True) takes, whatever the source was; none where it is not asked for.
+std::optional<int> protocol_of(const SelectionOptions& options);
+
 /// The part that the options name; adds to `done` what was left out, and warns of globs that match nothing.
 Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std::vector<std::string>& done);
 

@@ -24,7 +24,7 @@ int run(const ShardArguments& arguments, bool quiet) {
   if (!format.empty() && format != "safetensors-index" && format != "torch-index")
     throw usage_error("shard writes no '" + format + "'", "--format takes safetensors-index, torch-index");
   job.save.shard_bytes = arguments.max_size ? number_of_bytes("--max-size", *arguments.max_size) : default_shard_bytes;
-  if (arguments.selection.weights_only) job.save.protocol = 2;
+  job.save.protocol = protocol_of(arguments.selection);
   std::vector<std::string> done;
   Checkpoint checkpoint = load_input(job);
   const bool pickled = checkpoint.pickled || checkpoint.format == "torch-index";

@@ -39,6 +39,7 @@ int stats_of(const StatsArguments& options, const std::string& file, bool quiet)
     report.format = checkpoint.format;
     report.gzip = checkpoint.gzip;
     report.stats = stats(checkpoint, how);
+    finish_input(checkpoint, file);
   } catch (Error& error) {
     if (error.code() == ErrorCode::invalid_argument && error.hint().empty())
       error.hint("ckpt inspect " + shell_word(file) + " lists the state dicts, for --root PATH");

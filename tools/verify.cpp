@@ -2,6 +2,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
@@ -12,6 +13,7 @@
 #include "console/render.h"
 #include "console/text.h"
 #include "digest_list.h"
+#include "finding.h"
 #include "loading.h"
 #include "stats_report.h"
 
@@ -33,11 +35,6 @@ struct Result {
   std::size_t faults = 0;
   bool is_damaged = false;  ///< it is no fault of the numbers that are in it
 };
-
-// A finding that was an error says of itself which file and member it is about; a line names each once.
-void drop_prefix(std::string& what, const std::string& prefix) {
-  if (!prefix.empty() && what.compare(0, prefix.size() + 2, prefix + ": ") == 0) what.erase(0, prefix.size() + 2);
-}
 
 std::size_t count_faults(const std::vector<Finding>& findings) {
   return static_cast<std::size_t>(
@@ -93,10 +90,8 @@ Result examine(const std::string& file, const VerifyOptions& options, const Dige
   result.is_damaged = count_faults(result.findings) > 0;
   look_further(source, options, list, result.findings);
   result.bytes = bytes_on_disk(file, *source, result.findings);
-  for (Finding& finding : result.findings) {
-    drop_prefix(finding.what, source->name());
-    drop_prefix(finding.what, finding.where);
-  }
+  for (Finding& finding : result.findings)
+    finding.what = without_name(without_name(std::move(finding.what), source->name()), finding.where);
   result.faults = count_faults(result.findings);
   return result;
 }
@@ -109,17 +104,10 @@ std::string result_json(const Result& result) {
   out["bytes"] = result.bytes;
   out["ok"] = result.faults == 0;
   out["findings"] = nlohmann::ordered_json::array();
-  for (const Finding& finding : result.findings) {
+  for (const Finding& finding : result.findings)
     out["findings"].push_back(
         {{"fault", finding.fault}, {"where", valid_utf8(finding.where)}, {"what", valid_utf8(finding.what)}});
-  }
   return visible_json(out.dump()) + "\n";
-}
-
-std::string finding_line(const std::string& file, const Finding& finding, const Colours& colours) {
-  const std::string where = finding.where.empty() ? "" : printable(finding.where) + ": ";
-  const std::string what = where + printable(finding.what) + "\n";
-  return file + ": " + (finding.fault ? colours.red("fault: ") : "remark: ") + what;
 }
 
 std::string result_text(const Result& result, const VerifyOptions& options, bool quiet) {
@@ -127,13 +115,13 @@ std::string result_text(const Result& result, const VerifyOptions& options, bool
   const std::string file = printable(result.file);
   std::string out;
   for (const Finding& finding : result.findings) {
-    if (finding.fault || !quiet) out += finding_line(file, finding, colours);
+    if (finding.fault || !quiet) out += finding_line(result.file, finding, colours);
   }
   if (result.faults > 0) return out + file + ": " + count_text(result.faults, "fault") + "\n";
   if (quiet) return out;
   return out + file + ": ok (" + result.detection.format + (result.detection.gzip_layers > 0 ? ", gzip, " : ", ") +
          size_text(result.bytes) + ": every byte read, every size, checksum and reference checked" +
-         (options.finite ? ", every number finite" : "") + (options.digest ? ", every tensor as listed" : "") + ")\n";
+         (options.finite ? ", its tensors finite" : "") + (options.digest ? ", every tensor as listed" : "") + ")\n";
 }
 
 int verify_file(const VerifyOptions& options, const DigestList* list, const std::string& file, bool quiet) {

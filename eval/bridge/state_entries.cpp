@@ -5,12 +5,6 @@
 
 namespace ckpt::eval {
 
-TensorsByValue tensors_by_value(const Checkpoint& checkpoint) {
-  TensorsByValue tensors;
-  for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
-  return tensors;
-}
-
 std::vector<StateEntry> state_entries(const Checkpoint& checkpoint, const TensorsByValue& tensors,
                                       std::string_view root) {
   std::vector<StateEntry> entries;

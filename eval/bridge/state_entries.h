@@ -1,10 +1,10 @@
 #pragma once
 
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "ckpt/quantizer.h"
 
 namespace ckpt::eval {
 
@@ -13,10 +13,6 @@ struct StateEntry {
   std::string_view name;
   const Tensor* tensor;
 };
-
-using TensorsByValue = std::unordered_map<ValueId, const Tensor*>;
-/// All tensors of a checkpoint, to which they belong.
-TensorsByValue tensors_by_value(const Checkpoint& checkpoint);
 
 /// Of `tensors`, those of the state dict at `root` (find_state_dict() in ckpt/ops.h), in its order; not None, nor extra
 /// state. Throws Error (invalid_argument) for the root.

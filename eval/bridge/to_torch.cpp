@@ -13,7 +13,6 @@
 #include "bridge/dtypes.h"
 #include "bridge/load_state.h"
 #include "bridge/loaded_storages.h"
-#include "bridge/quantizer.h"
 #include "bridge/state_entries.h"
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
@@ -34,7 +33,7 @@ void each_dense(const Tensor& tensor, const Quantizer* quantizer, Use&& use) {
 
 class Builder {
  public:
-  explicit Builder(const LoadedStorages& storages) : storages_(storages) {}
+  Builder(const LoadedStorages& storages, const ValueGraph& values) : storages_(storages), values_(values) {}
 
   at::Tensor build(const Tensor& tensor, const Quantizer* quantizer) const {
     switch (tensor.info.layout) {
@@ -93,7 +92,7 @@ class Builder {
 
   at::Tensor numbers(const ChannelNumbers& numbers, at::ScalarType type) const {
     if (const auto* const held = std::get_if<const Tensor*>(&numbers)) return dense(**held);
-    return at::tensor(std::get<std::vector<double>>(numbers), at::kDouble).to(type);
+    return at::tensor(listed_numbers(values_, std::get<ValueId>(numbers)), at::kDouble).to(type);
   }
 
   at::Tensor quantised(const Tensor& tensor, const Quantizer& quantizer) const {
@@ -107,6 +106,7 @@ class Builder {
   }
 
   const LoadedStorages& storages_;
+  const ValueGraph& values_;
 };
 
 /// Throws where the file holds no values of it.
@@ -144,14 +144,14 @@ LoadedState load_state(const Checkpoint& checkpoint, std::string_view root,
     std::set<std::uint32_t> storages;
     for (const auto& [name, tensor] : entries)
       of_tensor(name, [&, held = tensor] {
-        if (is_quantised(held->info.dtype)) quantizers.emplace(held, quantizer_of(checkpoint, tensors, *held));
+        if (is_quantised(held->info.dtype)) quantizers.emplace(held, quantizer_of(checkpoint.values, tensors, *held));
         each_dense(*held, quantizer_for(*held), [&](const Tensor& dense) {
           check_values(checkpoint, dense);
           storages.insert(*dense.storage);
         });
       });
     LoadedState state{{}, with_torch("reading the weights", [&] { return LoadedStorages(checkpoint, storages); })};
-    const Builder builder(state.storages);
+    const Builder builder(state.storages, checkpoint.values);
     state.tensors.reserve(entries.size());
     for (const auto& [name, tensor] : entries)
       of_tensor(name, [&, &key = name, held = tensor] {

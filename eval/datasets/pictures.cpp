@@ -8,7 +8,6 @@
 #include "ckpt/error.h"
 #include "ckpt/pictures.h"
 #include "ckpt/shape.h"
-#include "datasets/picture.h"
 #include "datasets/shape.h"
 
 namespace ckpt::eval {

@@ -13,6 +13,8 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
+#include "threads/start_thread.h"
+
 namespace ckpt::eval {
 namespace {
 
@@ -95,7 +97,7 @@ struct BoundedStore::Shared {
 };
 
 BoundedStore::BoundedStore(const Place& place, double seconds) : shared_(std::make_shared<Shared>()) {
-  std::thread([shared = shared_] { shared->answer(); }).detach();
+  start_thread([shared = shared_] { shared->answer(); }).detach();
   const std::chrono::milliseconds patience(static_cast<std::int64_t>(seconds * 1000));
   const auto connect = [shared = shared_.get(), place, patience] {
     shared->store = connected(place, patience);

@@ -11,6 +11,7 @@
 #include "ckpt/error.h"
 #include "ckpt/eval.h"
 #include "distributed/store.h"
+#include "threads/start_thread.h"
 
 namespace ckpt::eval {
 namespace {
@@ -45,7 +46,7 @@ class World::State {
     } catch (const c10::Error& error) {
       throw lost(error);
     }
-    watcher_ = std::thread([this] { watch(); });
+    watcher_ = start_thread([this] { watch(); });
   }
 
   ~State() {

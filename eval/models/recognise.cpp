@@ -16,7 +16,7 @@ struct Candidate {
   CheckReport report;
 
   [[nodiscard]] std::size_t faults() const {
-    return report.missing.size() + report.unexpected.size() + report.sizes.size();
+    return report.missing.size() + report.unexpected.size() + report.misfits.size();
   }
   [[nodiscard]] bool nearer_than(const Candidate& other) const {
     return std::pair(!report.fix, faults()) < std::pair(!other.report.fix, other.faults());

@@ -12,7 +12,6 @@
 #include "program/delivery.h"
 #include "program/predict.h"
 #include "program/settings.h"
-#include "report/fraction.h"
 #include "report/partial.h"
 #include "report/words.h"
 

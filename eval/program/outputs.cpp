@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/file_sink.h"

@@ -1,7 +1,6 @@
 #include "program/predict.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
 #include "console/messages.h"

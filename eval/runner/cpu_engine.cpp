@@ -3,6 +3,7 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -20,9 +21,18 @@ class CpuPart {
  public:
   CpuPart(const Model& its_model, const EngineOptions& its_options)
       : model(its_model), options(its_options), layout(its_model.signature()), threads_before_(at::get_num_threads()) {}
-  ~CpuPart() { at::set_num_threads(threads_before_); }
+  ~CpuPart() {
+    if (is_single_) at::set_num_threads(threads_before_);
+  }
   CpuPart(const CpuPart&) = delete;
   CpuPart& operator=(const CpuPart&) = delete;
+
+  /// For the calling thread. (OpenMP and MKL keep this number a thread; libtorch keeps one for threads that are yet to
+  /// come, and starts those, for which it would wait for ever where none can be started.)
+  void use_one_thread() {
+    is_single_ = true;
+    at::set_num_threads(1);
+  }
 
   const Network& network() {
     std::call_once(once_, [this] {
@@ -38,6 +48,7 @@ class CpuPart {
 
  private:
   int threads_before_;
+  std::atomic_bool is_single_ = false;
   std::once_flag once_;
   std::shared_ptr<const Network> network_;
 };
@@ -45,8 +56,7 @@ class CpuPart {
 class CpuWorker final : public Worker {
  public:
   explicit CpuWorker(std::shared_ptr<CpuPart> part) : part_(std::move(part)) {
-    // OpenMP and MKL keep this number a thread; libtorch keeps one for threads that are yet to come.
-    at::set_num_threads(1);
+    part_->use_one_thread();
     static_cast<void>(part_->network());
   }
 

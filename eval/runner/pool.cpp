@@ -9,6 +9,7 @@
 #include "bridge/torch_errors.h"
 #include "datasets/append.h"
 #include "runner/failures.h"
+#include "threads/start_thread.h"
 
 namespace ckpt::eval {
 
@@ -16,12 +17,10 @@ Pool::Pool(std::vector<WorkerPlan> plans, const BatchSize& size, Signature signa
     : plans_(std::move(plans)), size_(size), signature_(std::move(signature)) {
   try {
     threads_.reserve(plans_.size());
-    for (std::size_t index = 0; index < plans_.size(); ++index) threads_.emplace_back([this, index] { work(index); });
-  } catch (const std::exception& refused) {
-    // With some of its threads it gets done, too.
-    if (threads_.empty()) {
-      throw Error(ErrorCode::unavailable, std::string("no thread could be started: ") + refused.what());
-    }
+    for (std::size_t index = 0; index < plans_.size(); ++index)
+      threads_.push_back(start_thread([this, index] { work(index); }));
+  } catch (const std::exception&) {
+    if (threads_.empty()) throw;  // with some of its threads it gets done, too
   }
 }
 

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "container/quoted_name.h"
-#include "container/zip_format.h"
 #include "container/zip_salvage.h"
 #include "io/inflate.h"
 #include "io/stream.h"

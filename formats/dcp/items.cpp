@@ -14,7 +14,6 @@
 #include "dcp/tree.h"
 #include "io/bytes.h"
 #include "pickle/global_uses.h"
-#include "pickle/policy.h"
 #include "torch_common/arguments.h"
 #include "torch_common/assembler.h"
 

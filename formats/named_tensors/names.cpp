@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/glob.h"
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
 #include "model/walk.h"
@@ -98,7 +99,8 @@ std::vector<NamedTensor> names_of(const Checkpoint& checkpoint) {
 }
 
 std::string drop_hint(const std::string& name) {
-  return (name.empty() ? "" : "--drop " + shell_value(name) + " leaves it out; ") + "--format torch can say it";
+  return (name.empty() ? "" : "--drop " + shell_value(escaped_glob(name)) + " leaves it out; ") +
+         "--format torch can say it";
 }
 
 }  // namespace ckpt::named_tensors

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "ckpt/state_dict.h"
 #include "model/calls.h"
 #include "model/python_names.h"
 #include "pickle/call_policy.h"

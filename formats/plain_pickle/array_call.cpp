@@ -4,7 +4,6 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/bytes.h"
-#include "model/byte_texts.h"
 #include "model/calls.h"
 #include "model/numpy_codes.h"
 #include "plain_pickle/arrays.h"

@@ -2,7 +2,6 @@
 #include <optional>
 #include <utility>
 
-#include "pickle/policy.h"
 #include "scan/walk.h"
 
 namespace ckpt::scanning {

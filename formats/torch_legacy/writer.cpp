@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "ckpt/error.h"
-#include "ckpt/state_dict.h"
 #include "io/bytes.h"
 #include "io/stream.h"
 #include "io/swapped_source.h"

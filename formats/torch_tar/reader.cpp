@@ -5,7 +5,6 @@
 #include "container/quoted_name.h"
 #include "container/tar_reader.h"
 #include "io/keyed_hash.h"
-#include "model/byte_texts.h"
 #include "model/order_storages.h"
 #include "model/tensor_calls.h"
 #include "pickle/global_uses.h"

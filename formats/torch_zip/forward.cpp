@@ -6,7 +6,6 @@
 
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
-#include "container/zip_format.h"
 #include "model/order_storages.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"

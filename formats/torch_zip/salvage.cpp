@@ -10,7 +10,6 @@
 #include "container/zip_format.h"
 #include "container/zip_kind.h"
 #include "container/zip_salvage.h"
-#include "io/checksum.h"
 #include "io/keyed_hash.h"
 #include "io/stream.h"
 #include "model/order_storages.h"

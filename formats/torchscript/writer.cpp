@@ -6,7 +6,6 @@
 #include "ckpt/error.h"
 #include "container/zip_writer.h"
 #include "io/bytes.h"
-#include "torch_common/archive.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/storage_ids.h"
 #include "torchscript/details.h"

@@ -1,6 +1,5 @@
 #include "gguf/gguf.h"
 
-#include "ckpt/ops.h"
 #include "targets/input.h"
 #include "targets/reading.h"
 #include "targets/targets.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ckpt/limits.h"
 #include "targets/input.h"
 #include "targets/targets.h"
 

@@ -1,6 +1,5 @@
 #include "numpy/numpy.h"
 
-#include "ckpt/ops.h"
 #include "container/zip_writer.h"
 #include "targets/input.h"
 #include "targets/reading.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <span>
 
-#include "ckpt/ops.h"
 #include "io/bytes.h"
 #include "shards/index.h"
 #include "shards/shards.h"

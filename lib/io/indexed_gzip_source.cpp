@@ -10,7 +10,6 @@
 
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
-#include "ckpt/limits.h"
 #include "io/checksum.h"
 #include "io/gzip_header.h"
 #include "io/gzip_member.h"

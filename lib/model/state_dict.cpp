@@ -1,11 +1,13 @@
 #include "ckpt/state_dict.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "ckpt/modules.h"
 #include "model/find_entry.h"
+#include "model/model_names.h"
 #include "model/module_reader.h"
 #include "model/python_str.h"
 #include "model/rooted.h"
@@ -70,9 +72,7 @@ class Search {
   void visit(const Open& at) {
     std::vector<Open> below;
     const auto is_searched = [&](ValueId child) {
-      const ValueKind kind = values_.kind(child);
-      return is_mapping(values_, child) || kind == ValueKind::list || kind == ValueKind::tuple ||
-             modules_.read(child).is_module();
+      return is_mapping(values_, child) || is_list(child) || modules_.read(child).is_module();
     };
     const auto add = [&](std::string part, ValueId child) {
       part_bytes_.spend(part.size());
@@ -83,16 +83,17 @@ class Search {
       const auto entries = mapping_entries(values_, at.value);
       const MappingEntry* const state = find_entry(values_, entries, "state");
       const MappingEntry* const groups = find_entry(values_, entries, "param_groups");
-      if (state != nullptr && groups != nullptr) {
+      if (state != nullptr && groups != nullptr && is_mapping(values_, state->value) && is_list(groups->value)) {
         return found_.optimizers.push_back(
             {spent_path_to(at.place), at.value, size_of(state->value), size_of(groups->value)});
       }
       if (is_state_dict(entries)) return found_.state_dicts.push_back({spent_path_to(at.place), at.value});
+      if (has_models_tensor(entries)) found_.mixed.push_back({spent_path_to(at.place), at.value});
       for (const MappingEntry& entry : entries)
         if (is_searched(entry.value)) add(python_str(values_, entry.key), entry.value);
     } else if (modules_.read(at.value).is_module()) {
       return found_.modules.push_back({spent_path_to(at.place), at.value, class_name(values_, at.value)});
-    } else if (values_.kind(at.value) == ValueKind::list || values_.kind(at.value) == ValueKind::tuple) {
+    } else if (is_list(at.value)) {
       std::size_t position = 0;
       const auto add_positions = [&](std::span<const ValueId> items) {
         for (std::size_t i = 0; i < items.size(); ++i, ++position)
@@ -114,6 +115,8 @@ class Search {
     return size;
   }
 
+  bool is_list(ValueId id) const { return values_.kind(id) == ValueKind::list || values_.kind(id) == ValueKind::tuple; }
+
   bool is_state_dict(const std::vector<MappingEntry>& entries) const {
     bool any = false;
     for (const MappingEntry& entry : entries) {
@@ -124,6 +127,12 @@ class Search {
         return false;
     }
     return any;
+  }
+
+  bool has_models_tensor(const std::vector<MappingEntry>& entries) const {
+    return std::any_of(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
+      return is_tensor_[entry.value] && values_.is_string(entry.key) && is_models_key(values_.text(entry.key));
+    });
   }
 
   const ValueGraph& values_;
@@ -140,7 +149,7 @@ class Search {
 
 Parts find_parts(const Checkpoint& checkpoint) {
   // A model that only goes as a whole has no such parts.
-  if (const auto type = whole_module(checkpoint)) return {{}, {{"", checkpoint.root, *type}}, {}};
+  if (const auto type = whole_module(checkpoint)) return {{}, {{"", checkpoint.root, *type}}, {}, {}};
   Search search(checkpoint);
   search.run();
   return search.take();
@@ -150,6 +159,13 @@ std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint) { return f
 std::vector<Module> find_modules(const Checkpoint& checkpoint) { return find_parts(checkpoint).modules; }
 std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint) {
   return find_parts(checkpoint).optimizers;
+}
+
+bool is_models(const ValueGraph& values, const StateDict& dict) {
+  if (std::find(usual_paths.begin(), usual_paths.end(), dict.path) != usual_paths.end()) return true;
+  const auto entries = mapping_entries(values, dict.value);
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const MappingEntry& entry) { return is_models_key(values.text(entry.key)); });
 }
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {

@@ -1,7 +1,6 @@
 #include "ckpt/storage.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"

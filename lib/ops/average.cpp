@@ -46,6 +46,14 @@ class Searched {
   }
 
   [[nodiscard]] const std::vector<StateDict>& dicts() const { return dicts_; }
+  /// Those of models first, which are averaged: all, where nothing says which they are. Then the others.
+  [[nodiscard]] std::pair<std::vector<const StateDict*>, std::vector<const StateDict*>> models() const {
+    std::pair<std::vector<const StateDict*>, std::vector<const StateDict*>> out;
+    for (const StateDict& dict : dicts_)
+      (is_models(facts_.checkpoint().values, dict) ? out.first : out.second).push_back(&dict);
+    if (out.first.empty()) out.first.swap(out.second);
+    return out;
+  }
 
   /// Throws what find_state_dict() throws.
   [[nodiscard]] FoundStateDict at(std::string_view path) {
@@ -65,17 +73,16 @@ using StateDicts = std::vector<FoundStateDict>;
 
 std::vector<StateDicts> matched_state_dicts(const std::vector<const Checkpoint*>& checkpoints,
                                             std::deque<Searched>& searched) {
-  const std::vector<StateDict>& all = searched.back().dicts();
   std::vector<StateDicts> matched;
-  if (all.size() < 2) {
+  if (searched.back().dicts().size() < 2) {
     matched.emplace_back();
     for (std::size_t i = 0; i < searched.size(); ++i)
       matched.back().push_back(searched[i].at(resolve_root(*checkpoints[i], "auto")));
     return matched;
   }
-  for (const StateDict& dict : all) {
+  for (const StateDict* const dict : searched.back().models().first) {
     matched.emplace_back();
-    for (Searched& each : searched) matched.back().push_back(each.at(dict.path));
+    for (Searched& each : searched) matched.back().push_back(each.at(dict->path));
   }
   return matched;
 }
@@ -111,6 +118,8 @@ class Averager {
     refuse_misfits();
     for (const StateDicts& dicts : matched) add_views(all, dicts);
     refuse_misfits();
+    keep_others(searched.back());
+    refuse_nothing();
     check_all_together(all);
     replace_storages(all);
     return {edit_.finish(), std::move(report_)};
@@ -230,6 +239,21 @@ class Averager {
                            edit_.checkpoint().file + ".");
         return;
       }
+  }
+
+  /// What maps names to tensors and is no model's: a scaler's state, random generators'.
+  void keep_others(Searched& last) {
+    for (const StateDict* const other : last.models().second)
+      for (const auto& [key, tensor] : tensors_of(last.at(other->path)))
+        report_.kept.push_back(part_name(other->path, key));
+  }
+
+  void refuse_nothing() const {
+    if (report_.tensors > 0 || report_.kept.empty()) return;
+    throw Error(ErrorCode::unsupported, "none of its tensors can be averaged")
+        .expected("floating tensors of torch's")
+        .in(edit_.checkpoint().file)
+        .hint("ckpt convert IN OUT --weights-only makes tensors of numpy's arrays");
   }
 
   void refuse_misfits() {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ckpt/error.h"
+#include "ckpt/glob.h"
 #include "ckpt/limits.h"
 #include "ckpt/ops.h"
 #include "ckpt/shape.h"
@@ -12,7 +13,7 @@
 #include "model/position_index.h"
 #include "ops/check_fix.h"
 #include "ops/check_keys.h"
-#include "ops/root.h"
+#include "ops/copyable.h"
 #include "ops/unpacked.h"
 
 namespace ckpt {
@@ -43,10 +44,14 @@ struct Entries {
     std::string_view key;
     const std::vector<std::int64_t>* shape = nullptr;  ///< null for None and for extra state
     DType dtype{};
+    const Tensor* tensor = nullptr;  ///< null, too, of a model that is known by its shapes and dtypes alone
   };
 
   explicit Entries(const FoundStateDict& found)
-      : path(found.dict.path), file(found.facts.checkpoint().file), modules(module_versions(found)) {
+      : path(found.dict.path),
+        file(found.facts.checkpoint().file),
+        facts(&found.facts),
+        modules(module_versions(found)) {
     const ValueGraph& values = found.facts.checkpoint().values;
     const auto entries = mapping_entries(values, found.dict.value);
     all.reserve(entries.size());
@@ -56,7 +61,7 @@ struct Entries {
       if (tensor == nullptr)
         add({values.text(entry.key)});
       else
-        add({values.text(entry.key), &tensor->info.shape, tensor->info.dtype});
+        add({values.text(entry.key), &tensor->info.shape, tensor->info.dtype, tensor});
     }
   }
 
@@ -83,6 +88,7 @@ struct Entries {
   }
 
   std::string path, file;
+  const StateDictFacts* facts = nullptr;
   std::vector<std::pair<std::string_view, std::int64_t>> modules;  ///< that `_metadata` names, with their versions
   std::vector<Entry> all;
   PositionIndex places;  ///< of `all`
@@ -158,8 +164,9 @@ class Modules {
 
 class Checker {
  public:
-  Checker(Entries entries, Entries wanted)
-      : entries_(std::move(entries)), wanted_(std::move(wanted)), modules_(wanted_) {
+  /// `copied`: whether the ones are to become the others.
+  Checker(Entries entries, Entries wanted, bool copied)
+      : entries_(std::move(entries)), wanted_(std::move(wanted)), copied_(copied), modules_(wanted_) {
     report_.root = entries_.path;
     report_.like_root = wanted_.path;
   }
@@ -198,14 +205,26 @@ class Checker {
 
   void compare(const Entries::Entry& wanted, const Entries::Entry& entry) {
     std::string name(wanted.key);
-    if (entry.shape == nullptr) return report_.sizes.push_back({std::move(name), std::nullopt, *wanted.shape});
+    if (entry.shape == nullptr)
+      return report_.misfits.push_back({std::move(name), std::nullopt, *wanted.shape, "NoneType"});
+    if (copied_ && entry.tensor->array)
+      return report_.misfits.push_back({std::move(name), std::nullopt, *wanted.shape, "numpy.ndarray"});
     // Before 0.4 there were no tensors without dimensions; one of a single element loads into one.
     const bool scalar = wanted.shape->empty() && *entry.shape == std::vector<std::int64_t>{1};
     if (*entry.shape != *wanted.shape && !scalar)
-      return report_.sizes.push_back({std::move(name), *entry.shape, *wanted.shape});
+      return report_.misfits.push_back({std::move(name), *entry.shape, *wanted.shape, {}});
+    if (copied_ && wanted.tensor != nullptr && !wanted.tensor->array) {
+      const std::string_view why = why_not_copied(*entry.tensor, *wanted.tensor);
+      if (!why.empty()) return report_.misfits.push_back({std::move(name), *wanted.shape, *wanted.shape, why});
+    }
     if (entry.dtype != wanted.dtype)
       report_.dtypes.push_back(
           {std::move(name), std::string(dtype_name(entry.dtype)), std::string(dtype_name(wanted.dtype))});
+  }
+
+  [[nodiscard]] std::string_view why_not_copied(const Tensor& from, const Tensor& into) const {
+    const StateDictFacts &facts = *entries_.facts, &like = *wanted_.facts;
+    return ckpt::why_not_copied({facts.checkpoint(), facts.tensors(), from}, {like.checkpoint(), like.tensors(), into});
   }
 
   /// Module by module; in each its extra state first, as PyTorch comes to them.
@@ -223,6 +242,7 @@ class Checker {
   }
 
   Entries entries_, wanted_;
+  bool copied_;
   Modules modules_;
   NameViewMap<std::int64_t> versions_;
   CheckReport report_;
@@ -251,7 +271,7 @@ std::string quoted_list(const std::vector<std::string>& keys) {
 
 CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, Entries wanted) {
   StateDictFacts facts(checkpoint);
-  Checker checker(Entries({facts, dict}), std::move(wanted));
+  Checker checker(Entries({facts, dict}), std::move(wanted), true);
   CheckReport report = checker.run();
   if (report.missing.empty() && report.unexpected.empty()) return report;
   report.fix = find_fix(checker.entries().keys(), checker.wanted().keys());
@@ -263,9 +283,8 @@ CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, E
 
 }  // namespace
 
-StateDictFacts::StateDictFacts(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
-  for (const Tensor& tensor : checkpoint.tensors) tensors_.emplace(tensor.value, &tensor);
-}
+StateDictFacts::StateDictFacts(const Checkpoint& checkpoint)
+    : checkpoint_(checkpoint), tensors_(tensors_by_value(checkpoint)) {}
 
 const Tensor* StateDictFacts::tensor(ValueId value) const {
   const auto found = tensors_.find(value);
@@ -283,7 +302,7 @@ std::int64_t StateDictFacts::version(ValueId module) {
 }
 
 CheckReport check_keys(const FoundStateDict& dict, const FoundStateDict& like) {
-  return Checker(Entries(dict), Entries(like)).run();
+  return Checker(Entries(dict), Entries(like), false).run();
 }
 
 CheckReport check(const Checkpoint& packed, const Checkpoint& packed_like, const CheckOptions& options) {
@@ -310,15 +329,19 @@ std::vector<std::string> load_errors(const CheckReport& report) {
   if (!report.missing.empty()) lines.push_back("Missing key(s) in state_dict: " + quoted_list(report.missing) + ". ");
   if (!report.unexpected.empty())
     lines.push_back("Unexpected key(s) in state_dict: " + quoted_list(report.unexpected) + ". ");
-  for (const SizeMismatch& size : report.sizes) {
-    if (size.shape)
-      lines.push_back("size mismatch for " + size.name + ": copying a param with shape " + "torch.Size(" +
-                      shape_text(*size.shape) + ")" + " from checkpoint, the shape in current model is " +
-                      "torch.Size(" + shape_text(size.like_shape) + ").");
+  const auto size_text = [](const std::vector<std::int64_t>& shape) { return "torch.Size(" + shape_text(shape) + ")"; };
+  for (const Misfit& misfit : report.misfits) {
+    const std::string copying = "While copying the parameter named \"" + misfit.name + "\", ";
+    if (!misfit.shape)
+      lines.push_back(copying + "expected torch.Tensor or Tensor-like object from checkpoint but received <class '" +
+                      std::string(misfit.why) + "'>");
+    else if (misfit.why.empty())
+      lines.push_back("size mismatch for " + misfit.name + ": copying a param with shape " + size_text(*misfit.shape) +
+                      " from checkpoint, the shape in current model is " + size_text(misfit.like_shape) + ".");
     else
-      lines.push_back("While copying the parameter named \"" + size.name +
-                      "\", expected torch.Tensor or Tensor-like object from checkpoint but received "
-                      "<class 'NoneType'>");
+      lines.push_back(copying + "whose dimensions in the model are " + size_text(misfit.like_shape) +
+                      " and whose dimensions in the checkpoint are " + size_text(*misfit.shape) +
+                      ", an exception occurred : ('" + std::string(misfit.why) + "',).");
   }
   return lines;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ckpt/glob.h"
 #include "ckpt/ops.h"
 #include "io/keyed_hash.h"
 #include "ops/renames.h"
@@ -95,15 +96,6 @@ std::string fix_command(const CheckReport& report, const std::string& file) {
   for (const std::string& glob : fix.drop) drops += " --drop " + shell_value(glob);
   if (!drops.empty()) return "ckpt convert " + files + drops;
   return prefix_command(file, fix.strip_prefix, fix.add_prefix);
-}
-
-std::string escaped_glob(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
 }
 
 std::optional<CheckFix> find_fix(const Keys& keys, const Keys& like) {

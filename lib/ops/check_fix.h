@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +10,5 @@ namespace ckpt {
 
 /// The edit of keys that makes `keys` those of `like`: a change of prefix, or leaving out what is too much.
 std::optional<CheckFix> find_fix(const std::vector<std::string_view>& keys, const std::vector<std::string_view>& like);
-
-/// The glob that only this name matches.
-std::string escaped_glob(std::string_view name);
 
 }  // namespace ckpt

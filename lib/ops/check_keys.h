@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ckpt/check.h"
+#include "ckpt/quantizer.h"
 #include "ckpt/state_dict.h"
 
 namespace ckpt {
@@ -15,6 +16,7 @@ class StateDictFacts {
   explicit StateDictFacts(const Checkpoint& checkpoint);
 
   [[nodiscard]] const Checkpoint& checkpoint() const { return checkpoint_; }
+  [[nodiscard]] const TensorsByValue& tensors() const { return tensors_; }
   /// The tensor that the value makes; null where it makes none.
   [[nodiscard]] const Tensor* tensor(ValueId value) const;
   /// The version in what `_metadata` says of a module; 0 where none is told.
@@ -22,7 +24,7 @@ class StateDictFacts {
 
  private:
   const Checkpoint& checkpoint_;
-  std::unordered_map<ValueId, const Tensor*> tensors_;
+  TensorsByValue tensors_;
   std::unordered_map<ValueId, std::int64_t> versions_;  ///< many modules may hold one mapping
 };
 
@@ -32,7 +34,7 @@ struct FoundStateDict {
   const StateDict& dict;
 };
 
-/// What check() tells of one state dict against another, but for a fix.
+/// What check() tells of one state dict against another, but for a fix and for what PyTorch does not copy.
 CheckReport check_keys(const FoundStateDict& dict, const FoundStateDict& like);
 
 }  // namespace ckpt

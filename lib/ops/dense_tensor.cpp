@@ -11,12 +11,6 @@
 namespace ckpt {
 namespace {
 
-bool is_meta(const Checkpoint& checkpoint, const Tensor& tensor) {
-  if (!tensor.storage) return tensor.device == "meta";
-  const Storage& storage = checkpoint.storages[*tensor.storage];
-  return storage.location == "meta" && !storage.bytes;
-}
-
 /// Of tens of thousands of tensors, none or few need one of their own.
 std::shared_ptr<const TensorInfo> placed_info(const Tensor& tensor) {
   if (tensor.view_offset == 0 && dtype_per_byte(tensor.info.dtype) == 1) return {std::shared_ptr<void>(), &tensor.info};
@@ -38,10 +32,16 @@ std::optional<DenseTensor> find_dense(const Checkpoint& checkpoint, std::string 
   std::shared_ptr<const TensorInfo> placed = placed_info(tensor);
   check_expansion(name, *placed, checkpoint.storages[*tensor.storage]);
   const std::uint64_t begin = static_cast<std::uint64_t>(placed->offset) * dtype_size(placed->dtype);
-  return DenseTensor{std::move(name), &tensor, std::move(placed), begin};
+  return DenseTensor{std::move(name), &tensor, &tensor, std::move(placed), begin};
 }
 
 }  // namespace
+
+bool is_meta(const Checkpoint& checkpoint, const Tensor& tensor) {
+  if (!tensor.storage) return tensor.device == "meta";
+  const Storage& storage = checkpoint.storages[*tensor.storage];
+  return storage.location == "meta" && !storage.bytes;
+}
 
 std::string part_name(const std::string& name, const std::string& part) {
   return name.empty() ? part : name + "." + part;
@@ -64,7 +64,10 @@ void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Ten
     auto [path, next] = std::move(open.back());
     open.pop_back();
     if (next->parts.empty()) {
-      if (auto found = dense_tensor(checkpoint, std::move(path), *next)) dense.push_back(std::move(*found));
+      if (auto found = dense_tensor(checkpoint, std::move(path), *next)) {
+        found->whole = &tensor;
+        dense.push_back(std::move(*found));
+      }
       continue;
     }
     for (auto part = next->parts.rbegin(); part != next->parts.rend(); ++part)

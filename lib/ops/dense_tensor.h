@@ -16,10 +16,14 @@ namespace ckpt {
 struct DenseTensor {
   std::string name;
   const Tensor* tensor = nullptr;  ///< owned by the checkpoint
+  const Tensor* whole = nullptr;   ///< of which it is a part; else the same
   /// How it lies in the whole of its storage: as a rule what the tensor itself says, which outlives this.
   std::shared_ptr<const TensorInfo> placed;
   std::uint64_t begin = 0;  ///< of its bytes in the storage
 };
+
+/// Whether it is on the meta device: the file has no elements of it.
+bool is_meta(const Checkpoint& checkpoint, const Tensor& tensor);
 
 /// None for a meta tensor, which has no bytes. Throws Error, naming file and tensor: unsupported (held as a numpy
 /// array), corrupt, limit_exceeded (a view that expands past ckpt/limits.h).

@@ -4,16 +4,22 @@
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <variant>
 
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
 #include "ckpt/limits.h"
 #include "ckpt/ops.h"
+#include "ckpt/quantizer.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "io/stream.h"
 #include "io/workers.h"
+#include "model/python_str.h"
+#include "model/walk.h"
 #include "ops/dense_tensor.h"
 #include "ops/root.h"
 #include "ops/tensor_bytes.h"
@@ -28,13 +34,71 @@ auto reading_order(const DenseTensor& job) {
   return std::tie(*job.tensor->storage, job.begin, info.dtype, info.shape, info.stride, info.conjugate, info.negative);
 }
 
-std::vector<DenseTensor> jobs_below(const Checkpoint& checkpoint, const std::string& root,
-                                    const std::vector<std::string>& keys = {}) {
-  std::vector<DenseTensor> jobs;
-  std::vector<NamedTensor> names = tensors_below(checkpoint, root);
-  jobs.reserve(names.size());
-  for (NamedTensor& named : names)
-    if (any_glob_match(keys, named.name)) add_dense_tensors(checkpoint, std::move(named.name), *named.tensor, jobs);
+/// The tensors to hash, and what quantised ones say beside their integers.
+struct Jobs {
+  std::vector<DenseTensor> all;
+  std::unordered_map<const Tensor*, std::string> quantizers;
+};
+
+/// What quantised tensors say beside their integers: "per_tensor_affine(0.1,3)".
+class Quantizers {
+ public:
+  explicit Quantizers(const Checkpoint& checkpoint) : checkpoint_(checkpoint), budget_(checkpoint.file) {}
+
+  /// The numbers of channels that are tensors are jobs of their own.
+  void add(const NamedTensor& named, Jobs& jobs) {
+    if (tensors_.empty()) tensors_ = tensors_by_value(checkpoint_);
+    const Quantizer quantizer = quantizer_of(checkpoint_.values, tensors_, *named.tensor);
+    std::string text = "per_channel_affine(" + std::to_string(quantizer.axis);
+    if (!quantizer.per_channel)
+      text = "per_tensor_affine(" + float_repr(quantizer.scale) + "," + std::to_string(quantizer.zero_point);
+    else
+      for (const bool scales : {true, false}) {
+        const ChannelNumbers& numbers = scales ? quantizer.scales : quantizer.zero_points;
+        if (const auto* const list = std::get_if<ValueId>(&numbers))
+          text += list_text(*list);
+        else
+          add_dense_tensors(checkpoint_, part_name(named.name, scales ? "scales" : "zero_points"),
+                            *std::get<const Tensor*>(numbers), jobs.all);
+      }
+    jobs.quantizers[named.tensor] = text + ")";
+  }
+
+ private:
+  /// Many tensors may share a long one.
+  const std::string& list_text(ValueId list) {
+    const auto [known, fresh] = lists_.try_emplace(list);
+    if (fresh) {
+      for (const double number : listed_numbers(checkpoint_.values, list))
+        known->second += (known->second.empty() ? ",[" : ",") + float_repr(number);
+      known->second += known->second.empty() ? ",[]" : "]";
+    }
+    budget_.spend(known->second.size());
+    return known->second;
+  }
+
+  const Checkpoint& checkpoint_;
+  TensorsByValue tensors_;
+  NameBudget budget_;
+  std::unordered_map<ValueId, std::string> lists_;
+};
+
+Jobs jobs_below(const Checkpoint& checkpoint, const std::string& root, const std::vector<std::string>& keys = {}) {
+  Jobs jobs;
+  Quantizers quantizers(checkpoint);
+  const std::vector<NamedTensor> names = tensors_below(checkpoint, root);
+  jobs.all.reserve(names.size());
+  for (const NamedTensor& named : names) {
+    if (!any_glob_match(keys, named.name)) continue;
+    add_dense_tensors(checkpoint, named.name, *named.tensor, jobs.all);
+    if (!is_quantised(named.tensor->info.dtype)) continue;
+    try {
+      quantizers.add(named, jobs);
+    } catch (Error& error) {
+      error.within("tensor '" + named.name + "'");
+      throw;
+    }
+  }
   return jobs;
 }
 
@@ -140,11 +204,20 @@ void hash_all(const Checkpoint& checkpoint, std::vector<View>& views) {
   }
 }
 
+std::string sizes_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+  return text + "]";
+}
+
 /// What a line of the total has between hash and name.
-std::string kind_of(const TensorInfo& info) {
-  std::string kind = " " + std::string(dtype_name(info.dtype)) + " [";
-  for (std::size_t i = 0; i < info.shape.size(); ++i) kind += (i == 0 ? "" : ",") + std::to_string(info.shape[i]);
-  return kind + "] ";
+std::string kind_of(const DenseTensor& job, const Jobs& jobs) {
+  const TensorInfo &info = job.tensor->info, &whole = job.whole->info;
+  std::string kind = " " + std::string(dtype_name(info.dtype)) + " " + sizes_text(info.shape) + " ";
+  if (job.whole != job.tensor)
+    kind += "of " + std::string(layout_name(whole.layout)) + " " + sizes_text(whole.shape) + " ";
+  if (const auto found = jobs.quantizers.find(job.tensor); found != jobs.quantizers.end()) kind += found->second + " ";
+  return kind;
 }
 
 /// Whether the line that ends in `a` comes before the one that ends in `b`, bytewise.
@@ -155,10 +228,11 @@ bool ends_before(std::string_view a, std::string_view b) {
 }
 
 /// Of the lines of all tensors, in their order; a hash is what each begins with.
-std::string total_of(const std::vector<DenseTensor>& jobs, const Views& views) {
+std::string total_of(const Jobs& all, const Views& views) {
+  const std::vector<DenseTensor>& jobs = all.all;
   std::vector<std::string> kinds;
   kinds.reserve(jobs.size());
-  for (const DenseTensor& job : jobs) kinds.push_back(kind_of(job.tensor->info));
+  for (const DenseTensor& job : jobs) kinds.push_back(kind_of(job, all));
   const auto hash = [&](std::uint32_t job) { return text_of(views.all[views.of_a_job[job]].sha256); };
   std::vector<std::uint32_t> order(jobs.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -181,7 +255,7 @@ std::string total_of(const std::vector<DenseTensor>& jobs, const Views& views) {
 void check_views(const Checkpoint& checkpoint, std::string_view root) {
   try {
     // Each under all its names: that is how often it is copied.
-    check_views_together(checkpoint, jobs_below(checkpoint, resolve_root(checkpoint, root)));
+    check_views_together(checkpoint, jobs_below(checkpoint, resolve_root(checkpoint, root)).all);
   } catch (Error& error) {
     error.in(checkpoint.file);
     throw;
@@ -193,14 +267,15 @@ CheckpointDigest digest(const Checkpoint& packed, std::string_view root, const s
     std::optional<Unpacked> unpacked;
     if (root == "auto") unpacked.emplace(packed);
     const Checkpoint& checkpoint = unpacked ? unpacked->get() : packed;
-    std::vector<DenseTensor> jobs = jobs_below(checkpoint, resolve_root(checkpoint, root), keys);
-    Views views = views_of(checkpoint, jobs);
+    Jobs jobs = jobs_below(checkpoint, resolve_root(checkpoint, root), keys);
+    Views views = views_of(checkpoint, jobs.all);
     hash_all(checkpoint, views.all);
     finish_reading(checkpoint);
     CheckpointDigest result{total_of(jobs, views), {}};
-    result.tensors.reserve(jobs.size());
-    for (std::size_t i = 0; i < jobs.size(); ++i)
-      result.tensors.push_back({std::move(jobs[i].name), std::string(text_of(views.all[views.of_a_job[i]].sha256))});
+    result.tensors.reserve(jobs.all.size());
+    for (std::size_t i = 0; i < jobs.all.size(); ++i)
+      result.tensors.push_back(
+          {std::move(jobs.all[i].name), std::string(text_of(views.all[views.of_a_job[i]].sha256))});
     return result;
   } catch (Error& error) {
     error.in(packed.file);

@@ -89,4 +89,13 @@ bool any_glob_match(const std::vector<std::string>& patterns, std::string_view n
                                          [&](const std::string& pattern) { return glob_match(pattern, name); });
 }
 
+std::string escaped_glob(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 }  // namespace ckpt

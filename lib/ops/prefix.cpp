@@ -86,12 +86,13 @@ constexpr std::size_t shown_keys = 3;
 
 using EditMetadata = std::function<void(ValueGraph& values, ValueId metadata)>;
 
-std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, std::string_view prefix, const RenameKey& rename,
+/// `dicts`: those to edit.
+std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, const std::vector<StateDict>& dicts,
+                                         std::string_view prefix, const RenameKey& rename,
                                          const EditMetadata& edit_metadata) {
   if (prefix.empty())
     throw Error(ErrorCode::invalid_argument, "the prefix is empty").expected("a name such as module.");
   PrefixReport report;
-  const auto dicts = find_state_dicts(checkpoint);
   report.state_dicts = dicts.size();
   RenamedPlaces places;
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
@@ -117,7 +118,8 @@ std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint, std::str
     if (!key.starts_with(prefix)) return std::nullopt;
     return std::string(key.substr(prefix.size()));
   };
-  return edit(std::move(checkpoint), prefix, rename,
+  const auto dicts = find_state_dicts(checkpoint);
+  return edit(std::move(checkpoint), dicts, prefix, rename,
               [&](ValueGraph& values, ValueId metadata) { strip_metadata(values, metadata, prefix); });
 }
 
@@ -125,9 +127,19 @@ std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::strin
   const auto rename = [&](std::string_view key) -> std::optional<std::string> {
     return std::string(prefix) + std::string(key);
   };
+  std::vector<StateDict> dicts = find_state_dicts(checkpoint);
+  std::vector<std::string> passed_over;
+  const auto others = std::stable_partition(dicts.begin(), dicts.end(),
+                                            [&](const StateDict& dict) { return is_models(checkpoint.values, dict); });
+  if (others != dicts.begin()) {  // else nothing says which are
+    for (auto dict = others; dict != dicts.end(); ++dict) passed_over.push_back(std::move(dict->path));
+    dicts.erase(others, dicts.end());
+  }
   Copies copies;
-  return edit(std::move(checkpoint), prefix, rename,
-              [&](ValueGraph& values, ValueId metadata) { add_to_metadata(values, metadata, prefix, copies); });
+  auto edited = edit(std::move(checkpoint), dicts, prefix, rename,
+                     [&](ValueGraph& values, ValueId metadata) { add_to_metadata(values, metadata, prefix, copies); });
+  edited.second.passed_over = std::move(passed_over);
+  return edited;
 }
 
 std::string prefix_command(const std::string& file, const std::string& strip, const std::string& add) {

@@ -1,23 +1,61 @@
 #include "ops/root.h"
 
 #include <algorithm>
-#include <array>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ckpt/error.h"
+#include "ckpt/glob.h"
 #include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "model/model_names.h"
+#include "model/python_str.h"
+#include "ops/dense_tensor.h"
 
 namespace ckpt {
 namespace {
 
-/// Paths that trainers keep the weights under, the likeliest first; the empty one is the root.
-constexpr std::array<std::string_view, 5> usual_paths{"", "state_dict", "model_state_dict", "model", "net"};
 constexpr std::size_t paths_shown = 8;
 
-[[noreturn]] void refuse_choice(const Checkpoint& checkpoint, const std::vector<StateDict>& found) {
-  if (found.empty() && !find_modules(checkpoint).empty()) {
+/// Which of its entries keep `mixed` from being a state dict, as globs over names; none where there are many.
+std::vector<std::string> others_in(const Checkpoint& checkpoint, const StateDict& mixed) {
+  constexpr std::size_t most = 3;
+  const ValueGraph& values = checkpoint.values;
+  std::unordered_set<ValueId> tensors;
+  for (const Tensor& tensor : checkpoint.tensors) tensors.insert(tensor.value);
+  std::vector<std::string> globs;
+  for (const MappingEntry& entry : mapping_entries(values, mixed.value)) {
+    const bool fits = tensors.contains(entry.value) || values.kind(entry.value) == ValueKind::none;
+    if (fits && values.is_string(entry.key)) continue;
+    if (globs.size() == most) return {};
+    globs.push_back(escaped_glob(part_name(mixed.path, python_str(values, entry.key))));
+  }
+  return globs;
+}
+
+/// Another mapping could be taken, and nobody would notice which.
+[[noreturn]] void refuse_mixed(const Checkpoint& checkpoint, const Parts& found, const StateDict& mixed) {
+  std::string drops, others;
+  for (const std::string& glob : others_in(checkpoint, mixed)) {
+    drops += " --drop " + shell_value(glob);
+    others += (others.empty() ? " (" : ", ") + glob;
+  }
+  const std::string where = mixed.path.empty() ? "the root" : "'" + mixed.path + "'";
+  std::string hint = "ckpt convert " + shell_word(checkpoint.file) + " OUT" +
+                     (drops.empty() ? " --keep GLOB takes its tensors" : drops + " makes a state dict of it");
+  if (!found.state_dicts.empty()) hint += "; --root " + shell_value(found.state_dicts.front().path) + " takes another";
+  throw Error(ErrorCode::invalid_argument,
+              where + " holds a model's tensors beside other values" + (others.empty() ? "" : others + ")"))
+      .expected("a mapping of names to tensors alone")
+      .in(checkpoint.file)
+      .hint(std::move(hint));
+}
+
+[[noreturn]] void refuse_choice(const Checkpoint& checkpoint, const Parts& parts) {
+  const std::vector<StateDict>& found = parts.state_dicts;
+  if (found.empty() && !parts.modules.empty()) {
     throw Error(ErrorCode::invalid_argument, "the file holds a whole module and no state dict")
         .expected("a mapping of names to tensors")
         .in(checkpoint.file)
@@ -42,14 +80,16 @@ constexpr std::size_t paths_shown = 8;
 
 std::string resolve_root(const Checkpoint& checkpoint, std::string_view root) {
   if (root != "auto") return std::string(root);
-  const std::vector<StateDict> found = find_state_dicts(checkpoint);
-  for (std::string_view path : usual_paths) {
-    if (std::any_of(found.begin(), found.end(), [&](const StateDict& dict) { return dict.path == path; })) {
-      return std::string(path);
-    }
+  const Parts found = find_parts(checkpoint);
+  for (const std::string_view path : usual_paths) {
+    const auto lies_there = [&](const StateDict& dict) { return dict.path == path; };
+    if (std::any_of(found.state_dicts.begin(), found.state_dicts.end(), lies_there)) return std::string(path);
+    const auto mixed = std::find_if(found.mixed.begin(), found.mixed.end(), lies_there);
+    if (mixed != found.mixed.end()) refuse_mixed(checkpoint, found, *mixed);
   }
-  if (found.size() != 1) refuse_choice(checkpoint, found);
-  return found.front().path;
+  if (found.state_dicts.size() < 2 && !found.mixed.empty()) refuse_mixed(checkpoint, found, found.mixed.front());
+  if (found.state_dicts.size() != 1) refuse_choice(checkpoint, found);
+  return found.state_dicts.front().path;
 }
 
 StateDict find_state_dict(const Checkpoint& checkpoint, std::string_view root) {

@@ -13,7 +13,8 @@ namespace ckpt {
 
 /// The path that `--root` means: itself, or for "auto" the path of the state dict that a user would mean without
 /// saying so: the root, "state_dict", "model_state_dict", "model", "net", else the only one there is.
-/// Throws Error (invalid_argument) where "auto" finds none, or several and none of these.
+/// Throws Error (invalid_argument) where "auto" finds none, several and none of these, or in one of these places
+/// a model's tensors beside other values.
 CKPT_API std::string resolve_root(const Checkpoint& checkpoint, std::string_view root);
 
 /// What to throw where a path that was asked for leads to none.

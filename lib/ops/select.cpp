@@ -100,7 +100,7 @@ std::string_view kind_word(ValueKind holder) {
   Error error(ErrorCode::invalid_argument, "'" + std::string(place.path) + "' is " +
                                                std::string(kind_word(place.holder)) + " and cannot be dropped");
   error.expected("names of entries of mappings").in(file);
-  if (!around.empty()) error.hint("--drop " + shell_value(around) + " drops what it stands in");
+  if (!around.empty()) error.hint("--drop " + shell_value(escaped_glob(around)) + " drops what it stands in");
   throw error;
 }
 

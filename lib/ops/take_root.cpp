@@ -16,8 +16,8 @@
 namespace ckpt {
 namespace {
 
-/// The first value, in the file's order, that lies at `path` below the root; no_value where none does. Keys may hold
-/// dots themselves, so that a path may be cut into parts in several ways.
+/// The value that lies at `path` below the root; no_value where none does. Keys may hold dots themselves, so that a
+/// path may be cut into parts in several ways. Throws Error (invalid_argument) where several lead to values.
 ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
   if (path.empty()) return checkpoint.root;
   require_root(checkpoint);
@@ -26,10 +26,19 @@ ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
   std::vector<std::pair<ValueId, std::string_view>> open{{checkpoint.root, path}};
   std::set<std::pair<ValueId, std::size_t>> seen;
   NameBudget budget(checkpoint.file);
+  ValueId found = no_value;
   while (!open.empty()) {
     const auto [value, rest] = open.back();
     open.pop_back();
-    if (rest.data() == nullptr) return value;
+    if (rest.data() == nullptr) {
+      if (found != no_value && found != value)
+        throw Error(ErrorCode::invalid_argument, "several values lie at '" + std::string(path) + "'")
+            .expected("one")
+            .in(checkpoint.file)
+            .hint("ckpt inspect " + shell_word(checkpoint.file) + " lists them");
+      found = value;
+      continue;
+    }
     if (is_tensor[value] || !seen.emplace(value, rest.size()).second) continue;
     const NamedChildren children = named_children(checkpoint.values, value, budget);
     for (std::size_t i = children.size(); i-- > 0;) {
@@ -43,7 +52,7 @@ ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
         open.emplace_back(children.value(i), rest.substr(1));
     }
   }
-  return no_value;
+  return found;
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <ckpt/error.h>
 #include <ckpt/pictures.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 

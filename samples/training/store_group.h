@@ -23,7 +23,7 @@ std::optional<Place> torchrun_place();
 
 /// Meets the other ranks at c10d's TCPStore. Sums go through NCCL where the device is a GPU, else through the store
 /// itself: the same to the last bit on every rank, and slow. Throws ckpt::Error: invalid_argument (several devices for
-/// one rank), unavailable.
+/// one rank); c10::Error where the ranks do not meet.
 std::unique_ptr<Group> join_ranks(const Place& place, const std::vector<at::Device>& devices);
 
 }  // namespace training

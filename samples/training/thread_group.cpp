@@ -76,16 +76,20 @@ class ThreadGroup final : public Group {
 void run_threads(const std::vector<at::Device>& devices, const std::function<void(Group&, at::Device)>& train) {
   Meeting meeting(devices.size());
   std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < devices.size(); ++i)
-    threads.emplace_back([&, i] {
-      try {
-        const c10::DeviceGuard guard(devices[i]);
-        ThreadGroup group(static_cast<int>(i), static_cast<int>(devices.size()), meeting);
-        train(group, devices[i]);
-      } catch (...) {
-        meeting.fail(std::current_exception());
-      }
-    });
+  const auto run = [&](std::size_t i) {
+    try {
+      const c10::DeviceGuard guard(devices[i]);
+      ThreadGroup group(static_cast<int>(i), static_cast<int>(devices.size()), meeting);
+      train(group, devices[i]);
+    } catch (...) {
+      meeting.fail(std::current_exception());
+    }
+  };
+  try {
+    for (std::size_t i = 0; i < devices.size(); ++i) threads.emplace_back(run, i);
+  } catch (...) {
+    meeting.fail(std::current_exception());  // those that were started wait for the others
+  }
   for (std::thread& thread : threads) thread.join();
   meeting.rethrow();
 }

@@ -10,7 +10,6 @@ import argparse
 import gzip
 import shutil
 import struct
-import sys
 import zipfile
 from pathlib import Path
 
@@ -75,6 +74,15 @@ def ordinary(to):
         ),
     )
     save_zip(to / "escape.pt", state_dict({"red\x1b[31m\x07": Tensor([1]), "new\nline": Tensor([1])}))
+    one, two = (Tensor([1], storage=Storage(1, record=struct.pack("<f", number))) for number in (1, 2))
+    save_zip(to / "alike.pt", state_dict({"a\n": one, "a\\n": two}))
+    save_zip(to / "same_name.pt", {"a": {"b": one}, "a.b": two})
+    # State dicts that are none, for other values stand among the weights.
+    save_zip(to / "mixed_root.pt", {**weights(), "normalizer": {"mean": Tensor([2]), "std": Tensor([2])}})
+    save_zip(to / "mixed_model.pt", {"state_dict": {**weights(), "scale": 1.0, 7: None}, "ema": state_dict(weights())})
+    # A model among what else maps names to tensors.
+    scaler, states = {"scale": Tensor([1]), "growth": Tensor([1])}, {"cpu": Tensor([4], "Byte")}
+    save_zip(to / "scaler.pt", {"generator": state_dict(weights()), "scaler": scaler, "rng": states})
     save_zip(to / "protocol4.pt", state_dict(weights(device="cuda:0")), protocol=4)
     save_zip(to / "deflated.pt", state_dict(weights()), compression=zipfile.ZIP_DEFLATED)
     # A small file that asks for much: many values, and deep nesting.

@@ -7,7 +7,6 @@ what lies there afterwards. One Case belongs to one thread.
 import os
 import re
 import shutil
-import signal
 import subprocess
 import threading
 from collections import Counter
@@ -94,9 +93,10 @@ class Program:
         self.start(args, folder, faults, log)
         return self.wait(folder)
 
-    def run_alone(self, args, folder, faults="", log=None):
+    def run_alone(self, args, folder, faults="", log=None, **variables):
         """The same, started anew."""
-        done = subprocess.run([self.ckpt, *args], env=self.environment(folder / "tmp", faults, log), capture_output=True)
+        environment = {**self.environment(folder / "tmp", faults, log), **variables}
+        done = subprocess.run([self.ckpt, *args], env=environment, capture_output=True)
         return Outcome(done.returncode, done.stdout, done.stderr.decode(errors="backslashreplace"))
 
     def _server(self):

@@ -63,14 +63,15 @@ class Evaluation:
         (folder / "tmp").mkdir()
         self.samples = samples
         options = [f"{option}{self.out / name}" for option, (name, _) in OUTPUTS.items()]
-        self.args = [samples / "fnn_digits_dp.pt.gz", "--data", samples / "digits_test.pt.gz", "--device", "cpu", *options]
+        self.args = [samples / "fnn_digits_dp.pt.gz", "--data", samples / "digits_test.pt.gz", *options]
 
-    def run(self, faults="", log=None):
+    def run(self, faults="", log=None, more=("--device", "cpu"), **variables):
         for path in self.out.iterdir():
             path.unlink()
         for name, _ in OUTPUTS.values():
             (self.out / name).write_bytes(OLD)
-        return self.program.run(self.args, self.folder, faults, log)
+        run = self.program.run_alone if variables else self.program.run
+        return run([*self.args, *more], self.folder, faults, log, **variables)
 
     def calls(self):
         """All that there are. Counts the allocations."""
@@ -151,6 +152,19 @@ def inputs(suite, program, samples, folders):
             outcome = evaluation.run(f"thread:{call.number}:fail={errno.EAGAIN}")
             program.count("calls that failed")
             judge(evaluation, outcome, (0, 5), False, trouble, f"thread {call.number} does not start")
+        rank = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+        for threads, status, more, variables in (
+            ("1+", 5, ("--device", "cpu"), {}),
+            ("1", 0, (), {}),  # that which looks for GPUs
+            ("1+", 5, (), {}),
+            ("1", 5, ("--device", "cpu"), rank),  # that which asks the store
+        ):
+            outcome = evaluation.run(f"thread:{threads}:fail={errno.EAGAIN}", None, more, **variables)
+            program.count("calls that failed")
+            what = f"thread {threads} does not start, {' '.join(more)} {variables}"
+            judge(evaluation, outcome, (status,), False, trouble, what)
+            if status == 5 and "no thread could be started" not in outcome.err:
+                trouble.add(f"{what}: the message", outcome)
         last = evaluation.allocations
         for number in [*range(1, last, last // ALLOCATIONS), *range(last - WRITING_ALLOCATES, last, WRITING_ALLOCATES // ALLOCATIONS)]:
             outcome = evaluation.run(f"alloc:{number}:fail={errno.ENOMEM}")

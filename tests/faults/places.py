@@ -5,7 +5,6 @@ import os
 import random
 import stat
 import subprocess
-from pathlib import Path
 
 from driver import NAMED, Trouble
 from streams import environment, plain

@@ -161,7 +161,7 @@ def standard_streams(suite, program, files, folders):
                 done.returncode == status and said and not target.exists(),
                 str(done),
             )
-        closed_streams(suite, program, source, target, whole.stdout)
+        closed_streams(suite, program, source, target)
         waiting_input(suite, program, source, whole.stdout, folder)
 
 
@@ -175,7 +175,7 @@ def redirected(program, words, redirection, **more):
     )
 
 
-def closed_streams(suite, program, source, target, expected):
+def closed_streams(suite, program, source, target):
     """What is said must not land in a file that got a standard stream's number."""
     for with_null in (True, False):
         for redirection in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):

@@ -37,20 +37,33 @@ def gzip_files(checks):
 
 
 def expected_digests(obj):
-    """By name: (sha256, dtype, shape), of a flat dict of tensors."""
+    """By name: (sha256, what a line of the total has between that and the name), of a flat dict of tensors."""
     found = {}
     for name, t in obj.items():
         if not isinstance(t, torch.Tensor) or t.device.type == "meta":
             continue
-        if t.is_quantized:
-            parts = {name: (t.int_repr(), str(t.dtype))}
+        if t.is_quantized and t.qscheme() == torch.per_tensor_affine:
+            parts = {name: (t.int_repr(), f" per_tensor_affine({t.q_scale()!r},{t.q_zero_point()})")}
+        elif t.is_quantized:
+            parts = {
+                name: (t.int_repr(), f" per_channel_affine({t.q_per_channel_axis()})"),
+                f"{name}.scales": (t.q_per_channel_scales(), ""),
+                f"{name}.zero_points": (t.q_per_channel_zero_points(), ""),
+            }
         elif t.layout is not torch.strided:
-            parts = {f"{name}.{part}": (v, str(v.dtype)) for part, v in tensor_parts(t).items()}
+            whole = f" of {str(t.layout).removeprefix('torch.')} {sizes(t)}"
+            parts = {f"{name}.{part}": (v, whole) for part, v in tensor_parts(t).items()}
         else:
-            parts = {name: (t, str(t.dtype))}
-        for key, (v, dtype) in parts.items():
-            found[key] = hashlib.sha256(tensor_bytes(v)).hexdigest(), dtype.removeprefix("torch."), list(v.shape)
+            parts = {name: (t, "")}
+        for key, (v, more) in parts.items():
+            dtype = t.dtype if key == name else v.dtype
+            kind = f"{str(dtype).removeprefix('torch.')} {sizes(v)}{more}"
+            found[key] = hashlib.sha256(tensor_bytes(v)).hexdigest(), kind
     return found
+
+
+def sizes(t):
+    return f"[{','.join(map(str, t.shape))}]"
 
 
 def digests(checks):
@@ -71,12 +84,12 @@ def digests(checks):
         obj = cases.ALL[name]()
         found = expected_digests(obj)
         lines = sorted(
-            f"{sha} {dtype} [{','.join(map(str, shape))}] {key}\n".encode()
-            for key, (sha, dtype, shape) in found.items()
+            f"{sha} {kind} {key}\n".encode()
+            for key, (sha, kind) in found.items()
         )
         expected = {
             "digest": hashlib.sha256(b"".join(lines)).hexdigest(),
-            "tensors": {key: sha for key, (sha, _, _) in found.items()},
+            "tensors": {key: sha for key, (sha, _) in found.items()},
         }
         for way in saving.WAYS:
             source, label = checks.path(way.suffix), f"digest, {name}, {way.name}"

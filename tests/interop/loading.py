@@ -115,6 +115,42 @@ def torch_lines(model, state):
         return [line.removeprefix("\t") for line in str(error).split("\n")[1:]]
 
 
+def kinds():
+    """Tensors of the shape [2, 3] that PyTorch copies into each other, or does not."""
+    x = torch.ones(2, 3)
+    yield "dense", x
+    yield "half", x.half()
+    yield "integers", x.long()
+    yield "complex", x.to(torch.complex64)
+    yield "strided", torch.ones(3, 2).t()
+    yield "expanded", torch.ones(3).expand(2, 3)
+    yield "meta", torch.empty(2, 3, device="meta")
+    yield "sparse_coo", x.to_sparse()
+    yield "sparse_csr", x.to_sparse_csr()
+    yield "sparse_csc", x.to_sparse_csc()
+    yield "sparse_bsr", x.to_sparse_bsr((1, 1))
+    yield "qint8", torch.quantize_per_tensor(x, 0.1, 3, torch.qint8)
+    yield "quint8", torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)
+    for axis, scales in ((0, torch.tensor([0.1, 0.2])), (1, torch.tensor([0.1, 0.2, 0.3]))):
+        yield f"per channel {axis}", torch.quantize_per_channel(x, scales, torch.zeros(len(scales)).long(), axis, torch.qint8)
+
+
+def copies(checks):
+    """Each kind into each: copied, or refused in PyTorch's words up to where it names types."""
+    files = {}
+    for name, tensor in kinds():
+        ZIP.save({"w": tensor}, files.setdefault(name, checks.path()))
+    for into, like in kinds():
+        for name, tensor in kinds():
+            model = nn.Module()
+            model.register_buffer("w", like.clone() if into != "expanded" else torch.ones(3).expand(2, 3))
+            expected = torch_lines(model, {"w": tensor})
+            done = checks.ckpt("check", "--json", "--ignore", "dtypes", files[name], "--like", files[into])
+            why = [failure["why"] for failure in done.json["copy_failures"]]
+            said = len(why) == len(expected) and all(f"occurred : ('{words}" in line for words, line in zip(why, expected))
+            checks.suite.check(f"copies, {name} into {into}", said and done.code == bool(expected), f"{done}\n{expected}")
+
+
 def lines(checks):
     for name, model, state in rows():
         like, expected_dtypes = model.state_dict(), []
@@ -160,4 +196,4 @@ def hints(checks):
     checks.suite.check("hints: some were given", mended >= 3, mended)
 
 
-GROUPS = [lines, hints]
+GROUPS = [lines, copies, hints]

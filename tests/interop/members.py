@@ -128,7 +128,7 @@ def threads(checks):
     other = checks.path()
     ZIP.save(model(0.5), other)
 
-    def outputs(name, *command, **variables):
+    def outputs(*command, **variables):
         out = checks.path(".out")
         shown = checks.ckpt(*[out if word == "OUT" else word for word in command], **variables)
         files = sorted(p for p in out.rglob("*") if p.is_file()) if out.is_dir() else [out] if out.exists() else []
@@ -162,7 +162,7 @@ def threads(checks):
           for words in (["stats", damaged], ["diff", damaged, other], ["digest", damaged], ["verify", "--finite", damaged],
                         ["convert", damaged, "OUT", "--format", "safetensors"])),
     ):
-        one, all_of_them = outputs(label, *command, OMP_NUM_THREADS="1"), outputs(label, *command)
+        one, all_of_them = outputs(*command, OMP_NUM_THREADS="1"), outputs(*command)
         checks.suite.check(f"threads: {label}: it ran", one[0] in ((1, 3) if "wrong" in label else (0, 1)) and (one[1] or one[2]), one[:2])
         checks.suite.check(f"threads: {label}: the same", one == all_of_them, lambda a=one, b=all_of_them: f"{a[:2]}\n{b[:2]}")
 

@@ -39,7 +39,8 @@ COMMANDS = {
     "formats": [],
 }
 APART = {"devices", "eval", "eval-merge"}  # they ask drivers, which may need anything
-FILES = ("create", "mkdir", "write", "append", "truncate", "rename", "link", "symlink", "fifo", "unlink")
+FILES = ("create", "mkdir", "write", "append", "rename", "link", "symlink", "fifo", "unlink")
+EMPTYING = ("truncate", "empty")  # without a right to write, which Landlock knows from version 3 on
 MADE_BY_NONE = {"symlink", "fifo"}  # of what may be done in an output's folder
 PROCESSES = ("socket", "unix-socket", "socketpair", "look-into", "unshare", "type", "fork", "execute", "spawn", "signal",
              "signal-thread", "limit-other", "slow-other", "pin-other", "shared-memory", "ask-driver", "signal-by-file",
@@ -96,9 +97,13 @@ def expected(writes, landlock, seccomp):
     """By what is tried: the result that it must have."""
     wanted = {}
     for what in FILES:
-        refused = landlock >= (TRUNCATE_SINCE if what == "truncate" else 1)
-        wanted[f"elsewhere.{what}"] = errno.EACCES if refused else 0
-        wanted[f"beside.{what}"] = errno.EACCES if refused and (not writes or what in MADE_BY_NONE) else 0
+        refused = errno.EACCES if landlock >= 1 else 0
+        wanted[f"elsewhere.{what}"] = refused
+        wanted[f"beside.{what}"] = refused if not writes or what in MADE_BY_NONE else 0
+    for what in EMPTYING:
+        refused = errno.EPERM if seccomp else errno.EACCES if landlock >= TRUNCATE_SINCE else 0
+        wanted[f"elsewhere.{what}"] = refused
+        wanted[f"beside.{what}"] = refused if seccomp or not writes else 0
     wanted |= {"elsewhere.read": 0, "beside.read": 0, "limit-own": 0}
     wanted |= {what: errno.EPERM if seccomp else 0 for what in PROCESSES}
     for what in SAID:

@@ -31,12 +31,14 @@ std::optional<struct stat> status_of(const std::string& path, int stream) {
 std::filesystem::path end_of_links(const std::string& path, std::error_code& failed) {
   constexpr int most_links = 40;
   std::filesystem::path at = path;
-  for (int links = 0; links < most_links; ++links) {
+  for (int links = 0;; ++links) {
     const std::filesystem::path leads_to = std::filesystem::read_symlink(at, failed);
     const bool is_end = failed == std::errc::invalid_argument || failed == std::errc::no_such_file_or_directory ||
                         failed == std::errc::not_a_directory || failed == std::errc::filename_too_long;
     if (is_end) failed.clear();
     if (is_end || failed) break;
+    if (links == most_links) failed = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+    if (failed) break;
     at = at.parent_path() / leads_to;
   }
   return at;

@@ -196,6 +196,7 @@ constexpr auto refused = std::to_array<std::uint32_t>({
     setxattrat,
     removexattrat,
     file_setattr,
+    SYS_truncate,  // which Landlock knows from version 3 on
     // the network, and sockets of this machine
     SYS_socket,
     SYS_socketpair,
@@ -260,7 +261,7 @@ constexpr auto refused = std::to_array<std::uint32_t>({
 });
 
 // A filter sees a call as struct seccomp_data; of its arguments, the lower halves are enough here.
-constexpr std::uint32_t its_number = 0, its_machine = 4, first_argument = 16, second_argument = 24;
+constexpr std::uint32_t its_number = 0, its_machine = 4, first_argument = 16, second_argument = 24, third_argument = 32;
 constexpr std::uint32_t allowed = SECCOMP_RET_ALLOW, forbidden = SECCOMP_RET_ERRNO | EPERM,
                         unknown = SECCOMP_RET_ERRNO | ENOSYS;
 
@@ -280,11 +281,31 @@ constexpr sock_filter only_of(std::uint32_t call, std::uint8_t instructions) {
 
 /// Refuses; and `clone` but for threads, `clone3` (whose flags a filter cannot see: libraries fall back on `clone`),
 /// other processes than `self` where a call names one, signals for them by an open file, what drivers and file systems
-/// do but to say what a terminal is, and where nothing is written, changes of an open file's owner, mode and lists.
+/// do but to say what a terminal is, emptying a file that is opened for reading alone (which Landlock knows from
+/// version 3 on; `openat2` hides its flags), and where nothing is written, changes of an open file's owner, mode and
+/// lists.
 constexpr auto filter(std::uint32_t self, bool writes) {
   const std::uint32_t where_writing = writes ? allowed : forbidden;
   const std::array special{only_if(BPF_JEQ, SYS_clone3),
                            answer(unknown),
+                           only_if(BPF_JEQ, SYS_openat2),
+                           answer(unknown),
+#ifdef __x86_64__
+                           only_of(SYS_open, 6),
+                           load(second_argument),
+                           only_if(BPF_JSET, O_ACCMODE),
+                           answer(allowed),
+                           only_if(BPF_JSET, O_TRUNC),
+                           answer(forbidden),
+                           answer(allowed),
+#endif
+                           only_of(SYS_openat, 6),
+                           load(third_argument),
+                           only_if(BPF_JSET, O_ACCMODE),
+                           answer(allowed),
+                           only_if(BPF_JSET, O_TRUNC),
+                           answer(forbidden),
+                           answer(allowed),
                            only_of(SYS_clone, 4),
                            load(first_argument),
                            only_if(BPF_JSET, CLONE_THREAD),

@@ -10,7 +10,8 @@
 namespace ckpt::tools {
 
 /// For people: control characters, bytes that are no UTF-8, and characters that hide or reorder what stands beside them
-/// are spelt out (`\n`, `\x1b`, `\u202e`), so that a name cannot move a cursor or pose as another.
+/// are spelt out (`\n`, `\x1b`, `\u202e`), so that a name cannot move a cursor or hide what it is. A backslash stays
+/// one.
 std::string printable(std::string_view text);
 
 /// For JSON: bytes that are no UTF-8 become `\xNN`; everything else stays.

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ckpt/byte_sink.h"
@@ -51,8 +48,8 @@ struct ReadOptions {
 };
 
 /// Reads a checkpoint; tensor bytes stay in the source. Of a compressed file without an index (docs/formats/gzip.md),
-/// only finish_reading() knows that it is whole; save() and digest() come to it by themselves. Throws Error:
-/// unsupported (named where it is recognised), corrupt, truncated, limit_exceeded, io.
+/// only finish_reading() knows that it is whole; whatever reads all tensors (save(), digest(), diff() …) comes to it by
+/// itself. Throws Error: unsupported (named where it is recognised), corrupt, truncated, limit_exceeded, io.
 CKPT_API Checkpoint read(const ByteSourcePtr& source, const ReadOptions& options = {});
 /// open_checkpoint() and read().
 CKPT_API Checkpoint load(const std::string& path, const ReadOptions& options = {});

@@ -21,11 +21,17 @@ struct CheckOptions {
   std::string like_root = "auto";  ///< of the reference's
 };
 
-/// A key of both whose values do not fit.
-struct SizeMismatch {
+/// A key of both whose value does not become the model's: it is no tensor, has another shape, or is of a kind that
+/// PyTorch does not copy (a sparse tensor into a dense one, a quantised one into one that is not).
+struct Misfit {
   std::string name;
-  std::optional<std::vector<std::int64_t>> shape;  ///< none: the new checkpoint has None there
+  std::optional<std::vector<std::int64_t>> shape;  ///< none: the new checkpoint has no tensor there
   std::vector<std::int64_t> like_shape;
+  /// Where `shape` is none the class of what stands there, where the shapes agree PyTorch's words, up to where they
+  /// name types; else empty.
+  std::string_view why;
+
+  [[nodiscard]] bool has_other_size() const { return !shape || why.empty(); }
 };
 
 /// PyTorch casts these without a word.
@@ -45,13 +51,13 @@ struct CheckReport {
   std::size_t keys = 0;         ///< of the reference
   /// In the order in which PyTorch lists them.
   std::vector<std::string> missing, unexpected;
-  std::vector<SizeMismatch> sizes;
-  std::vector<DTypeMismatch> dtypes;
+  std::vector<Misfit> misfits;
+  std::vector<DTypeMismatch> dtypes;  ///< of those that are copied
   /// Keys that are missing, which PyTorch forgives: num_batches_tracked of a norm saved before there was one.
   std::vector<std::string> forgiven;
   std::optional<CheckFix> fix;
 
-  [[nodiscard]] bool loads() const { return missing.empty() && unexpected.empty() && sizes.empty(); }
+  [[nodiscard]] bool loads() const { return missing.empty() && unexpected.empty() && misfits.empty(); }
 };
 
 /// A tensor of a model's own state dict.
@@ -61,8 +67,8 @@ struct ModelTensor {
   DType dtype = DType::float32;
 };
 
-/// Reads no tensor bytes. Throws Error: invalid_argument (a root holds no state dict), limit_exceeded (more entries
-/// than ckpt/limits.h allows to be walked).
+/// Reads no tensor bytes. Throws Error: invalid_argument (a root holds no state dict), unsupported (a tensor is
+/// quantised in a way that torch does not know), limit_exceeded (more entries than ckpt/limits.h allows to be walked).
 CKPT_API CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options = {});
 
 /// The same for a model that is known by what its state_dict() would hold, in its order.

@@ -13,6 +13,9 @@ namespace ckpt {
 /// literally. Characters are code points. Time is at most the product of the two lengths.
 CKPT_API bool glob_match(std::string_view pattern, std::string_view name);
 
+/// The pattern that matches `name` alone.
+CKPT_API std::string escaped_glob(std::string_view name);
+
 /// True where any of `patterns` matches, or where there are none.
 CKPT_API bool any_glob_match(const std::vector<std::string>& patterns, std::string_view name);
 

@@ -29,6 +29,8 @@ struct Parts {
   std::vector<StateDict> state_dicts;
   std::vector<Module> modules;
   std::vector<OptimizerState> optimizers;
+  /// Mappings that are no state dict, for they hold other values beside a model's tensors ("fc.weight").
+  std::vector<StateDict> mixed;
 };
 
 /// What find_state_dicts(), find_modules() and find_optimizer_states() find, on one walk, and throw.

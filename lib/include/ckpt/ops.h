@@ -23,9 +23,10 @@ CKPT_API Checkpoint remap(Checkpoint checkpoint, const DeviceMap& map);
 /// What a prefix operation did, for the line that says so.
 struct PrefixReport {
   std::size_t state_dicts = 0;
-  std::size_t changed = 0;        ///< keys that were renamed
-  std::size_t unchanged = 0;      ///< keys that were not
-  std::vector<std::string> left;  ///< the first few of those that were not
+  std::vector<std::string> passed_over;  ///< of add_prefix(): paths of those that are no model's (is_models())
+  std::size_t changed = 0;               ///< keys that were renamed
+  std::size_t unchanged = 0;             ///< keys that were not
+  std::vector<std::string> left;         ///< the first few of those that were not
   /// Another prefix that every key of the state dict with most keys shares ("_orig_mod."), if nothing was renamed.
   std::string shared_prefix;
 };
@@ -42,8 +43,9 @@ inline constexpr std::string_view wrapper_prefixes[] = {data_parallel_prefix,   
 CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
                                                           std::string_view prefix = data_parallel_prefix);
 
-/// Puts `prefix` before every key of every state dict, and in _metadata before every name but the empty one, which
-/// stays and is followed by the wrapped module's own entry. Throws Error (invalid_argument): an empty prefix.
+/// Puts `prefix` before every key of every state dict that is a model's, and in _metadata before every name but the
+/// empty one, which stays and is followed by the wrapped module's own entry. Throws Error (invalid_argument): an empty
+/// prefix.
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -46,7 +45,11 @@ struct StateDict {
 /// (limit_exceeded): shared containers give rise to more names than ckpt/limits.h allows.
 CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
 
-/// What an optimizer's state_dict() gives: a mapping with the keys "state" and "param_groups".
+/// Whether a state dict is a model's: a key of it is a layer's ("fc.weight"), or it lies where trainers keep a model
+/// (the root, "state_dict", "model" …). A scaler's and a random generator's are not.
+CKPT_API bool is_models(const ValueGraph& values, const StateDict& dict);
+
+/// What an optimizer's state_dict() gives: a mapping with the keys "state", a mapping, and "param_groups", a list.
 struct OptimizerState {
   std::string path;
   ValueId value = no_value;

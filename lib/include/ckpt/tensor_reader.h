@@ -19,8 +19,8 @@ namespace ckpt {
 ///       reader.read(0, reader.rows(), bytes);
 ///     }
 ///
-/// Holds no more than a few MiB beside what it is given to fill. Reading rows forward is cheap. One thread at a time a
-/// checkpoint, as with its source.
+/// Holds no more than a few MiB beside what it is given to fill. Reading rows forward is cheap. Any thread may
+/// read; those that share a source which is not concurrent (ByteSource::is_concurrent()) take turns.
 class CKPT_API TensorReader {
  public:
   /// Shares the storage with the checkpoint, which need not outlive it. Throws Error, naming tensor and file:

@@ -1,17 +1,24 @@
-#include "bridge/quantizer.h"
+#include "ckpt/quantizer.h"
 
-#include <algorithm>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "ckpt/error.h"
 
-namespace ckpt::eval {
+namespace ckpt {
 namespace {
 
 constexpr std::string_view wanted = "torch's per_tensor_affine or per_channel_affine and its numbers";
 
 [[noreturn]] void refuse() {
   throw Error(ErrorCode::unsupported, "the way it is quantised is unknown").expected(std::string(wanted));
+}
+
+double real_of(const ValueGraph& values, ValueId value) {
+  if (values.kind(value) == ValueKind::real) return values.real(value);
+  if (values.kind(value) == ValueKind::integer) return static_cast<double>(values.integer(value));
+  refuse();
 }
 
 using Values = std::span<const ValueId>;
@@ -49,10 +56,7 @@ class Reader {
     return values_.name(values[at]);
   }
 
-  double real(ValueId value) const {
-    if (values_.kind(value) == ValueKind::real) return values_.real(value);
-    return static_cast<double>(integer(value));
-  }
+  double real(ValueId value) const { return real_of(values_, value); }
 
   std::int64_t integer(ValueId value) const {
     if (values_.kind(value) != ValueKind::integer) refuse();
@@ -60,13 +64,9 @@ class Reader {
   }
 
   ChannelNumbers numbers(ValueId value) const {
-    if (values_.kind(value) != ValueKind::list) {
-      if (const auto found = tensors_.find(value); found != tensors_.end()) return found->second;
-      refuse();
-    }
-    std::vector<double> list;
-    values_.each_operand(value, [&](ValueId item) { list.push_back(real(item)); });
-    return list;
+    if (values_.kind(value) == ValueKind::list) return value;
+    if (const auto found = tensors_.find(value); found != tensors_.end()) return found->second;
+    refuse();
   }
 
  private:
@@ -76,8 +76,14 @@ class Reader {
 
 }  // namespace
 
-Quantizer quantizer_of(const Checkpoint& checkpoint, const TensorsByValue& tensors, const Tensor& tensor) {
-  const Reader reader(checkpoint.values, tensors);
+TensorsByValue tensors_by_value(const Checkpoint& checkpoint) {
+  TensorsByValue tensors;
+  for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
+  return tensors;
+}
+
+Quantizer quantizer_of(const ValueGraph& values, const TensorsByValue& tensors, const Tensor& tensor) {
+  const Reader reader(values, tensors);
   const Values arguments = reader.tuple(reader.rebuild_arguments(tensor.value), 4);
   const std::string_view scheme = reader.global(arguments, 0);
   Quantizer quantizer;
@@ -95,4 +101,10 @@ Quantizer quantizer_of(const Checkpoint& checkpoint, const TensorsByValue& tenso
   return quantizer;
 }
 
-}  // namespace ckpt::eval
+std::vector<double> listed_numbers(const ValueGraph& values, ValueId list) {
+  std::vector<double> numbers;
+  values.each_operand(list, [&](ValueId item) { numbers.push_back(real_of(values, item)); });
+  return numbers;
+}
+
+}  // namespace ckpt
