@@ -173,6 +173,9 @@ def digest_differences(row, report):
         if expected:
             if got.pop(name, None) != expected:
                 yield f"{name}: digest {report['tensors'].get(name)}, expected {expected}"
+            if "int_repr_sha256" in true:  # whose channels may have numbers of their own
+                for part in ("scales", "zero_points"):
+                    got.pop(f"{name}.{part}", None)
         else:  # sparse, by its parts; meta, not at all
             for part in [n for n in got if n.startswith(f"{name}.") or not name]:
                 del got[part]
