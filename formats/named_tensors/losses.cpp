@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/glob.h"
 #include "ckpt/state_dict.h"
 #include "model/pair_lists.h"
 #include "model/walk.h"
@@ -107,15 +108,20 @@ bool has_attributes(const ValueGraph& values, ValueId id) {
 void refuse_other_values(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
   if (survey.others.empty()) return;
-  std::string names;
-  for (const std::string& path : survey.others)
+  std::string names, drops;
+  for (const std::string& path : survey.others) {
     names += names.empty() ? (path.empty() ? "the object itself" : "'" + path + "'") : ", '" + path + "'";
+    drops += "--drop " + shell_value(escaped_glob(path)) + " ";
+  }
+  const bool are_all = !survey.more_others && !survey.others.front().empty();
   throw Error(ErrorCode::unsupported, names + (survey.more_others          ? " and more are no tensors"
                                                : survey.others.size() == 1 ? " is no tensor"
                                                                            : " are no tensors"))
       .expected("tensors alone, which is what this format holds")
       .in(checkpoint.file)
-      .hint("--weights-only takes the state dict alone; --drop NAME leaves a part out");
+      .hint("--weights-only takes the state dict alone; " +
+            (are_all ? drops + (survey.others.size() == 1 ? "leaves that out" : "leaves those out")
+                     : "--drop NAME leaves a part out"));
 }
 
 std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint) {
