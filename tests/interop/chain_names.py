@@ -62,7 +62,7 @@ def has_tensors(obj):
 
 
 def is_optimizer(obj):
-    return isinstance(obj, dict) and "state" in obj and "param_groups" in obj
+    return isinstance(obj, dict) and isinstance(obj.get("state"), dict) and isinstance(obj.get("param_groups"), (list, tuple))
 
 
 def is_state_dict(obj):
@@ -88,6 +88,17 @@ def found(obj):
 
 def state_dicts(obj):
     return [each for each in found(obj) if not is_optimizer(each)]
+
+
+def models(obj):
+    """Those that are models': a key is a layer's, or they lie where trainers keep a model. All, where none is."""
+    usual = [obj, *(obj.get(name) for name in ("state_dict", "model_state_dict", "model", "net") if isinstance(obj, dict))]
+
+    def is_models(state):
+        return any(state is each for each in usual) or any("." in key or key in ("weight", "bias") for key in state)
+
+    all_of_them = state_dicts(obj)
+    return [state for state in all_of_them if is_models(state)] or all_of_them
 
 
 def strip_optimizer(obj):
@@ -150,7 +161,7 @@ def strip_prefix(obj, prefix):
 
 
 def add_prefix(obj, prefix):
-    for state in state_dicts(obj):
+    for state in models(obj):
         rename_keys(state, lambda key: prefix + key)
         metadata = getattr(state, "_metadata", None)
         if metadata is None:
