@@ -15,6 +15,8 @@ constexpr bool knows_how = target->name != "png";  // which mends its own
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): libFuzzer's names
+
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { return target->run(data, size); }
@@ -27,3 +29,5 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::copy_n(changed.begin(), kept, data + head);
   return head + kept;
 }
+
+// NOLINTEND(readability-identifier-naming)

@@ -6,6 +6,7 @@
 /// nothing of libtorch: pointers are to memory of `device`, `stream` is a cudaStream_t, and the functions return at
 /// once. They give null, or CUDA's words for what went wrong.
 extern "C" {
+// NOLINTBEGIN(readability-identifier-naming): names of a C interface
 
 /// Grows with every change below.
 enum { ckpt_cuda_kernels_version = 1 };
@@ -37,4 +38,5 @@ struct ckpt_cuda_count {
 using ckpt_cuda_version_function = int();
 using ckpt_cuda_layout_function = const char*(const ckpt_cuda_layout*);
 using ckpt_cuda_count_function = const char*(const ckpt_cuda_count*);
+// NOLINTEND(readability-identifier-naming)
 }

@@ -35,7 +35,7 @@ TorchCuda load() {
     return cuda;
   }
   if (c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA))
-    cuda.gpus = c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount();
+    cuda.gpus = static_cast<unsigned char>(c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount());
   if (cuda.gpus == 0)
     cuda.missing = "libtorch finds no GPU that it can use by " + file + " (is the driver too old for CUDA 13?)";
   return cuda;
