@@ -7,8 +7,8 @@
 
 #include "ckpt/cores.h"
 #include "ckpt/error.h"
+#include "ckpt/signals.h"
 #include "metrics/process.h"
-#include "threads/start_thread.h"
 
 namespace ckpt::eval {
 namespace {

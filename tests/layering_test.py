@@ -13,7 +13,7 @@ from pathlib import Path
 
 # Which layer of lib a public header belongs to.
 PUBLIC = {
-    "io": "byte_sink byte_source cores error export file_sink folder_sink gzip limits utf8 version",
+    "io": "byte_sink byte_source cores error export file_sink folder_sink gzip limits signals utf8 version",
     "model": "checkpoint device dtype modules quantizer shape state_dict storage tensor value",
     "ops": "average check diff extract glob merge ops stats tensor_ops tensor_reader",
 }
@@ -38,7 +38,7 @@ BELOW = {
     "models": LIBCKPT | {"eval api", "bridge", "models"},
     "kernels": {"kernels"},
     "runner": LIBCKPT | {"eval api", "datasets", "bridge", "models", "kernels", "threads", "runner"},
-    "eval": LIBCKPT | PLAIN | {"devices", "distributed", "bridge", "models", "threads", "runner", "eval"},
+    "eval": LIBCKPT | PLAIN | {"devices", "distributed", "bridge", "models", "runner", "eval"},
     "program": LIBCKPT | PLAIN | {"console", "eval", "program"},
 }
 # Folders of formats/ that others may include, and what each of them may include.

@@ -5,16 +5,9 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/signals.h"
 
 namespace ckpt::eval {
-
-SignalsBlocked::SignalsBlocked() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before_);
-}
-
-SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 std::thread start_thread(std::function<void()> work) {
   const SignalsBlocked blocked;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ckpt/cores.h"
-#include "io/temporaries.h"
+#include "ckpt/signals.h"
 
 namespace ckpt {
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ckpt/limits.h"
+#include "ckpt/signals.h"
 #include "io/file_source.h"
 #include "io/leftovers.h"
 #include "io/output.h"

@@ -10,6 +10,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/file_sink.h"
+#include "ckpt/signals.h"
 #include "io/leftovers.h"
 #include "io/output.h"
 #include "io/output_target.h"

@@ -4,6 +4,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "ckpt/signals.h"
 #include "io/file_source.h"
 #include "io/temporaries.h"
 

@@ -68,14 +68,6 @@ bool is_temporary_name(std::string_view name) {
   return take(".ckpt-") && take_number() && take("-") && take_number() && name == ".tmp";
 }
 
-SignalsBlocked::SignalsBlocked() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before_);
-}
-
-SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
 TemporaryName::TemporaryName(int folder) : slot_(take_slot()) {
   Slot& slot = slot_at(slot_);
   slot.folder = folder;

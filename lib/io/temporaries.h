@@ -1,23 +1,10 @@
 #pragma once
 
-#include <csignal>
 #include <deque>
 #include <string>
 #include <string_view>
 
 namespace ckpt {
-
-/// Blocks every signal for this thread while it lives: between a name's appearance and its removal nothing may kill.
-class SignalsBlocked {
- public:
-  SignalsBlocked();
-  ~SignalsBlocked();
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 /// Whether a TemporaryName of any process may have made it.
 bool is_temporary_name(std::string_view name);
