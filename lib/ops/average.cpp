@@ -46,15 +46,6 @@ class Searched {
   }
 
   [[nodiscard]] const std::vector<StateDict>& dicts() const { return dicts_; }
-  /// Those of models first, which are averaged: all, where nothing says which they are. Then the others.
-  [[nodiscard]] std::pair<std::vector<const StateDict*>, std::vector<const StateDict*>> models() const {
-    std::pair<std::vector<const StateDict*>, std::vector<const StateDict*>> out;
-    for (const StateDict& dict : dicts_)
-      (is_models(facts_.checkpoint().values, dict) ? out.first : out.second).push_back(&dict);
-    if (out.first.empty()) out.first.swap(out.second);
-    return out;
-  }
-
   /// Throws what find_state_dict() throws.
   [[nodiscard]] FoundStateDict at(std::string_view path) {
     const auto found = by_path_.find(path);
@@ -72,7 +63,7 @@ class Searched {
 using StateDicts = std::vector<FoundStateDict>;
 
 std::vector<StateDicts> matched_state_dicts(const std::vector<const Checkpoint*>& checkpoints,
-                                            std::deque<Searched>& searched) {
+                                            const std::vector<StateDict>& models, std::deque<Searched>& searched) {
   std::vector<StateDicts> matched;
   if (searched.back().dicts().size() < 2) {
     matched.emplace_back();
@@ -80,9 +71,9 @@ std::vector<StateDicts> matched_state_dicts(const std::vector<const Checkpoint*>
       matched.back().push_back(searched[i].at(resolve_root(*checkpoints[i], "auto")));
     return matched;
   }
-  for (const StateDict* const dict : searched.back().models().first) {
+  for (const StateDict& dict : models) {
     matched.emplace_back();
-    for (Searched& each : searched) matched.back().push_back(each.at(dict->path));
+    for (Searched& each : searched) matched.back().push_back(each.at(dict.path));
   }
   return matched;
 }
@@ -113,12 +104,13 @@ class Averager {
     all.push_back(&edit_.checkpoint());
     std::deque<Searched> searched;
     for (const Checkpoint* each : all) searched.emplace_back(*each);
-    const std::vector<StateDicts> matched = matched_state_dicts(all, searched);
-    for (const StateDicts& dicts : matched) compare(dicts);
+    const ModelDicts dicts = model_dicts(edit_.checkpoint());
+    const std::vector<StateDicts> matched = matched_state_dicts(all, dicts.models, searched);
+    for (const StateDicts& each : matched) compare(each);
     refuse_misfits();
-    for (const StateDicts& dicts : matched) add_views(all, dicts);
+    for (const StateDicts& each : matched) add_views(all, each);
     refuse_misfits();
-    keep_others(searched.back());
+    keep_others(searched.back(), dicts.others);
     refuse_nothing();
     check_all_together(all);
     replace_storages(all);
@@ -242,10 +234,10 @@ class Averager {
   }
 
   /// What maps names to tensors and is no model's: a scaler's state, random generators'.
-  void keep_others(Searched& last) {
-    for (const StateDict* const other : last.models().second)
-      for (const auto& [key, tensor] : tensors_of(last.at(other->path)))
-        report_.kept.push_back(part_name(other->path, key));
+  void keep_others(Searched& last, const std::vector<StateDict>& others) {
+    for (const StateDict& other : others)
+      for (const auto& [key, tensor] : tensors_of(last.at(other.path)))
+        report_.kept.push_back(part_name(other.path, key));
   }
 
   void refuse_nothing() const {

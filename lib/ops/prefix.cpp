@@ -12,6 +12,7 @@
 #include "model/find_entry.h"
 #include "ops/mapping_edit.h"
 #include "ops/rename_keys.h"
+#include "ops/root.h"
 
 namespace ckpt {
 namespace {
@@ -127,18 +128,11 @@ std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::strin
   const auto rename = [&](std::string_view key) -> std::optional<std::string> {
     return std::string(prefix) + std::string(key);
   };
-  std::vector<StateDict> dicts = find_state_dicts(checkpoint);
-  std::vector<std::string> passed_over;
-  const auto others = std::stable_partition(dicts.begin(), dicts.end(),
-                                            [&](const StateDict& dict) { return is_models(checkpoint.values, dict); });
-  if (others != dicts.begin()) {  // else nothing says which are
-    for (auto dict = others; dict != dicts.end(); ++dict) passed_over.push_back(std::move(dict->path));
-    dicts.erase(others, dicts.end());
-  }
+  const ModelDicts dicts = model_dicts(checkpoint);
   Copies copies;
-  auto edited = edit(std::move(checkpoint), dicts, prefix, rename,
+  auto edited = edit(std::move(checkpoint), dicts.models, prefix, rename,
                      [&](ValueGraph& values, ValueId metadata) { add_to_metadata(values, metadata, prefix, copies); });
-  edited.second.passed_over = std::move(passed_over);
+  for (const StateDict& other : dicts.others) edited.second.passed_over.push_back(other.path);
   return edited;
 }
 

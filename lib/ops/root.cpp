@@ -92,6 +92,14 @@ std::string resolve_root(const Checkpoint& checkpoint, std::string_view root) {
   return found.state_dicts.front().path;
 }
 
+ModelDicts model_dicts(const Checkpoint& checkpoint) {
+  ModelDicts found;
+  for (StateDict& dict : find_state_dicts(checkpoint))
+    (is_models(checkpoint.values, dict) ? found.models : found.others).push_back(std::move(dict));
+  if (found.models.empty()) found.models.swap(found.others);
+  return found;
+}
+
 StateDict find_state_dict(const Checkpoint& checkpoint, std::string_view root) {
   const std::string path = resolve_root(checkpoint, root);
   for (StateDict& dict : find_state_dicts(checkpoint))

@@ -8,6 +8,7 @@
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
 #include "ckpt/export.h"
+#include "ckpt/state_dict.h"
 
 namespace ckpt {
 
@@ -16,6 +17,13 @@ namespace ckpt {
 /// Throws Error (invalid_argument) where "auto" finds none, several and none of these, or in one of these places
 /// a model's tensors beside other values.
 CKPT_API std::string resolve_root(const Checkpoint& checkpoint, std::string_view root);
+
+/// State dicts that are models' (is_models()), in the file's order, and the others; all are models' where nothing says
+/// which are.
+struct ModelDicts {
+  std::vector<StateDict> models, others;
+};
+ModelDicts model_dicts(const Checkpoint& checkpoint);
 
 /// What to throw where a path that was asked for leads to none.
 Error no_state_dict_at(const Checkpoint& checkpoint, std::string_view path);
