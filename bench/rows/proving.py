@@ -22,10 +22,10 @@ def rows():
         Command("python -m zipfile -t IN.pt", checks.says("Done testing"), remark="checksums only"),
         sha256sum,
     ]
-    finite = [Command("ckpt verify --finite IN.pt", checks.says("every number finite"))]
+    finite = [Command("ckpt verify --finite IN.pt", checks.says("its tensors finite"))]
     on_all = as_fast_on_every_core(("sha256sum", "openssl dgst"), TOLERANCE)
     return [
         Row("digest", "A SHA-256 of each tensor", LARGE, digest, [on_all, MEMORY]),
         Row("verify", "Is the file whole?", LARGE, verify, [MEMORY]),
-        Row("finite", "… and every number finite?", LARGE, finite, [MEMORY]),
+        Row("finite", "… and are its tensors finite?", LARGE, finite, [MEMORY]),
     ]
