@@ -1,5 +1,6 @@
 #include "runner/torch_cuda.h"
 
+#include <ATen/Context.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
 #include <torch/headeronly/version.h>
@@ -38,6 +39,11 @@ TorchCuda load() {
     cuda.gpus = static_cast<unsigned char>(c10::impl::getDeviceGuardImpl(c10::DeviceType::CUDA)->deviceCount());
   if (cuda.gpus == 0)
     cuda.missing = "libtorch finds no GPU that it can use by " + file + " (is the driver too old for CUDA 13?)";
+  if (cuda.gpus > 0 && !at::hasCUDA()) {
+    cuda.gpus = 0;
+    cuda.missing = "libtorch was asked for CUDA before " + file + " was loaded, and keeps its answer";
+    cuda.hint = "evaluate on a GPU first, or with --device auto, and on the CPU afterwards; or load that file first";
+  }
   return cuda;
 }
 

@@ -12,8 +12,8 @@ struct TorchCuda {
 };
 
 /// Loads it, once in a process, beside the half that is linked. Must come before anything asks libtorch whether there
-/// is CUDA: the answer is kept for good. From any thread, also several: all but the first wait. Takes a second or so,
-/// so this_machine() is asked first whether there is a GPU.
+/// is CUDA, as a convolution on the CPU does: the answer is kept for good, and `missing` says so. From any thread, also
+/// several: all but the first wait. Takes a second or so, so this_machine() is asked first whether there is a GPU.
 [[nodiscard]] const TorchCuda& load_cuda();
 
 }  // namespace ckpt::eval

@@ -52,7 +52,7 @@ def guises(t, model):
 
     plain = saved(state)
     yield "plain", plain, "", model
-    yield "module.", saved(nn.DataParallel(model).state_dict()), "ckpt strip-prefix ", model
+    yield "module.", saved(nn.DataParallel(model).cpu().state_dict()), "ckpt strip-prefix ", model
     cuda = t.path()
     t.suite.check("cuda tags made", t.ckpt("convert", plain, cuda, "--to", "cuda:1").code == 0)
     yield "cuda tags", cuda, "tagged cuda:1", model

@@ -131,7 +131,7 @@ def guises(t):
         ("legacy, gzip", saved(t, state, packed=True, _use_new_zipfile_serialization=False), ""),
         ("a trainer's file", saved(t, trainer), ""),
         ("module.", saved(t, prefixed), "ckpt strip-prefix"),
-        ("cuda tags", cuda, "--to cpu"),
+        ("cuda tags", cuda, "" if torch.cuda.is_available() else "--to cpu"),
         ("all at once", DIGITS_MODEL, "ckpt strip-prefix"),
     ]:
         found = result(t, name, model, DIGITS)

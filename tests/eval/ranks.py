@@ -18,6 +18,7 @@ from harness import environment
 
 HANGS = 120  # seconds that no run of these needs; whoever takes them hangs
 BOUND = 30  # seconds after which a run must have ended that has lost a rank
+ON_CPU = ("--device", "cpu")  # elsewhere the first rank would take the GPU, and the others the CPU
 LONG = 4000  # captchas: some ten seconds of work, so that a rank can be stopped in the middle
 
 
@@ -120,10 +121,10 @@ def same_json(t, name, text, alone, size):
 def by_torchrun(t):
     for model, data, sizes in [(DIGITS_MODEL, DIGITS, (1, 2, 3)), (CAPTCHA_MODEL, CAPTCHA_SET, (3,))]:
         table = t.path(".csv")
-        alone = result(t, "alone", model, data, "--predictions", table)
+        alone = result(t, "alone", model, data, *ON_CPU, "--predictions", table)
         for size in sizes:
             name, together, page = f"{model.stem}, {size} ranks", t.path(".csv"), t.path(".html")
-            done = torchrun(t, size, model, "--data", data, "--json", "--predictions", together, "--report", page)
+            done = torchrun(t, size, model, "--data", data, *ON_CPU, "--json", "--predictions", together, "--report", page)
             if t.suite.check(f"{name}: exit 0", done.code == DONE, lambda: done.text + done.err):
                 same_json(t, name, done.text, alone, size)
                 t.suite.equal(f"{name}: said once", done.err.count("ckpt strip-prefix"), int(model == DIGITS_MODEL))
@@ -155,9 +156,10 @@ def by_variables(t):
         ("one rank", 1, DIGITS, False),
         ("more ranks than samples", 4, few, False),
     ]:
-        alone = result(t, name, DIGITS_MODEL, data)
+        alone = result(t, name, DIGITS_MODEL, data, *ON_CPU)
         outputs = t.path(".npz")
-        ranks = World(t, size, DIGITS_MODEL, "--data", data, "--json", "--outputs", outputs, slurm=slurm).wait()
+        words = [DIGITS_MODEL, "--data", data, *ON_CPU, "--json", "--outputs", outputs]
+        ranks = World(t, size, *words, slurm=slurm).wait()
         for rank, done in enumerate(ranks):
             t.suite.check(f"{name}, rank {rank}: exit 0", done.code == DONE, done)
             if rank:

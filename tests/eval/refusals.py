@@ -32,7 +32,7 @@ def prefix(t):
     torch.manual_seed(1)
     hint = "hint: ckpt strip-prefix FILE OUT"
     for model in (FNN(), CaptchaResNet(), FooNet()):
-        state = nn.DataParallel(model).state_dict()
+        state = nn.DataParallel(model).cpu().state_dict()
         torch.save(state, path := t.path())
         ends(t, type(model).__name__, path, INPUT, [*python_error(model, state), hint], "strict")
 

@@ -19,7 +19,7 @@ COUNT = 9
 CLASSES = {"fnn": 10, "captcha-resnet": 36, "foonet": 4, "net": 1, "mlp": 4, "torchscript": 36}
 
 
-def logits_of(t, name, file, inputs, expected, classes, *options):
+def logits_of(t, name, file, inputs, expected, classes, *options, bound=1e-4):
     """--outputs against Python's, with labels drawn at random."""
     expected = expected.reshape(len(inputs), -1, classes).squeeze(1)
     shape = tuple(expected.shape[:-1])
@@ -30,8 +30,10 @@ def logits_of(t, name, file, inputs, expected, classes, *options):
         return
     with numpy.load(out, allow_pickle=False) as found:
         t.suite.equal(f"{name}: arrays", sorted(found), ["labels", "logits", "predictions"])
-        same = found["logits"].shape == expected.shape and abs(found["logits"] - expected.numpy()).max() < 1e-4
-        t.suite.check(f"{name}: logits", same and found["logits"].dtype == numpy.float32, lambda: f"{dict(found)}\n{expected}")
+        is_alike = found["logits"].shape == expected.shape and found["logits"].dtype == numpy.float32
+        if t.suite.check(f"{name}: shape and type", is_alike, lambda: f"{found['logits']}\n{expected}"):
+            furthest = float(abs(found["logits"] - expected.numpy()).max())
+            t.suite.check(f"{name}: logits", furthest < bound, f"{furthest} apart")
         t.suite.check(f"{name}: labels", numpy.array_equal(found["labels"], labels), lambda: dict(found))
         same = numpy.array_equal(found["predictions"], found["logits"].argmax(-1))
         t.suite.check(f"{name}: predictions", same, lambda: dict(found))
@@ -60,7 +62,9 @@ def outputs_of_every_model(t):
 
     script, inputs = Read().eval(), torch.rand(2, 3, 56, 24)
     torch.jit.trace(script, inputs).save(file := t.path())
-    logits_of(t, "torchscript, positions", file, inputs, outputs(script, inputs), 36, "--arch", "torchscript")
+    # On a GPU, TorchScript in PyTorch itself is 1.1e-4 from the CPU's outputs, where the module is 2e-7.
+    bound = 1e-3 if torch.cuda.is_available() else 1e-4
+    logits_of(t, "torchscript, positions", file, inputs, outputs(script, inputs), 36, "--arch", "torchscript", bound=bound)
 
 
 KEYS = {  # docs/eval.md, in its order

@@ -3,6 +3,7 @@
 //
 //   ckpt_eval_tool logits MODEL INPUTS OUTPUTS [arch=A] [root=R] [activation=A] [normalize=M,S] [shape=D,D…] [strict]
 //   ckpt_eval_tool bridge IN OUT [root=R] [metadata] [values]
+//   ckpt_eval_tool evaluate MODEL DATA DEVICE…          one after the other, in one program
 //
 // `values` makes sparse and quantised tensors plain ones.
 // INPUTS and OUTPUTS are raw float32; `shape` is one sample's, for models that do not know their own.
@@ -15,6 +16,7 @@
 #include <map>
 #include <sstream>
 
+#include "ckpt/eval.h"
 #include "ckpt/file_sink.h"
 #include "ckpt/formats.h"
 #include "ckpt/torch.h"
@@ -106,6 +108,18 @@ int bridge(const Words& words) {
   return tools::exit_done;
 }
 
+int evaluate(const Words& words) {
+  for (std::size_t i = 3; i < words.size(); ++i) {
+    eval::Options options;
+    options.model = words[1];
+    options.data = words[2];
+    options.device = words[i];
+    const eval::Result result = eval::evaluate(options);
+    std::cout << result.device << ' ' << result.counts.correct << " of " << result.counts.samples << std::endl;
+  }
+  return tools::exit_done;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -113,6 +127,7 @@ int main(int count, char** arguments) {
   return tools::finish_output(tools::guarded([&] {
     if (words.size() >= 4 && words[0] == "logits") return logits(words);
     if (words.size() >= 3 && words[0] == "bridge") return bridge(words);
-    throw tools::usage_error("neither logits nor bridge", "see the top of tests/eval/tool.cpp");
+    if (words.size() >= 4 && words[0] == "evaluate") return evaluate(words);
+    throw tools::usage_error("neither logits, bridge nor evaluate", "see the top of tests/eval/tool.cpp");
   }));
 }

@@ -60,11 +60,22 @@ def devices(t):
     auto = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--json", CUDA_VISIBLE_DEVICES="")
     t.suite.equal("auto without CUDA", auto.json["device"], "cpu")
     if torch.cuda.is_available():
+        on_a_gpu(t)
         return t.suite.skip("no GPU", "there is one")
     ends(t, "what was looked for", t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--device", "cuda:0"), UNAVAILABLE,
          "libcuda.so.1", "hint: --device cpu")  # fmt: skip
     done = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--bf16")
     ends(t, "--bf16 without a GPU", done, DONE, "--tf32 and --bf16 are for GPUs", "390 of 397")
+
+
+def on_a_gpu(t):
+    """One program, several evaluations: libtorch keeps its first answer to whether there is CUDA."""
+    done = t.tool("evaluate", CAPTCHA_MODEL, CAPTCHA_SET, "cuda", "cpu", "auto")
+    t.suite.equal("a GPU, the CPU, a GPU", done.text, "cuda:0 200 of 200\ncpu 200 of 200\ncuda:0 200 of 200\n", done)
+    done = t.tool("evaluate", CAPTCHA_MODEL, CAPTCHA_SET, "cpu", "cuda")
+    ends(t, "the CPU, then a GPU", done, UNAVAILABLE, "libtorch was asked for CUDA before ",
+         "hint: --device cpu; or: evaluate on a GPU first")  # fmt: skip
+    t.suite.equal("… the CPU's is there", done.text, "cpu 200 of 200\n")
 
 
 def without_the_component(t):
@@ -238,7 +249,8 @@ def digit_pictures(t):
 def progress(t):
     """On a terminal a bar, drawn while the model runs and gone at the end."""
     images, labels = loaded(CAPTCHA_SET)
-    data = saved(t, (images.repeat(4, 1, 1, 1), labels.repeat(4, 1)))
+    times = 2 * len(os.sched_getaffinity(0))  # some seconds, whatever the machine
+    data = saved(t, (images.repeat(times, 1, 1, 1), labels.repeat(times, 1)))
     ours, its = pty.openpty()
     run = subprocess.Popen([t.ckpt.path, "eval", CAPTCHA_MODEL.name, "--data", data, "--device", "cpu"], stderr=its,
                            stdout=subprocess.DEVNULL, cwd=CAPTCHA_MODEL.parent, env=environment(TERM="xterm"))  # fmt: skip

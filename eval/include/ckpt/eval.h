@@ -105,6 +105,8 @@ struct Options {
   std::optional<std::string> activation;  ///< of mlp: "relu" (where none is given), "tanh", "sigmoid", "gelu", "none"
   std::optional<std::pair<double, double>> normalize;  ///< of mlp and torchscript: mean and standard deviation
 
+  /// "auto", "cpu", "cuda", "cuda:1", "cuda:0,2", "cuda:all", "mps". libtorch keeps its first answer to whether there
+  /// is CUDA: a program that evaluates on both begins with a GPU or "auto" (else: unavailable, with that reason).
   std::string device = "auto";
   std::optional<std::uint64_t> batch_size;  ///< none: what suits the device
   bool tf32 = false, bf16 = false;          ///< on GPUs

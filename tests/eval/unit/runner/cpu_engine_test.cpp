@@ -268,8 +268,10 @@ TEST(CpuEngine, halves_a_batch_for_which_memory_is_too_short) {
   options.batch_size = 40;
   const Outcome outcome = test::run(cpu_engine(model, options), digits, 300, 100);
   expect_equal(outcome, by_hand(digits, 300, 100));
-  ASSERT_EQ(outcome.notes.size(), 2);
-  EXPECT_EQ(outcome.notes[0], "out of memory on cpu with 40 samples at once: going on with 20");
+  const std::set<std::string> notes(outcome.notes.begin(), outcome.notes.end());  // workers halve by themselves
+  EXPECT_EQ(notes, (std::set<std::string>{"out of memory on cpu with 40 samples at once: going on with 20",
+                                          "out of memory on cpu with 20 samples at once: going on with 10"}));
+  EXPECT_EQ(outcome.notes.size(), notes.size());
 }
 
 TEST(CpuEngine, gives_up_when_memory_is_too_short_for_one_sample) {

@@ -24,6 +24,12 @@ using test::pictures;
 constexpr EngineOptions everything{.predictions = true, .outputs = true};
 const at::Device gpu(at::kCUDA, 0);
 
+/// Before any other test: libtorch keeps its first answer to whether there is CUDA.
+struct CudaFirst : testing::Environment {
+  void SetUp() override { static_cast<void>(load_cuda()); }
+};
+const auto* const cuda_first = testing::AddGlobalTestEnvironment(new CudaFirst);
+
 struct Gpu : testing::Test {
   void SetUp() override {
     if (load_cuda().gpus == 0) GTEST_SKIP() << "no GPU: " << load_cuda().missing;
