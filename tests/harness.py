@@ -83,6 +83,16 @@ class Suite:
             parts.append(f"{len(self.skips) - skipped} skipped")
         print(f"{name}: {', '.join(parts)} ({time.monotonic() - start:.1f} s)", flush=True)
 
+    def run(self, groups, words, given):
+        """Each group in whose name, `module function`, one of `words` stands (all of them, where there are none), in a folder
+        of its own; given(folder) are its arguments."""
+        for group in groups:
+            name = f"{group.__module__} {group.__name__}"
+            if words and not any(word in name for word in words):
+                continue
+            with temporary_folder() as folder, self.group(name.replace("_", " ")):
+                group(*given(folder))
+
     def finish(self):
         line = f"{self.passed} passed, {self.failed} failed"
         if self.skips:

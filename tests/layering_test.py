@@ -11,6 +11,8 @@ import statistics
 import sys
 from pathlib import Path
 
+import harness
+
 # Which layer of lib a public header belongs to.
 PUBLIC = {
     "io": "byte_sink byte_source cores error export file_sink folder_sink gzip limits signals utf8 version",
@@ -163,17 +165,13 @@ def main():
     files = {str(path.relative_to(root)): path.read_text(encoding="utf-8")
              for folder in ("lib", "formats", "eval", "tools") for path in sorted((root / folder).rglob("*"))
              if path.suffix in (".h", ".cpp")}
-    passed = failed = 0
+    suite = harness.Suite()
     for rule, broken in RULES.items():
         findings = list(rule(Tree(files))) if files else [f"no sources in {root}"]
         if not list(rule(Tree(broken))):
             findings.append("the rule does not see what breaks it")
-        for finding in findings:
-            print(f"FAIL {rule.__name__}: {finding}")
-        failed += bool(findings)
-        passed += not findings
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+        suite.check(rule.__name__, not findings, "\n".join(findings))
+    return suite.finish()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import harness
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(1, str(ROOT / "tests" / "interop"))
 from differences import BY_DESIGN, OF_LIBRARIES  # noqa: E402
@@ -311,17 +313,13 @@ def main():
         if missing := [name for row in ROWS for _, name in NAMES.findall(row.figures) if name not in counts]:
             sys.exit(f"neither a suite nor the page has counted {', '.join(missing)}")
         PAGE.write_text(page := INTRO + "".join(line(row, counts) + "\n" for row in ROWS) + outro())
-    failed = 0
+    suite = harness.Suite()
     for row in known:
         problem = differs(row, figures, page)
-        failed += problem is not None
-        if problem:
-            print(f"FAIL docs/trust.md {problem}")
-    if not page.endswith(outro()):
-        failed += 1
-        print("FAIL docs/trust.md tells of differences and of fuzzing otherwise than they are listed (mend with --write-page)")
-    print(f"{len(known) + 1 - failed} passed, {failed} failed")
-    return 1 if failed else 0
+        suite.check(f"docs/trust.md {problem}", problem is None)
+    suite.check("docs/trust.md tells of differences and of fuzzing otherwise than they are listed (mend with --write-page)",
+                page.endswith(outro()))  # fmt: skip
+    return suite.finish()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
 from forge import FLOATS, MAGIC, SYSTEM, call, many, mapping, name, number, program, storage, tensor, text
 
 NAMES = Path(__file__).resolve().parents[2] / "formats/pickle/known_names.cpp"
@@ -160,7 +162,7 @@ def main():
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated")
     options = parser.parse_args()
     every = list(values())
-    passed = failed = 0
+    suite = harness.Suite()
     for first, target in enumerate(options.target or TARGETS):
         chosen = every[first % options.every::options.every]
         for begin in range(0, len(chosen), PER_PROCESS):
@@ -172,13 +174,12 @@ def main():
                 broken = 0
                 for file, said in replay(options.replay, target, files):
                     broken += 1
-                    print(f"FAIL {target}: {Path(file).read_bytes()!r}\n    {said}")
-                passed, failed = passed + len(files) - broken, failed + broken
-    print(f"figure calls.names {len(list(known_names()))}")
-    print(f"figure calls.pickles {len(every)}")
-    print(f"figure calls.readers {len(options.target or TARGETS)}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+                    suite.fail(f"{target}: {Path(file).read_bytes()!r}", said)
+                suite.ok(len(files) - broken)
+    suite.figure("calls.names", len(list(known_names())))
+    suite.figure("calls.pickles", len(every))
+    suite.figure("calls.readers", len(options.target or TARGETS))
+    return suite.finish()
 
 
 if __name__ == "__main__":

@@ -26,12 +26,11 @@ def main():
     parser.add_argument("--replay", required=True, help="the program ckpt_fuzz_replay")
     parser.add_argument("--sanitized", action="store_true", help="it is built with sanitizers: without what takes them a minute")
     options = parser.parse_args()
-    passed = failed = skipped = 0
+    suite = harness.Suite()
     for file in sorted(FOUND.glob("*/*")):
         name = str(file.relative_to(FOUND))
         if options.sanitized and name in LONG:
-            skipped += 1
-            print(f"skip {name}: only a cap ends it, and sanitizers make a minute of that")
+            suite.skip(name, "only a cap ends it, and sanitizers make a minute of that")
             continue
         try:
             # What a target that is ended leaves goes with the folder.
@@ -41,13 +40,8 @@ def main():
             status, said = done.returncode, (done.stdout + done.stderr).decode("utf-8", "backslashreplace")
         except subprocess.TimeoutExpired:
             status, said = "none in 200 s", ""
-        if status == 0:
-            passed += 1
-        else:
-            failed += 1
-            print(f"FAIL {name}: exit {status}\n    " + "\n    ".join(said.splitlines()[:20]))
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return 1 if failed else 0
+        suite.check(f"{name}: exit {status}", status == 0, "\n".join(said.splitlines()[:20]))
+    return suite.finish()
 
 
 if __name__ == "__main__":

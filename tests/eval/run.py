@@ -36,12 +36,9 @@ def main():
     import usage
 
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
-    for group in [*bridge.GROUPS, *models.GROUPS, *refusals.GROUPS, *program.GROUPS, *results.GROUPS, *usage.GROUPS, *ranks.GROUPS]:
-        name = f"{group.__module__} {group.__name__}"
-        if options.groups and not any(word in name for word in options.groups):
-            continue
-        with harness.temporary_folder() as folder, suite.group(name.replace("_", " ")):
-            group(Eval(suite, Ckpt(options.ckpt), harness.Ckpt(tool), folder))
+    parts = (bridge, models, refusals, program, results, usage, ranks)
+    groups = [group for part in parts for group in part.GROUPS]
+    suite.run(groups, options.groups, lambda folder: [Eval(suite, Ckpt(options.ckpt), harness.Ckpt(tool), folder)])
     return suite.finish()
 
 

@@ -105,12 +105,7 @@ def main():
         *mutants.GROUPS,
     ]
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
-    for group in groups:
-        name = f"{group.__module__} {group.__name__}"
-        if options.groups and not any(word in name for word in options.groups):
-            continue
-        with harness.temporary_folder() as folder, suite.group(name.replace("_", " ")):
-            group(checks.Checks(suite, harness.Ckpt(options.ckpt), folder))
+    suite.run(groups, options.groups, lambda folder: [checks.Checks(suite, harness.Ckpt(options.ckpt), folder)])
     return suite.finish()
 
 

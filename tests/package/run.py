@@ -17,6 +17,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import harness  # noqa: E402
+
 INPUT = ROOT / "tests/data/foonet_cuda0.pt.gz"
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 CHECKS = []
@@ -185,21 +188,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=Path, required=True, help="a build folder, already built")
     options = parser.parse_args()
-    passed = failed = skipped = 0
+    suite = harness.Suite()
     with tempfile.TemporaryDirectory(prefix="ckpt-package-") as folder:
         tree = Tree(options.build.resolve(), Path(folder))
         for function in CHECKS:
             try:
                 function(tree)
-                passed += 1
+                suite.ok()
             except Skip as reason:
-                skipped += 1
-                print(f"SKIP {function.__name__}: {reason}", flush=True)
+                suite.skip(function.__name__, reason)
             except (AssertionError, OSError, subprocess.SubprocessError) as error:
-                failed += 1
-                print(f"FAIL {function.__name__}: {error}", flush=True)
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return 1 if failed else 0
+                suite.fail(function.__name__, error)
+    return suite.finish()
 
 
 if __name__ == "__main__":

@@ -32,12 +32,8 @@ def main():
     import shell
     import world
 
-    for group in [*digits.GROUPS, *world.GROUPS, *captcha.GROUPS, *shell.GROUPS]:
-        name = f"{group.__module__} {group.__name__}"
-        if options.groups and not any(word in name for word in options.groups):
-            continue
-        with harness.temporary_folder() as folder, suite.group(name.replace("_", " ")):
-            group(suite, Sample(bin), folder)
+    groups = [*digits.GROUPS, *world.GROUPS, *captcha.GROUPS, *shell.GROUPS]
+    suite.run(groups, options.groups, lambda folder: [suite, Sample(bin), folder])
     return suite.finish()
 
 
