@@ -32,6 +32,8 @@ struct ReadContext {
   /// Set by verify(): the reader then reads every byte, and faults that do not keep the rest from being read go here
   /// instead of being thrown.
   std::vector<Finding>* findings = nullptr;
+  /// Set by scan(): where the pickles begin that only the reader finds, of a file that it refuses.
+  std::vector<std::uint64_t>* pickles = nullptr;
   ReadOptions options = {};
   /// ByteSource::folder() of what the user named.
   std::string folder = {};

@@ -69,6 +69,7 @@ class Walk {
   void read_others(const Part& part);
   void read_records(const Part& tar);
   void search_pickles(const Part& part);
+  void follow_record(const Part& tar, std::uint64_t at);
   void ask_formats(const Part& part);
   void read_tensors(const Part& file);
 

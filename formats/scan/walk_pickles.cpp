@@ -64,6 +64,14 @@ void Walk::search_pickles(const Part& part) {
   }
 }
 
+/// A pickle that torch would load, and what it names.
+void Walk::follow_record(const Part& tar, std::uint64_t at) {
+  const pickle::Trace trace = follow_pickle(tar, at);
+  followed_ += trace.end - at;
+  add(tar, trace, true);
+  judge_values(tar, trace, at, trace.end);
+}
+
 /// The pickle at `at`. Where none is expected, a mebibyte must show that there is one.
 pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
   const std::uint64_t cap = limits::scan_cap(source_->size());

@@ -165,7 +165,7 @@ void attach(Checkpoint& checkpoint, const tar::Records& records, const ByteSourc
 }
 
 void read_object(const ByteSourcePtr& source, const std::vector<TarMember>& members, const ReadContext& context,
-                 Checkpoint& checkpoint) {
+                 Checkpoint& checkpoint, tar::Records& records) {
   const TarMember& object = need_member(members, "pickle", *source);
   const TarMember& storages = need_member(members, "storages", *source);
   const TarMember* const tensors = find_member(members, "tensors", *source);
@@ -176,7 +176,6 @@ void read_object(const ByteSourcePtr& source, const std::vector<TarMember>& memb
   checkpoint.discarded = std::move(program.discarded);
   checkpoint.globals = std::move(program.globals);
 
-  tar::Records records;
   const ByteSourcePtr elements = open_tar_member(source, storages);
   tar::read_storages(*elements, storages.offset, context.pickle_cap, records);
   if (tensors != nullptr)
@@ -215,11 +214,14 @@ Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& contex
   Checkpoint checkpoint;
   checkpoint.file = source->name();
   checkpoint.format = tar_format.name;
+  tar::Records records;
   try {
-    read_object(source, members, context, checkpoint);
+    read_object(source, members, context, checkpoint, records);
     if (const TarMember* const system = find_member(members, "sys_info", *source))
       judge_system(source, *system, context.pickle_cap, checkpoint);
   } catch (Error& error) {
+    if (context.pickles != nullptr) *context.pickles = std::move(records.pickles);
+    pickle::GlobalUses(checkpoint.globals).add(records.globals);
     name_dangers(error, checkpoint.globals);
     throw;
   }

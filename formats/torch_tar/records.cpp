@@ -16,8 +16,8 @@ namespace {
 /// Reads a member from front to back.
 class Reader {
  public:
-  Reader(const ByteSource& member, std::uint64_t at, std::uint64_t cap, std::vector<GlobalUse>& globals)
-      : member_(member), at_(at), left_(cap), globals_(globals) {}
+  Reader(const ByteSource& member, std::uint64_t at, std::uint64_t cap, Records& records)
+      : member_(member), at_(at), left_(cap), records_(records) {}
 
   [[noreturn]] void fail(std::string what, std::string expected, ErrorCode code = ErrorCode::corrupt) const {
     throw Error(code, std::move(what)).expected(std::move(expected)).at(at_ + last_).in(member_.name());
@@ -27,10 +27,11 @@ class Reader {
   ValueId pickle() {
     last_ = next_;
     values_.clear();
+    records_.pickles.push_back(at_ + next_);
     pickle::Program program = pickle::run(member_, next_, values_, left_);
     for (GlobalUse& global : program.globals) {
       global.offset += at_;
-      globals_.push_back(std::move(global));
+      records_.globals.push_back(std::move(global));
     }
     left_ -= program.end - next_;
     next_ = program.end;
@@ -85,7 +86,7 @@ class Reader {
   const ByteSource& member_;
   std::uint64_t at_;
   std::uint64_t left_;  ///< bytes that the pickles behind may take
-  std::vector<GlobalUse>& globals_;
+  Records& records_;
   ValueGraph values_;
   std::uint64_t next_ = 0, last_ = 0;
 };
@@ -152,7 +153,7 @@ std::string key_text(const ValueGraph& values, ValueId id) {
 }
 
 void read_storages(const ByteSource& member, std::uint64_t at, std::uint64_t cap, Records& records) {
-  Reader reader(member, at, cap, records.globals);
+  Reader reader(member, at, cap, records);
   const std::uint64_t count = reader.count();
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto record = reader.tuple(3);
@@ -166,7 +167,7 @@ void read_storages(const ByteSource& member, std::uint64_t at, std::uint64_t cap
 }
 
 void read_tensors(const ByteSource& member, std::uint64_t at, std::uint64_t cap, Records& records) {
-  Reader reader(member, at, cap, records.globals);
+  Reader reader(member, at, cap, records);
   const std::uint64_t count = reader.count();
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto record = reader.tuple(3);

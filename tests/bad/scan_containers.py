@@ -101,6 +101,7 @@ def scripts():
 
 def other_containers():
     member, tar = tar_attacks.member, tar_attacks.tar
+    plain = b"cos\nsystem\n(S'true'\ntR"  # no opcode says that a pickle begins
     yield from hit("gzip.pkl.gz", gzip.compress(EVIL, mtime=0), "at byte 2 of gzip")
     yield from hit("gzip-of-a-zip.pt", gzip.compress(torch_zip(EVIL), mtime=0), "of gzip, in gzip: member 'r/data.pkl'")
     yield from hit("gzip-of-two-members.pkl.gz", gzip.compress(GOOD, mtime=0) + gzip.compress(EVIL, mtime=0))
@@ -113,10 +114,12 @@ def other_containers():
     yield from hit("tar-bad-checksum.tar", tar(member(b"v", b"x"), member(b"u", b"x", wrong=1), member(b"w", EVIL)))
     yield from hit("tar-twice.tar", tar(member(b"w", GOOD), member(b"w", EVIL)))
     yield from hit("tar-in-a-zip.zip", archive([Part("x", tar(member(b"w", EVIL)))]))
-    yield from hit("tar-first-name.tar", tar(member(b"cos\nsystem\n(S'true'\ntR.", b"x")))
+    yield from hit("tar-first-name.tar", tar(member(plain + b".", b"x")))
     for title, file in (
         ("storages", tar_attacks.torch_tar(storages=[tar_attacks.storage_record(), program(CALL)])),
         ("tensors", tar_attacks.torch_tar(tensors=[tar_attacks.tensor_record(), program(CALL)])),
+        ("unannounced-and-broken", tar_attacks.torch_tar(tensors=[tar_attacks.tensor_record(), plain + b"%"])),
+        ("unannounced-before-a-break", tar_attacks.torch_tar(tensors=[tar_attacks.tensor_record(), plain + b".", b"%"])),
     ):
         yield from hit(f"torch-tar-{title}.tar", file)
     # torch unpickles `storages` before it asks for anything else; Python's tarfile says which member that is.

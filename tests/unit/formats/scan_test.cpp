@@ -131,6 +131,16 @@ TEST(Scan, ATarThatIsBrokenIsLookedThroughByItsBlocks) {
   EXPECT_EQ(told(tar), "dangerous: os.system at 2562 of '' in 'member 'c''");
 }
 
+TEST(Scan, WhatARecordOfATarCallsIsFoundWhereItIsRefused) {
+  const std::string plain = "cos\nsystem\n(S'true'\ntR";  // no opcode announces it
+  const std::string record = tar_testing::tensor_record(7, 1, {2, 2}, {2, 1});
+  const std::vector<std::string> refused[] = {{record, plain + "%"}, {record, plain + ".", record}};
+  for (const std::vector<std::string>& records : refused) {
+    const std::string tar = tar_testing::torch_tar_of({.tensors = records});
+    EXPECT_EQ(told(tar), "dangerous: os.system at " + std::to_string(tar.find(plain)) + " of '' in ''");
+  }
+}
+
 TEST(Scan, WhereAFindingIsIsToldWithoutALongName) {
   const std::string long_name(60'000, 'a');
   const std::string tar = tar_testing::tar_of({{"././@LongLink", long_name + '\0', 'L'}, {"short", evil}});

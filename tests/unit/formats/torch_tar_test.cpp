@@ -159,6 +159,7 @@ TEST(TorchTar, RefusesAMemberThatIsALink) {
 TEST(TorchTar, NamesDangersWhereItRefuses) {
   const py::Code evil = py::call(py::global("os", "system"), {py::str("id")});
   EXPECT_TRUE(has(refused({.object = py::list({evil, key("9")})}), "os.system"));
+  EXPECT_TRUE(has(refused({.tensors = {py::pickle(evil)}}), "calls for os.system (dangerous): "));
 }
 
 }  // namespace
