@@ -25,6 +25,12 @@ namespace ckpt {
 
 /// What a reader is given beside the bytes: what the file may cost, what lies beside it, and where to put diagnostics.
 struct ReadContext {
+  /// Of pickles that only the reader finds.
+  struct Met {
+    std::vector<GlobalUse> globals;  ///< of those that it read
+    std::uint64_t last = 0;  ///< where the last one begins in the file, which it may have refused; 0: there is none
+  };
+
   /// Bytes that a pickle of this file may have, or an archive's directory: what is held in memory as a whole.
   std::uint64_t pickle_cap = limits::pickle_bytes;
   /// Bytes that everything compressed in this file may come to.
@@ -32,8 +38,8 @@ struct ReadContext {
   /// Set by verify(): the reader then reads every byte, and faults that do not keep the rest from being read go here
   /// instead of being thrown.
   std::vector<Finding>* findings = nullptr;
-  /// Set by scan(): where the pickles begin that only the reader finds, of a file that it refuses.
-  std::vector<std::uint64_t>* pickles = nullptr;
+  /// Set by scan(): what a reader has met that refuses the file.
+  Met* met = nullptr;
   ReadOptions options = {};
   /// ByteSource::folder() of what the user named.
   std::string folder = {};

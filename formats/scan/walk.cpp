@@ -246,9 +246,9 @@ void Walk::open_tar(const Part& part) {
   read_records(part);
 }
 
-/// PyTorch 0.1 kept pickles among the numbers: where they begin, only its reader can tell. Where that refuses, those
-/// are followed that it has come to, and whatever announces itself as one. torch loads a member of the first name
-/// before it asks for any other; where one is a link, it loads what that leads to.
+/// PyTorch 0.1 kept pickles among the numbers: where they begin, only its reader can tell. Where that refuses one,
+/// it is followed, and whatever else announces itself as a pickle. torch loads a member of the first name before it
+/// asks for any other; where one is a link, it loads what that leads to.
 void Walk::read_records(const Part& tar) {
   constexpr std::array<std::string_view, 3> loaded{"storages", "tensors", "pickle"};
   std::vector<TarMember> members;
@@ -268,14 +268,15 @@ void Walk::read_records(const Part& tar) {
   const Format& format = *find_format("torch-tar");
   result_.recognised = true;
   ReadContext context = context_;
-  std::vector<std::uint64_t> pickles;
-  context.pickles = &pickles;
+  ReadContext::Met met;
+  context.met = &met;
   try {
     for (const GlobalUse& use : format.read(tar.bytes, context).globals) add_use(tar, use);
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     note(error, tar);
-    for (const std::uint64_t at : pickles) follow_record(tar, at);
+    for (const GlobalUse& use : met.globals) add_use(tar, use);
+    if (met.last != 0) follow_record(tar, met.last);
     search_pickles(tar);
   }
 }

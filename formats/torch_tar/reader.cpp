@@ -220,7 +220,7 @@ Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& contex
     if (const TarMember* const system = find_member(members, "sys_info", *source))
       judge_system(source, *system, context.pickle_cap, checkpoint);
   } catch (Error& error) {
-    if (context.pickles != nullptr) *context.pickles = std::move(records.pickles);
+    if (context.met != nullptr) *context.met = {records.globals, records.last};
     pickle::GlobalUses(checkpoint.globals).add(records.globals);
     name_dangers(error, checkpoint.globals);
     throw;

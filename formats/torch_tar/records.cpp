@@ -27,7 +27,7 @@ class Reader {
   ValueId pickle() {
     last_ = next_;
     values_.clear();
-    records_.pickles.push_back(at_ + next_);
+    records_.last = at_ + next_;
     pickle::Program program = pickle::run(member_, next_, values_, left_);
     for (GlobalUse& global : program.globals) {
       global.offset += at_;

@@ -38,8 +38,8 @@ struct Records {
   std::map<std::string, ViewRecord> views;
   bool tell_views = true;  ///< false: the list of views is missing, as some other writers leave it out
   std::map<std::string, TensorRecord> tensors;
-  std::vector<GlobalUse> globals;      ///< of all those pickles, at bytes of the archive
-  std::vector<std::uint64_t> pickles;  ///< where each of them begins there, that which is refused too
+  std::vector<GlobalUse> globals;  ///< of all those pickles, at bytes of the archive
+  std::uint64_t last = 0;          ///< where the last of them begins there, which may be refused
 };
 
 /// `at`: where the member's bytes begin in the archive. `cap`: bytes that its pickles may take, all together. Throw
