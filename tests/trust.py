@@ -194,7 +194,7 @@ what nothing has written, and are passed over (`tests/cli/valgrind.supp`).
 
 No GPU is needed for `./dev test`, which skips what only one can show. On an NVIDIA H200 (driver 580, PyTorch 2.11 for CUDA 13), last
 in November 2026: all 119 unit tests of evaluation (`ckpt_eval_tests`); `tests/eval/run.py`, 1,155 results, with two skipped that are
-for machines without one; the kernels' tests under compute-sanitizer's memcheck, racecheck and initcheck, which found nothing. A start
+for machines without one (a real MLP of the corpus was not at hand there); the kernels' tests under compute-sanitizer's memcheck, racecheck and initcheck, which found nothing. A start
 of a thread that fails, each of the first ten and some later, ends with status 0 or 5, and with the reason.
 
 ## What is not promised

@@ -220,8 +220,8 @@ Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& contex
     if (const TarMember* const system = find_member(members, "sys_info", *source))
       judge_system(source, *system, context.pickle_cap, checkpoint);
   } catch (Error& error) {
-    if (context.met != nullptr) *context.met = {records.globals, records.last};
     pickle::GlobalUses(checkpoint.globals).add(records.globals);
+    if (context.met != nullptr) *context.met = {std::move(records.globals), records.last};
     name_dangers(error, checkpoint.globals);
     throw;
   }
