@@ -3,6 +3,8 @@
 
 #include "ckpt/utf8.h"
 #include "io/latin1_source.h"
+#include "model/byte_texts.h"
+#include "model/calls.h"
 #include "pickle/call_policy.h"
 #include "pickle/literals.h"
 #include "pickle/machine_state.h"
@@ -10,6 +12,28 @@
 #include "pickle/sharing.h"
 
 namespace ckpt::pickle {
+namespace {
+
+/// What a call returns of a function that is known to return what it is given first; else the value itself.
+ValueId returned_by(const ValueGraph& values, ValueId id) {
+  for (int most = 16; most > 0; --most) {  // one in the other; no file has two
+    if (values.kind(id) != ValueKind::object || values.call(id) != CallKind::reduce) return id;
+    const auto [module, name] = callable(values, id);
+    const auto arguments = call_arguments(values, id);
+    if (arguments.empty() || call_risk(module, name) != CallRisk::returns_first) return id;
+    id = arguments[0];
+  }
+  return id;
+}
+
+/// A call may make anything, but where it only spells bytes.
+bool may_be_called(const ValueGraph& values, ValueId id) {
+  const ValueKind kind = values.kind(id);
+  if (kind == ValueKind::object) return text_of_bytes(values, id) == no_value;
+  return kind == ValueKind::global || kind == ValueKind::extension || kind == ValueKind::persistent;
+}
+
+}  // namespace
 
 void Machine::push_integer(const Op& op, std::string_view twos_complement) {
   const auto small = small_integer(twos_complement);
@@ -185,9 +209,7 @@ void Machine::step_container(const Op& op) {
 void Machine::step_call(const Op& op) {
   const char* const name = opcode_table[op.code].name.data();
   const auto expect_callable = [&](ValueId id) {
-    const ValueKind kind = graph_.kind(id);
-    if (kind != ValueKind::global && kind != ValueKind::extension && kind != ValueKind::object &&
-        kind != ValueKind::persistent)
+    if (!may_be_called(graph_, returned_by(graph_, id)))
       fail(std::string(name) + " calls a value that cannot be called", "a class or a function");
   };
   const auto expect_tuple = [&](ValueId id) {

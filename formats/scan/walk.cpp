@@ -175,8 +175,11 @@ void Walk::look_at(const Part& part) {
     files_.push_back(part);
     ask_formats(part);
   }
-  // To a pickle, that is a persistent id, and no program that reads pickles alone has a use for one.
-  if (!as_text(head).starts_with("PK\3\4")) follow_pickles(part, is_archive);
+  // To a pickle, that is a persistent id, and no program that reads pickles alone has a use for one. A reader of what
+  // is a pickle by its name may go on behind it.
+  const bool begins_as_archive = as_text(head).starts_with("PK\3\4");
+  if (!begins_as_archive || (part.role == Role::pickle && !is_one_zip(part, context_)))
+    follow_pickles(part, is_archive);
   if (!is_archive && result_.pickles == before) refuse_packed(part, as_text(head));
 }
 

@@ -125,6 +125,11 @@ TEST(Scan, WhatOnlyBeginsAsAnArchiveDoesNotHideTheNext) {
   EXPECT_EQ(told(good + build_zip({{.name = "a", .data = "text\n\0"}})), "safe");
 }
 
+TEST(Scan, APickleByItsNameIsFollowedThoughItBeginsAsAnArchive) {
+  const std::string plain = "PK\3\4\n0" + evil;
+  EXPECT_EQ(told(build_zip({{.name = "r/data.pkl", .data = plain}})).substr(0, 20), "dangerous: os.system");
+}
+
 TEST(Scan, ATarThatIsBrokenIsLookedThroughByItsBlocks) {
   const std::string tar = tar_testing::tar_of(
       {{.name = "a", .data = "x"}, {.name = "b", .data = "x", .checksum_error = 1}, {.name = "c", .data = evil}});

@@ -144,6 +144,8 @@ TEST(PickleMachine, OnlyNamesAndObjectsAreCalled) {
   EXPECT_REFUSED(b("K\1)R."), corrupt);
   EXPECT_REFUSED(b("N)\x81."), corrupt);
   EXPECT_REFUSED(b("(]o."), corrupt);
+  EXPECT_REFUSED(b("c_codecs\nencode\n(Va\nVlatin1\ntR)R."), corrupt);
+  EXPECT_REFUSED(b("ctorch.jit._pickle\nrestore_type_tag\n(K\1Vint\ntR)R."), corrupt);
 }
 
 TEST(PickleMachine, ARefusalNamesWhatPythonWouldHaveRunByThen) {
