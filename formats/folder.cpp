@@ -44,15 +44,7 @@ Names names_in(const std::string& folder) {
   return names;
 }
 
-bool has_a_suffix(const std::string& name) {
-  const std::string_view bare =
-      name.ends_with(".gz") ? std::string_view(name).substr(0, name.size() - 3) : std::string_view(name);
-  const auto any = [&](const Format* format) {
-    return std::any_of(format->suffixes.begin(), format->suffixes.end(),
-                       [&](std::string_view suffix) { return bare.ends_with(suffix); });
-  };
-  return std::any_of(format_table().begin(), format_table().end(), any);
-}
+bool has_a_suffix(const std::string& name) { return !formats_by_suffix(name).empty(); }
 
 std::string listed(const Names& names) {
   constexpr std::size_t most = 6;

@@ -8,6 +8,7 @@
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
 #include "container/zip_kind.h"
+#include "suffix.h"
 
 namespace ckpt {
 namespace {
@@ -52,7 +53,7 @@ std::pair<std::string, std::string> foreign_zip(const ByteSource& source) {
       return {"this is " + std::string(mark.what), std::string(mark.hint)};
   for (const std::string& name : names)
     if (std::any_of(std::begin(model_suffixes), std::end(model_suffixes),
-                    [&](std::string_view suffix) { return name.ends_with(suffix); }))
+                    [&](std::string_view suffix) { return ends_with_in_any_case(name, suffix); }))
       return {"this is a zip archive around " + quoted_name(name),
               "unzip " + shell_word(source.name()) + ", then give ckpt what was inside"};
   return {names.empty() ? "this is an empty zip archive" : "this is a zip archive without a checkpoint",

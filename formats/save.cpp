@@ -10,6 +10,7 @@
 #include "format.h"
 #include "model/rooted.h"
 #include "read_back.h"
+#include "suffix.h"
 
 namespace ckpt {
 namespace {
@@ -52,21 +53,13 @@ bool loses_module(const Format& format, const Checkpoint& checkpoint) {
   return format.name != checkpoint.format && whole_module(checkpoint).has_value();
 }
 
-bool ends_in_gz(std::string_view name) { return name.ends_with(".gz"); }
-
 /// OUT's suffix decides where no option does: that of another format than the checkpoint's own, and not of its own
 /// too. A file that is replaced stays what it was.
 std::string format_name(const Checkpoint& checkpoint, std::string_view path, const SaveOptions& options) {
   if (!options.format.empty() || path == checkpoint.file) return options.format;
-  if (ends_in_gz(path)) path.remove_suffix(std::string_view(".gz").size());
-  std::string suggested;
-  for (const Format* format : format_table()) {
-    const bool fits = std::any_of(format->suffixes.begin(), format->suffixes.end(),
-                                  [&](std::string_view suffix) { return path.ends_with(suffix); });
-    if (fits && format->name == checkpoint.format) return {};
-    if (fits && suggested.empty()) suggested = format->name;
-  }
-  return suggested;
+  const std::vector<std::string> suggested = formats_by_suffix(path);
+  const bool is_its_own = std::ranges::find(suggested, checkpoint.format) != suggested.end();
+  return is_its_own || suggested.empty() ? std::string() : suggested.front();
 }
 
 /// Whether OUT is to be compressed: an option says so, else OUT's suffix (or that it lost IN's), else it stays as it

@@ -23,12 +23,12 @@ struct ExtractArguments {
 
 constexpr std::string_view usage = "ckpt extract model.pt fc.weight -o fc.weight.npy";
 
-/// What OUT's suffix says, below .gz; npy where it says nothing, or a format that is written of its own kind alone.
+/// What OUT's suffix says; npy where it says nothing, or a format that is written of its own kind alone.
 std::string format_of(std::string_view out) {
-  if (out.ends_with(".gz")) out.remove_suffix(3);
+  const std::vector<std::string> suggested = formats_by_suffix(out);
   for (const FormatInfo& format : formats())
-    for (const std::string& suffix : format.suffixes)
-      if (format.writes && format.name != "torchscript" && out.ends_with(suffix)) return format.name;
+    if (format.writes && format.name != "torchscript" && std::ranges::find(suggested, format.name) != suggested.end())
+      return format.name;
   return "npy";
 }
 

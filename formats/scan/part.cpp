@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ckpt/limits.h"
+#include "suffix.h"
 
 namespace ckpt::scanning {
 namespace {
@@ -46,15 +47,6 @@ Part part_apart(const Part& outer, ByteSourcePtr bytes, Role role, const std::st
 
 Error too_deep() {
   return Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
-}
-
-bool equal_in_any_case(std::string_view name, std::string_view lower) {
-  return std::equal(name.begin(), name.end(), lower.begin(), lower.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; });
-}
-
-bool ends_with_in_any_case(std::string_view name, std::string_view lower) {
-  return name.size() >= lower.size() && equal_in_any_case(name.substr(name.size() - lower.size()), lower);
 }
 
 Role role_of_member(std::string_view name) {

@@ -47,11 +47,7 @@ using Note = std::function<void(Error&)>;
 /// That a part lies in more others than are opened.
 Error too_deep();
 
-/// What a member's name says of it, in any case.
+/// What a member's name says of it; readers of archives find one in any case.
 Role role_of_member(std::string_view name);
-
-/// `lower`: in lower case. Readers of archives find a member by its name in any.
-bool equal_in_any_case(std::string_view name, std::string_view lower);
-bool ends_with_in_any_case(std::string_view name, std::string_view lower);
 
 }  // namespace ckpt::scanning

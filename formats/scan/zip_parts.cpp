@@ -12,6 +12,7 @@
 #include "io/inflate.h"
 #include "scan/archives.h"
 #include "scan/salvage.h"
+#include "suffix.h"
 
 namespace ckpt::scanning {
 namespace {

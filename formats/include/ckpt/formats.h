@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ckpt/byte_sink.h"
@@ -28,6 +29,9 @@ struct FormatInfo {
 
 /// The registry, in the order formats are asked.
 CKPT_API std::vector<FormatInfo> formats();
+
+/// Names of the formats whose suffix a file's name has, in any case of letters, below ".gz"; in that order.
+CKPT_API std::vector<std::string> formats_by_suffix(std::string_view file);
 
 /// What a source holds, by content alone.
 struct Detection {
@@ -77,7 +81,8 @@ enum class ReadBack : std::uint8_t {
 
 struct SaveOptions : WriteOptions {
   std::optional<int> gzip_level;  ///< compress at this level; none: see `gzip`
-  std::optional<bool> gzip;       ///< none: OUT ends in ".gz", or the source was compressed under a name without it
+  std::optional<bool>
+      gzip;  ///< none: OUT ends in ".gz", in any case, or the source was compressed under a name without it
   ReadBack read_back = ReadBack::quick;
   bool no_clobber = false;
   bool dry_run = false;  ///< all but the output: nothing appears, what would be refused is

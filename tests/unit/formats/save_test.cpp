@@ -49,6 +49,7 @@ SaveOptions with_gzip(std::optional<bool> gzip, std::optional<int> level = {}) {
 
 TEST(Save, CompressesWhereTheNameSaysSo) {
   EXPECT_TRUE(compresses(small(), "out.pt.gz"));
+  EXPECT_TRUE(compresses(small(), "OUT.PT.GZ"));
   EXPECT_FALSE(compresses(small(), "out.pt"));
 }
 
@@ -78,6 +79,7 @@ TEST(Save, WritesTheFormatOfTheSuffix) {
   EXPECT_EQ(save(named_weight(), folder / "out.npz").format, "npz");
   EXPECT_EQ(save(named_weight(), folder / "out.npz.gz").format, "npz");
   EXPECT_EQ(load(folder / "out.npz.gz").format, "npz");
+  EXPECT_EQ(save(named_weight(), folder / "OUT.Npz").format, "npz") << "in any case of letters";
   EXPECT_EQ(save(load(folder / "out.npz"), folder / "back.pt").format, "torch");
   EXPECT_EQ(save(load(folder / "out.npz"), folder / "same").format, "npz");
   SaveOptions options;

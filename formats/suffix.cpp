@@ -1,0 +1,35 @@
+#include "suffix.h"
+
+#include <algorithm>
+
+#include "ckpt/formats.h"
+#include "format.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view gz = ".gz";
+
+}  // namespace
+
+bool equal_in_any_case(std::string_view name, std::string_view lower) {
+  return std::equal(name.begin(), name.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; });
+}
+
+bool ends_with_in_any_case(std::string_view name, std::string_view lower) {
+  return name.size() >= lower.size() && equal_in_any_case(name.substr(name.size() - lower.size()), lower);
+}
+
+bool ends_in_gz(std::string_view name) { return ends_with_in_any_case(name, gz); }
+
+std::vector<std::string> formats_by_suffix(std::string_view file) {
+  if (ends_in_gz(file)) file.remove_suffix(gz.size());
+  std::vector<std::string> names;
+  for (const Format* format : format_table())
+    if (std::ranges::any_of(format->suffixes, [&](auto suffix) { return ends_with_in_any_case(file, suffix); }))
+      names.emplace_back(format->name);
+  return names;
+}
+
+}  // namespace ckpt

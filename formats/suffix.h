@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+
+/// What names of files and of members of archives say, in any case of letters (ASCII's).
+namespace ckpt {
+
+/// `lower`: in lower case.
+bool equal_in_any_case(std::string_view name, std::string_view lower);
+bool ends_with_in_any_case(std::string_view name, std::string_view lower);
+
+/// Whether it is the name of a file in gzip.
+bool ends_in_gz(std::string_view name);
+
+}  // namespace ckpt
