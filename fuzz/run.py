@@ -121,6 +121,15 @@ class Log:
         return sums.get("executions", 0) >= 3_000_000 and flat_seconds >= 30 * 60
 
 
+def tar_around(content):
+    """Of a tar, it adopts what is in it."""
+    if content[257:262] == b"ustar":
+        return content
+    entry = tarfile.TarInfo("model")
+    entry.size = len(content)
+    return entry.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE + 2 * tarfile.BLOCKSIZE)
+
+
 class Fuzzer:
     """One target, its program and its folders."""
 
@@ -182,9 +191,7 @@ class Fuzzer:
                 names = os.listdir(folder)
             for name in names:
                 with contextlib.suppress(FileNotFoundError):
-                    content = (folder / name).read_bytes()
-                    if self.target == "program":
-                        content = random.randbytes(1) + content
+                    content = self.own_form((folder / name).read_bytes())
                     (others / hashlib.sha1(content).hexdigest()).write_bytes(content)
         # What reaches something that nothing before it did gives its SHA-1 to a file there.
         self.look_for_faults(self.program, ADOPTING, "-runs=0", f"-features_dir={reaching}", self.corpus, others)
@@ -193,6 +200,14 @@ class Fuzzer:
             shutil.copy(file, self.corpus)
         self.outcome.adopted = len(adopted)
         return self.outcome
+
+    def own_form(self, content):
+        """What another target keeps, as this one reads files of any format."""
+        if self.target == "program":
+            return random.randbytes(1) + content
+        if self.target == "torch_tar":
+            return tar_around(content)
+        return content
 
     def run(self):
         self.begin()

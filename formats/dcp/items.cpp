@@ -8,6 +8,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "container/quoted_name.h"
 #include "dcp/dcp.h"
 #include "dcp/join.h"
 #include "dcp/metadata.h"
@@ -34,6 +35,16 @@ class Reader {
 
   Checkpoint run() {
     open_files();
+    try {
+      return read();
+    } catch (const Error&) {
+      if (context_.met != nullptr) tell_items(*context_.met);
+      throw;
+    }
+  }
+
+ private:
+  Checkpoint read() {
     check_places();
     plant();
     // The items are as large as they say, whatever `.metadata` weighs.
@@ -61,7 +72,16 @@ class Reader {
     return checkpoint;
   }
 
- private:
+  /// Those that are there.
+  void tell_items(ReadContext::Met& met) const {
+    for (const Entry& entry : metadata_.entries)
+      for (const std::uint32_t index : entry.items)
+        if (const Item& item = metadata_.items[index]; met.beside.size() <= limits::scan_parts &&
+                                                       open_[item.file] != nullptr &&
+                                                       in_bounds(item.offset, item.length, open_[item.file]->size()))
+          met.beside.emplace_back("item " + quoted_name(entry.name), bytes_of(item, in_quotes(entry.name)));
+  }
+
   void fault(std::size_t entry, const Error& error) {
     broken_[entry] = true;
     Error told = error;

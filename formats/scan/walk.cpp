@@ -352,7 +352,16 @@ void Walk::read_others(const Part& part) {
   for (const auto& [name, suffix] : of_several_files) {
     const Format& format = *find_format(name);
     if (!recognises(format, *part.bytes)) continue;
-    for (const GlobalUse& use : format.read(part.bytes, context_).globals) add_use(part, use);
+    ReadContext context = context_;
+    ReadContext::Met met;
+    context.met = &met;
+    try {
+      for (const GlobalUse& use : format.read(part.bytes, context).globals) add_use(part, use);
+    } catch (const Error& error) {
+      if (is_of_the_machine(error)) throw;
+      note(error, part);
+      for (const auto& [called, bytes] : met.beside) visit(part_apart(part, bytes, Role::pickle, called));
+    }
   }
 }
 

@@ -90,7 +90,7 @@ pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
 
 void Walk::follow_pickles(const Part& part, bool is_archive) {
   std::array<std::byte, numpy_magic.size()> next{};
-  bool is_archive_behind = false;
+  bool is_archive_here = false;
   // In front of the storages of a file before PyTorch 1.6.
   constexpr std::size_t legacy_pickles = 5;
   const bool is_legacy = part.role == Role::file && recognises(*find_format("torch-legacy"), *part.bytes);
@@ -98,7 +98,9 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
   std::optional<Neighbours> neighbours;
   for (std::uint64_t at = 0; const std::size_t got = part.bytes->read_at(at, next);) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
-    if (at != 0 && as_text(std::span(next).first(got)) == numpy_magic) open_rest(part, at);
+    const std::string_view begin = as_text(std::span(next).first(got));
+    if (at != 0 && begin == numpy_magic) open_rest(part, at);
+    if (at == 0) is_archive_here = begin.starts_with("PK\3\4");
     if (pickle::opcode_table[code].name.empty()) break;
     if (++pickles_ > limits::scan_pickles)
       throw Error(ErrorCode::limit_exceeded, "more pickles than are followed")
@@ -117,7 +119,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     const bool is_in_place =
         is_of_legacy || (part.role == Role::pickle && !is_archive && at == 0 && trace.instructions > 1);  // else a text
     if (is_in_place || is_pickle(part, trace, believed, expected && at == 0)) {
-      if (is_archive_behind && trace.broken && !believed) break;  // an archive's bytes, to a pickle
+      if (is_archive_here && trace.broken && !believed) break;  // an archive's bytes, to a pickle
       // Two bytes that may be a pickle are one number of many.
       if (part.role != Role::storage || trace.announced || believed) {
         ++result_.pickles;
@@ -139,7 +141,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     }  // else its names are none, so that no loader gets any further; one that reads others than this may
     at = trace.end;
     // What begins as an archive may be none, and be the next pickle.
-    is_archive_behind = is_archive_behind || (part.may_be_archive && open_behind(part, at));
+    is_archive_here = is_archive_here || (part.may_be_archive && open_behind(part, at));
   }
   // torch reads those of a legacy file with one unpickler each.
   const bool is_read_apart = is_legacy && open_rest(part, "torch-legacy");

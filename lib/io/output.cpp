@@ -19,7 +19,7 @@ std::string_view what_to_do(int errno_value) {
     case ENOTDIR:
       return "create the folder first, or write to another one";
     case EISDIR:
-      return "it is a folder: name a file in it";
+      return "name a file in that folder";
     case EROFS:
       return "the file system is read-only: write to another one";
     case EBUSY:
