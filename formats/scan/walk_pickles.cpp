@@ -93,7 +93,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
   bool is_archive_here = false;
   // In front of the storages of a file before PyTorch 1.6.
   constexpr std::size_t legacy_pickles = 5;
-  const bool is_legacy = part.role == Role::file && recognises(*find_format("torch-legacy"), *part.bytes);
+  const bool is_legacy = part.role != Role::storage && recognises(*find_format("torch-legacy"), *part.bytes);
   std::size_t met = 0;
   std::optional<Neighbours> neighbours;
   for (std::uint64_t at = 0; const std::size_t got = part.bytes->read_at(at, next);) {

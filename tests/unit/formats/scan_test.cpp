@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "container/zip_builder.h"
@@ -227,6 +228,18 @@ TEST(Scan, WhatIsLoadedFromBytesIsAStorageAndUsedAsOne) {
   const Bytes whole =
       torch_testing::bytes_of(torch_testing::LegacyFile{.object = py::global("numpy", "memmap"), .data = {}});
   EXPECT_EQ(told(py::pickle(load_from_bytes(py::bytes(as_text(whole))), 3)).substr(0, said.size()), said);
+}
+
+TEST(Scan, EachPickleOfALegacyFileIsFollowedInATarToo) {
+  const py::Code calls = py::call(py::global("os", "system"), {});
+  const Bytes whole = torch_testing::bytes_of(torch_testing::LegacyFile{.object = calls, .data = {}});
+  std::string file(as_text(whole));
+  file.replace(0, file.find('.'), "L119547037146038801333356L\nc1\n2\n0");  // unannounced, and no name of Python's
+  for (const std::string& odd : {file, tar_testing::tar_of({{.name = "a", .data = file}})}) {
+    const ScanResult result = scanned(odd);
+    EXPECT_EQ(result.verdict, ScanVerdict::dangerous);
+    EXPECT_TRUE(std::ranges::any_of(result.findings, [](const ScanFinding& found) { return found.name == "system"; }));
+  }
 }
 
 TEST(Scan, AnArrayOfObjectsIsAPickle) {
