@@ -149,6 +149,50 @@ def tar_file(members, form):
     return target.getvalue()[:LARGEST]
 
 
+class TarPickler(Pickler):
+    """Of PyTorch 0.1: tensors and storages are numbers of records in other members."""
+
+    def __init__(self, file, protocol=2):
+        super().__init__(file, protocol)
+        self.tensors = {}
+
+    def number(self, obj):
+        records = self.tensors if isinstance(obj, Tensor) else self.storages
+        known = next((key for key, record in records.items() if record is obj), None)
+        if known is None:
+            known = str(1 + len(self.tensors) + len(self.storages))
+            records[known] = obj
+        return known
+
+    def persistent_id(self, obj):
+        if isinstance(obj, Storage):
+            obj.key = self.number(obj)
+            return obj.key
+        if isinstance(obj, Tensor) and not obj.parameter:
+            self.persistent_id(obj.storage)
+            return self.number(obj)
+        return None
+
+
+def tar_members(obj):
+    """What PyTorch 0.1 would write of an object."""
+    out = io.BytesIO()
+    writer = TarPickler(out)
+    writer.dump(obj)
+
+    def record(*values):
+        return pickled(values)[0]
+
+    storages, tensors = pickled(len(writer.storages))[0], pickled(len(writer.tensors))[0]
+    for key, storage in writer.storages.items():
+        storages += record(int(key), storage.device, storage.global_) + struct.pack("<q", storage.elements) + storage.bytes()
+    for key, tensor in writer.tensors.items():
+        kind = Global(tensor.storage.global_.module, tensor.storage.global_.__name__.replace("Storage", "Tensor"))
+        places = (len(tensor.shape), *tensor.shape, *tensor.stride, tensor.offset)
+        tensors += record(int(key), int(tensor.storage.key), kind) + struct.pack(f"<{len(places)}q", *places)
+    return [("pickle", out.getvalue()), ("tensors", tensors), ("storages", storages + pickled([])[0])]
+
+
 def tars():
     """PyTorch 0.1's files, and archives around later ones, in each of tar's own formats."""
 
@@ -180,6 +224,8 @@ def tars():
         yield f"other-{name}", tar_file([system, ("pickle", pickled(other)[0]), ("storages", storages)], form)
         plain = as_bytes(save_zip, state_dict(weights()))
         yield f"around-{name}", tar_file([("config.json", b"{}"), ("f/" * 90 + "weights.pt", plain)], form)
+    for name, obj in torch_objects():
+        yield f"torch-{name}", tar_file([system, *tar_members(obj)], tarfile.USTAR_FORMAT)
 
 
 def distributed():
