@@ -82,8 +82,6 @@ def misuse():
         ("reduce-of-str", text("os.system") + many(ECHO) + b"R", "REDUCE calls a value that cannot be called"),
         ("obj-of-list", b"(]o", "OBJ calls a value that cannot be called"),
         ("newobj-of-none", b"N)\x81", "NEWOBJ calls a value that cannot be called"),
-        ("reduce-of-encoded", call(name("_codecs", "encode"), text("a"), text("latin1")) + b")R", "REDUCE calls a value that cannot be called"),
-        ("obj-of-tagged", b"(" + call(name("torch.jit._pickle", "restore_type_tag"), b"K\1", text("int")) + b"o", "OBJ calls a value that cannot be called"),
         ("stack-global-of-ints", b"K\1K\2\x93", "STACK_GLOBAL takes its name from something that is computed"),
         ("get-nothing", b"h\5", "memo entry 5 is fetched before it is stored"),
         ("get-far", b"j\xff\xff\xff\xff", "memo entry 4294967295 is fetched before it is stored"),

@@ -26,6 +26,7 @@ from pathlib import Path
 sys.path[1:1] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent.parent / "data")]
 import harness  # noqa: E402
 import archive_attacks  # noqa: E402
+import behind_attacks  # noqa: E402
 import container_attacks  # noqa: E402
 import dcp_attacks  # noqa: E402
 import gguf_attacks  # noqa: E402
@@ -73,6 +74,7 @@ SUBJECTS = {
         work_attacks,
         sum_attacks,
         idx_attacks,
+        behind_attacks,
     )
 }
 TIMEOUT = 60

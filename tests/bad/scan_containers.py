@@ -177,11 +177,6 @@ def other_formats():
     folder = dcp_attacks.folder(more=(("x", CALL),))
     yield from hit("dcp", folder, "os.system, called (GLOBAL, REDUCE), at byte")
     yield from hit("dcp-item", dcp_attacks.folder(item=dcp_attacks.ITEM + torch_zip(EVIL)))
-    # No opcode announces it, and what lies before it in its file is none.
-    nothing = bytes(16)
-    spots = [(dcp_attacks.index("a"), dcp_attacks.place(length=16)), (dcp_attacks.index("b"), dcp_attacks.place(offset=16, length=len(OLD)))]
-    items = dcp_attacks.folder((("a", dcp_attacks.BYTES), ("b", dcp_attacks.BYTES)), spots, item=nothing + OLD)
-    yield from hit("dcp-item-behind-a-broken-one", items, "at byte 0 of item 'b'")
     yield from hit("folder", {"readme.txt": b"hello", "notes.txt": EVIL, "picture.png": b"\x89PNG\r\n\x1a\n"}, "1 file: 1 dangerous; 2 skipped")
     yield from hit("hidden-files", {".hidden": EVIL})
     # The bytes of another format, which Python's unpickler reads as instructions.
