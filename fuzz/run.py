@@ -19,7 +19,6 @@ import argparse
 import contextlib
 import hashlib
 import itertools
-import json
 import os
 import random
 import re
@@ -32,12 +31,12 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 import llvm_coverage  # noqa: E402
+from log import Log, Outcome  # noqa: E402
 
 TARGETS = """
     program roundtrip compressed recover torch_zip pickle torch_legacy plain_pickle torch_tar torchscript
@@ -65,60 +64,6 @@ PART = 500  # files of it
 OWN = ("lib/", "formats/", "tools/", "eval/")  # whose lines and branches count
 FINDINGS = 5  # of a run: what follows is often the same
 MINIMISING = 20  # seconds that a finding may be made smaller for
-
-
-@dataclass
-class Outcome:
-    target: str
-    executions: int = 0
-    seconds: float = 0  # of the processor
-    edges: int = 0
-    reached: int = 0  # lines and branches of ckpt's own; counted where the run is logged
-    new: int = 0  # of those, what this run has found
-    countable: int = 0  # of those there are
-    corpus: int = 0
-    adopted: int | None = None  # files of other targets, by what is no run
-    is_grown: bool = False  # it began with what earlier runs kept
-    findings: list = field(default_factory=list)
-    failure: str = ""
-
-    def line(self):
-        if self.adopted is not None:
-            return f"{self.target:<13}{self.adopted:>9,} files of other targets adopted  {self.failure or f'{len(self.findings)} findings'}"
-        rate = self.executions / self.seconds if self.seconds else 0
-        text = f"{self.target:<13}{self.executions:>9,} executions {rate:>7,.0f}/s {self.edges:>7,} edges {self.corpus:>6,} files kept"
-        text += f" {self.reached:>7,} lines and branches {self.new:>4,} new" if self.countable else ""
-        return text + (f"  {self.failure}" if self.failure else f"  {len(self.findings)} findings")
-
-
-class Log:
-    """By target: executions, seconds of a processor, how many lines and branches of ckpt's own code were reached, and the last
-    runs in which that was `flat`: in all of them, each `[seconds, found anew]`, no more than one in a thousand was new. They
-    are counted from nothing where more than one in a thousand of the code in the files that are reached is other, or the corpus
-    is gone. (A program's edges are no measure: most of those that are found late are the standard library's, or copies of a
-    line in what it is inlined into.)"""
-
-    def __init__(self, path):
-        self.path = path
-        self.sums = json.loads(path.read_text()) if path and path.exists() else {}
-
-    def add(self, outcome):
-        sums = self.sums.setdefault(outcome.target, {"executions": 0, "seconds": 0})
-        is_other = abs(sums.get("countable", 0) - outcome.countable) > outcome.countable / 1000
-        if is_other or not outcome.is_grown:
-            sums.update(countable=outcome.countable, reached=0, flat=[])
-        sums["executions"] += outcome.executions
-        sums["seconds"] += round(outcome.seconds)
-        sums["reached"] = max(sums["reached"], outcome.reached)
-        sums["flat"].append([round(outcome.seconds), outcome.new])
-        while sum(new for _, new in sums["flat"]) > sums["reached"] / 1000:
-            del sums["flat"][0]
-        self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
-
-    def has_had_enough(self, target):
-        sums = self.sums.get(target, {})
-        flat_seconds = sum(seconds for seconds, _ in sums.get("flat", []))
-        return sums.get("executions", 0) >= 3_000_000 and flat_seconds >= 30 * 60
 
 
 def tar_around(content):

@@ -270,17 +270,25 @@ void Walk::read_records(const Part& tar) {
   if (std::none_of(members.begin(), members.end(), is_first)) return;
   const Format& format = *find_format("torch-tar");
   result_.recognised = true;
+  if (const auto met = read_uses(tar, format)) {
+    if (met->last != 0) follow_record(tar, met->last);
+    search_pickles(tar);
+  }
+}
+
+/// Adds what a format's reader names. Where that refuses, what it had met by then.
+std::optional<ReadContext::Met> Walk::read_uses(const Part& part, const Format& format) {
   ReadContext context = context_;
   ReadContext::Met met;
   context.met = &met;
   try {
-    for (const GlobalUse& use : format.read(tar.bytes, context).globals) add_use(tar, use);
+    for (const GlobalUse& use : format.read(part.bytes, context).globals) add_use(part, use);
+    return std::nullopt;
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
-    note(error, tar);
-    for (const GlobalUse& use : met.globals) add_use(tar, use);
-    if (met.last != 0) follow_record(tar, met.last);
-    search_pickles(tar);
+    note(error, part);
+    for (const GlobalUse& use : met.globals) add_use(part, use);
+    return met;
   }
 }
 
@@ -352,16 +360,8 @@ void Walk::read_others(const Part& part) {
   for (const auto& [name, suffix] : of_several_files) {
     const Format& format = *find_format(name);
     if (!recognises(format, *part.bytes)) continue;
-    ReadContext context = context_;
-    ReadContext::Met met;
-    context.met = &met;
-    try {
-      for (const GlobalUse& use : format.read(part.bytes, context).globals) add_use(part, use);
-    } catch (const Error& error) {
-      if (is_of_the_machine(error)) throw;
-      note(error, part);
-      for (const auto& [called, bytes] : met.beside) visit(part_apart(part, bytes, Role::pickle, called));
-    }
+    if (const auto met = read_uses(part, format))
+      for (const auto& [called, bytes] : met->beside) visit(part_apart(part, bytes, Role::pickle, called));
   }
 }
 

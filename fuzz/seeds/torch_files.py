@@ -149,6 +149,11 @@ def tar_file(members, form):
     return target.getvalue()[:LARGEST]
 
 
+def record(*values):
+    """Of a tar's member."""
+    return pickled(values)[0]
+
+
 class TarPickler(Pickler):
     """Of PyTorch 0.1: tensors and storages are numbers of records in other members."""
 
@@ -180,9 +185,6 @@ def tar_members(obj):
     writer = TarPickler(out)
     writer.dump(obj)
 
-    def record(*values):
-        return pickled(values)[0]
-
     storages, tensors = pickled(len(writer.storages))[0], pickled(len(writer.tensors))[0]
     for key, storage in writer.storages.items():
         storages += record(int(key), storage.device, storage.global_) + struct.pack("<q", storage.elements) + storage.bytes()
@@ -203,9 +205,6 @@ def tars():
     class Ids(Pickler):
         def persistent_id(self, obj):
             return obj.value if isinstance(obj, Key) else None
-
-    def record(*values):
-        return pickled(values)[0]
 
     floats = struct.pack("<4f", 0, 1, 2, 3)
     kind, tensor = Global("torch", "FloatStorage"), Global("torch", "FloatTensor")

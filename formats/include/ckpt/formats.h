@@ -81,8 +81,8 @@ enum class ReadBack : std::uint8_t {
 
 struct SaveOptions : WriteOptions {
   std::optional<int> gzip_level;  ///< compress at this level; none: see `gzip`
-  std::optional<bool>
-      gzip;  ///< none: OUT ends in ".gz", in any case, or the source was compressed under a name without it
+  /// None: OUT ends in ".gz", in any case of letters, or the source was compressed under a name without it.
+  std::optional<bool> gzip;
   ReadBack read_back = ReadBack::quick;
   bool no_clobber = false;
   bool dry_run = false;  ///< all but the output: nothing appears, what would be refused is
