@@ -13,22 +13,23 @@
 namespace ckpt {
 namespace {
 
-[[noreturn]] void differ(const std::string& what) {
-  throw Error(ErrorCode::io, "what was written does not read back: " + what)
-      .on_output()
-      .hint("the target's disk may be failing; nothing was replaced");
+[[noreturn]] void differ(const std::string& what,
+                         std::string hint = "the target's disk may be failing; nothing was replaced") {
+  throw Error(ErrorCode::io, "what was written does not read back: " + what).on_output().hint(std::move(hint));
 }
 
-Checkpoint read_again(const Format& format, const ByteSourcePtr& written, ReadBack how) {
+Checkpoint read_again(const Format& format, const ByteSourcePtr& bytes, ReadContext context, ReadBack how) {
   // Where nothing but the receipt covers the storages, they are read when that is compared, and not before.
   std::vector<Finding> findings;
   const bool read_all = how == ReadBack::full && format.has_checksums;
-  ReadContext context;
-  context.folder = written->folder();
   if (read_all) context.findings = &findings;
-  Checkpoint back = format.read(written, context);
+  Checkpoint back = format.read(bytes, context);
+  // Of files in bytes, which are passed on as they were, nothing was read before.
   for (const Finding& finding : findings)
-    if (finding.fault) differ(finding.what);
+    if (finding.fault)
+      differ(finding.what,
+             "ckpt verify tells whether the input is broken there, too; else the target's disk may be failing. "
+             "Nothing was replaced");
   return back;
 }
 
@@ -95,11 +96,13 @@ Expected::Expected(const Format& format, const Checkpoint& checkpoint, ReadBack 
 }
 
 void check_read_back(const Format& format, const Expected& expected, const std::function<ByteSourcePtr()>& open,
-                     const WriteReceipt& receipt) {
+                     bool gzip, const WriteReceipt& receipt) {
   ByteSourcePtr written;
   try {
     written = open();
-    const Checkpoint back = read_again(format, written, expected.how);
+    const ReadContext context = ReadContext::of(*written);
+    if (gzip) written = expected.how == ReadBack::full ? gunzip(written) : gunzip_by_index(written);
+    const Checkpoint back = read_again(format, written, context, expected.how);
     // Outside a pickle, no tensor has two names.
     const bool by_name = format.losses != nullptr && back.pickled;
     const std::size_t read = by_name ? tensor_names(back).size() : back.tensors.size();
@@ -115,6 +118,7 @@ void check_read_back(const Format& format, const Expected& expected, const std::
     // An older pickle calls for its bytes, say, and so may be past a cap that its source was not past.
     if (error.code() == ErrorCode::limit_exceeded)
       throw Error(error.code(), "what would be written could not be read again: " + std::string(error.what()))
+          .hint(gzip ? "caps go by a file's size, and gzip makes this one small: --no-gzip" : "")
           .in(expected.file);
     try {
       differ(error.what());

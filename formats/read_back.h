@@ -25,12 +25,12 @@ class Expected {
   std::vector<Named> names;  ///< where all of it is read
 };
 
-/// Compares the output as `open` makes it readable (inflated where it was compressed) with what was to be written.
+/// Compares the output, the bytes that `open` opens, with what was to be written; `gzip`: it was compressed.
 /// quick: directory, pickle, and the checksums that the container records. full: every byte, every storage's checksum
 /// as it was taken while writing, and every tensor's name, dtype and shape.
 /// Throws Error: io, on_output, that says what differs; limit_exceeded, in `expected.file`, where what was written is
-/// past a cap that the checkpoint was not past.
+/// past a cap that the checkpoint was not past: an output so small may hold less than its source held.
 void check_read_back(const Format& format, const Expected& expected, const std::function<ByteSourcePtr()>& open,
-                     const WriteReceipt& receipt);
+                     bool gzip, const WriteReceipt& receipt);
 
 }  // namespace ckpt

@@ -144,22 +144,20 @@ void save_file(const Format& format, Checkpoint& checkpoint, const std::string& 
     sink = std::move(owned);
   }
   const Expected expected(format, checkpoint, options.read_back);
-  const bool read_back = file != nullptr && options.read_back != ReadBack::none;
+  const auto read_back = [&](const WriteReceipt& receipt) {
+    if (file == nullptr || options.read_back == ReadBack::none) return;
+    check_read_back(
+        format, expected, [&] { return file->read_back(); }, report.gzip, receipt);
+  };
   if (report.gzip) {
     const GzipOptions gzip_options{.level = options.gzip_level.value_or(gzip_default_level),
                                    .copies = !options.gzip_level};
     const auto gzip = gzip_sink(*sink, gzip_options);
     const WriteReceipt receipt = write_with(format.write, checkpoint, *gzip, options);
     gzip->commit();
-    const auto open = [&] {
-      return options.read_back == ReadBack::full ? gunzip(file->read_back()) : gunzip_by_index(file->read_back());
-    };
-    if (read_back) check_read_back(format, expected, open, receipt);
+    read_back(receipt);
   } else {
-    const WriteReceipt receipt = write_with(format.write, checkpoint, *sink, options);
-    if (read_back)
-      check_read_back(
-          format, expected, [&] { return file->read_back(); }, receipt);
+    read_back(write_with(format.write, checkpoint, *sink, options));
   }
   report.bytes = sink->offset();
   sink->commit();
@@ -182,7 +180,7 @@ void save_folder(const Format& format, Checkpoint& checkpoint, const std::string
   const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options);
   if (!options.dry_run && options.read_back != ReadBack::none)
     check_read_back(
-        format, expected, [&] { return open_checkpoint(sink.path()); }, receipt);
+        format, expected, [&] { return open_checkpoint(sink.path()); }, false, receipt);
   report.bytes = sink.bytes();
   sink.commit();
 }

@@ -45,8 +45,8 @@ ROWS = [
         "{bad.reach-code} attack files of ours, {corpus.scanned} others", "bad,corpus"),
     Row("Bad input never crashes, hangs, or takes the machine's memory",
         "each attack through `inspect`, `verify`, `convert` and `scan`, or the command that it is aimed at, in 1 GiB of address "
-        "space and 60 s, with the exit status and the message it must get, through `recover`, and through another operation in "
-        "its turn; a lawful file beside each kind",
+        "space and 60 s, with the exit status and the message it must get, through `recover`, and through one other operation; "
+        "a lawful file beside each kind",
         "{bad.attacks} files", "bad"),
     Row("No call of a name that readers look for breaks them",
         "every name that ckpt knows, called by each opcode with too little, too much and the wrong things, and such calls put "

@@ -1,6 +1,8 @@
 """Every operation but those that each attack goes through, as a line in which FILE is the attack, OUT what would be written
 and OTHER a sound file; of eval MODEL and SET are a sound model and its test set."""
 
+import zlib
+
 OPERATIONS = """
     inspect --json FILE
     verify --finite FILE
@@ -45,19 +47,23 @@ EVALUATIONS = """
 EVALUATED = 17  # of so many attacks that can be read one is: libtorch takes its time to start
 
 
-def of(number, all_of_them):
-    """Those for the attack of that number: one in its turn. (Attacks come in fours; of an odd number each meets each
-    kind.)"""
-    return of_lines(OPERATIONS, number, all_of_them)
+def of(name, all_of_them):
+    """Those for the attack of that name: one, and the same however many attacks there are."""
+    return chosen(OPERATIONS, number_of(name), all_of_them)
 
 
-def evaluations_of(number, all_of_them):
-    """Those of eval for the attack of that number, of those that `inspect` reads."""
+def evaluations_of(name, all_of_them):
+    """Those of eval for the attack of that name, which `inspect` reads."""
+    number = number_of(name) // len(OPERATIONS)
     if number % EVALUATED and not all_of_them:
         return []
-    return of_lines(EVALUATIONS, number // EVALUATED, all_of_them)
+    return chosen(EVALUATIONS, number // EVALUATED, all_of_them)
 
 
-def of_lines(lines, number, all_of_them):
+def number_of(name):
+    return zlib.crc32(name.encode())
+
+
+def chosen(lines, number, all_of_them):
     lines = [line.strip() for line in lines]
     return lines if all_of_them else [lines[number % len(lines)]]

@@ -73,7 +73,10 @@ def files_in_bytes():
     yield from plain("bytes-empty", nested(b""), unjudged("the file is empty"))
     yield from plain("bytes-text", nested(b"hello"), unjudged("stays dangerous"))
     yield from plain("bytes-cut", nested(STORAGE[:-30]), unjudged("stays dangerous"))
-    cut = unjudged("stays dangerous") | {"verify": Outcome(1, "the file ends at byte")}
+    cut = unjudged("stays dangerous") | {
+        "verify": Outcome(1, "the file ends at byte"),
+        "convert FILE OUT --allow-unsafe --verify full": Outcome(6, "tells whether the input is broken there, too"),
+    }
     yield from plain("bytes-cut-in-the-elements", nested(STORAGE[:-8]), cut)
     yield from plain("bytes-a-pickle", nested(program(SYSTEM)), payload())
     yield from plain("bytes-a-payload", nested(legacy(program(SYSTEM, 2))), payload())

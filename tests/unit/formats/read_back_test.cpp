@@ -46,8 +46,7 @@ std::string complaint(const Written& out, const Bytes& bytes, ReadBack how = Rea
   const ByteSourcePtr source = torch_testing::source_of(bytes, "out.pt");
   const auto error = io_testing::error_of([&] {
     check_read_back(
-        *out.format, Expected(*out.format, out.checkpoint, how), [&] { return gzip ? gunzip(source) : source; },
-        out.receipt);
+        *out.format, Expected(*out.format, out.checkpoint, how), [&] { return source; }, gzip, out.receipt);
   });
   if (!error) return "";
   EXPECT_EQ(error->code(), ErrorCode::io);

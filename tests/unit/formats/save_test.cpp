@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "container/zip_builder.h"
 #include "formats/torch_files.h"
 
@@ -304,6 +305,20 @@ TEST(Save, WhatCouldNotBeReadAgainIsRefused) {
   EXPECT_EQ(std::string(error->what()).find("in.pt: what would be written could not be read again: "), 0U)
       << error->what();
   EXPECT_EQ(io_testing::text_of(folder / "out.pt"), kept);
+}
+
+/// The cap on a pickle's bytes goes by its file's, and gzip leaves next to nothing of these.
+TEST(Save, WhatIsTooSmallInGzipForItsPickleIsRefused) {
+  const TemporaryFolder folder;
+  const std::string text(limits::pickle_floor + limits::mib, 'x');
+  const Checkpoint checkpoint = read(source_of(bytes_of(ZipFile{.object = py::str(text)}), "in.pt"));
+  save(checkpoint, folder / "out.pt");
+  const auto error = error_of([&] { save(checkpoint, folder / "out.pt.gz"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  EXPECT_EQ(error->file(), "in.pt");
+  EXPECT_NE(error->hint().find("--no-gzip"), std::string::npos) << error->hint();
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.pt.gz"));
 }
 
 TEST(Save, ReadQuicklyLooksAtNoStorage) {
