@@ -45,8 +45,10 @@ void check(const ByteSourcePtr& source) {
   require(back.storages.size() == moved.storages.size(), "a move changes the number of storages");
   for (std::size_t i = 0; i < back.storages.size(); ++i)
     require(back.storages[i].location == moved.storages[i].location, "a storage is not where it was moved to");
-  if (logical_bytes(again) <= worth_hashing)
-    require(digest(again).total == digest(back).total, "a move changes a tensor");
+  if (logical_bytes(again) > worth_hashing) return;
+  std::string before;
+  if (error_of([&] { before = digest(again).total; })) return;  // quantised in a way that nobody knows
+  require(digest(back).total == before, "a move changes a tensor");
 }
 
 /// The archive that chance would hardly make: `data` as the member `name`.
