@@ -18,6 +18,7 @@ enough: see `Log.has_had_enough`.
 import argparse
 import contextlib
 import hashlib
+import io
 import itertools
 import os
 import random
@@ -30,6 +31,7 @@ import tarfile
 import tempfile
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -73,6 +75,15 @@ def tar_around(content):
     entry = tarfile.TarInfo("model")
     entry.size = len(content)
     return entry.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE + 2 * tarfile.BLOCKSIZE)
+
+
+def pickles_within(content):
+    """Of a zip, each of which it puts into an archive of its own."""
+    with contextlib.suppress(Exception):  # what fuzzing has made of it, Python may not read
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for member in archive.infolist():
+                if member.filename.endswith(".pkl") and member.file_size <= LARGEST:
+                    yield archive.read(member)
 
 
 class Fuzzer:
@@ -136,8 +147,8 @@ class Fuzzer:
                 names = os.listdir(folder)
             for name in names:
                 with contextlib.suppress(FileNotFoundError):
-                    content = self.own_form((folder / name).read_bytes())
-                    (others / hashlib.sha1(content).hexdigest()).write_bytes(content)
+                    for content in self.own_forms((folder / name).read_bytes()):
+                        (others / hashlib.sha1(content).hexdigest()).write_bytes(content)
         # What reaches something that nothing before it did gives its SHA-1 to a file there.
         self.look_for_faults(self.program, ADOPTING, "-runs=0", f"-features_dir={reaching}", self.corpus, others)
         adopted = [others / name for name in os.listdir(reaching) if (others / name).exists() and not (self.corpus / name).exists()]
@@ -146,13 +157,16 @@ class Fuzzer:
         self.outcome.adopted = len(adopted)
         return self.outcome
 
-    def own_form(self, content):
+    def own_forms(self, content):
         """What another target keeps, as this one reads files of any format."""
         if self.target == "program":
-            return random.randbytes(1) + content
-        if self.target == "torch_tar":
-            return tar_around(content)
-        return content
+            yield random.randbytes(1) + content
+        elif self.target == "torch_tar":
+            yield tar_around(content)
+        else:
+            yield content
+            if self.target == "torchscript":
+                yield from pickles_within(content)
 
     def run(self):
         self.begin()

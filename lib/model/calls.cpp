@@ -8,6 +8,14 @@ std::pair<std::string_view, std::string_view> callable(const ValueGraph& values,
   return {values.module(called), values.name(called)};
 }
 
+ValueId members_of_set_call(const ValueGraph& values, ValueId object) {
+  const auto [module, name] = callable(values, object);
+  const bool is_builtin = module == "builtins" || module == "__builtin__";
+  if (!is_builtin || (name != "set" && name != "frozenset") || values.call(object) != CallKind::reduce) return no_value;
+  const auto arguments = call_arguments(values, object);
+  return arguments.size() == 1 && values.kind(arguments[0]) == ValueKind::list ? arguments[0] : no_value;
+}
+
 bool puts_on_device(std::string_view name) {
   return name == "_rebuild_device_tensor_from_cpu_tensor" || name == "_rebuild_device_tensor_from_numpy" ||
          name == "_rebuild_xla_tensor" || name == "_rebuild_hpu_tensor" || name == "_rebuild_mlc_tensor";

@@ -14,6 +14,10 @@ std::pair<std::string_view, std::string_view> callable(const ValueGraph& values,
 /// What an object's call is given, whatever opcode makes it; empty where that is no tuple.
 std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object);
 
+/// The list of members that a call of set or frozenset is given, which is how sets are written before protocol 4;
+/// no_value where the object is none.
+ValueId members_of_set_call(const ValueGraph& values, ValueId object);
+
 /// Which of torch._utils' calls are given a tensor of the CPU, or a numpy array, and a device to put it on.
 bool puts_on_device(std::string_view name);
 

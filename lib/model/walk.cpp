@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "ckpt/state_dict.h"
+#include "model/calls.h"
 #include "model/pair_lists.h"
 #include "model/python_str.h"
 
@@ -31,6 +32,13 @@ void add_positions(std::span<const ValueId> items, std::size_t& position, Into& 
   for (const ValueId item : items) into.children.add(std::to_string(position++), item, into.budget);
 }
 
+void add_members(const ValueGraph& values, ValueId list, std::size_t& position, Into& into) {
+  add_positions(values.items(list), position, into);
+  for (auto handle = values.first_effect(list); handle != 0; handle = values.effect(handle).next)
+    if (values.effect(handle).kind == EffectKind::append)
+      add_positions(values.items(values.effect(handle)), position, into);
+}
+
 void add_state(const ValueGraph& values, ValueId state, std::unordered_set<ValueId>& seen, Into& into) {
   const auto mappings = state_mappings(values, state);
   for (const ValueId mapping : mappings)
@@ -39,6 +47,8 @@ void add_state(const ValueGraph& values, ValueId state, std::unordered_set<Value
 }
 
 void add_arguments(const ValueGraph& values, ValueId object, std::size_t& position, Into& into) {
+  if (const ValueId list = members_of_set_call(values, object); list != no_value)
+    return add_members(values, list, position, into);
   const auto items = values.items(object).subspan(1);
   const bool listed = values.call(object) == CallKind::inst || values.call(object) == CallKind::obj;
   for (const ValueId item : items) {

@@ -64,7 +64,7 @@ class NamedChildren {
 };
 
 /// The values a Python program would find in a value, each with its part of a path: entries of a mapping by key,
-/// positions of a sequence, attributes by name, arguments of an unknown call by position.
+/// positions of a sequence or a set, attributes by name, arguments of an unknown call by position.
 NamedChildren named_children(const ValueGraph& values, ValueId id, NameBudget& budget);
 
 /// The mappings of attributes in the state given to BUILD: a dict, or (dict or None, dict of slots), as copyreg's

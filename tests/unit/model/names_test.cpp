@@ -34,6 +34,18 @@ TEST(TensorNames, PositionsOfListsAndTuplesAreNumbers) {
   EXPECT_EQ(names(checkpoint), (Names{"1", "2.0", "2.1.0"}));
 }
 
+/// Protocol 4 has opcodes for sets; before it a set is a call that is given a list.
+TEST(TensorNames, MembersOfASetAreNumberedInEveryProtocol) {
+  const std::string frozenset = "(" + py::none() + weight() + "\x91", members = py::list({py::none(), weight()});
+  EXPECT_EQ(names(checkpoint_of(frozenset)), (Names{"1"}));
+  EXPECT_EQ(names(checkpoint_of("\x8f(" + py::none() + weight() + "\x90")), (Names{"1"}));
+  EXPECT_EQ(names(checkpoint_of(py::call(py::global("builtins", "frozenset"), {members}))), (Names{"1"}));
+  EXPECT_EQ(names(checkpoint_of(py::call(py::global("__builtin__", "set"), {members}))), (Names{"1"}));
+  EXPECT_EQ(names(checkpoint_of(py::call(py::global("__builtin__", "set"), {"(" + weight() + "l" + weight() + "a"}))),
+            (Names{"0", "1"}));
+  EXPECT_EQ(names(checkpoint_of(py::call(py::global("zoo", "set"), {members}))), (Names{"0.1"}));
+}
+
 TEST(TensorNames, AttributesStandByName) {
   const auto object = py::call(py::global("zoo", "Net"), {});
   const auto state = py::dict({{py::str("_parameters"), py::ordered_dict({{py::str("weight"), weight()}})}});
