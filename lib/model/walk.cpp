@@ -32,13 +32,6 @@ void add_positions(std::span<const ValueId> items, std::size_t& position, Into& 
   for (const ValueId item : items) into.children.add(std::to_string(position++), item, into.budget);
 }
 
-void add_members(const ValueGraph& values, ValueId list, std::size_t& position, Into& into) {
-  add_positions(values.items(list), position, into);
-  for (auto handle = values.first_effect(list); handle != 0; handle = values.effect(handle).next)
-    if (values.effect(handle).kind == EffectKind::append)
-      add_positions(values.items(values.effect(handle)), position, into);
-}
-
 void add_state(const ValueGraph& values, ValueId state, std::unordered_set<ValueId>& seen, Into& into) {
   const auto mappings = state_mappings(values, state);
   for (const ValueId mapping : mappings)
@@ -47,8 +40,10 @@ void add_state(const ValueGraph& values, ValueId state, std::unordered_set<Value
 }
 
 void add_arguments(const ValueGraph& values, ValueId object, std::size_t& position, Into& into) {
-  if (const ValueId list = members_of_set_call(values, object); list != no_value)
-    return add_members(values, list, position, into);
+  if (const ValueId list = members_of_set_call(values, object); list != no_value) {
+    add_positions(values.items(list), position, into);
+    return add_positions(appended_to(values, list), position, into);
+  }
   const auto items = values.items(object).subspan(1);
   const bool listed = values.call(object) == CallKind::inst || values.call(object) == CallKind::obj;
   for (const ValueId item : items) {
@@ -70,6 +65,15 @@ std::vector<ValueId> state_mappings(const ValueGraph& values, ValueId state) {
   if (is_mapping(values, items[0])) return {items[0], items[1]};
   if (values.kind(items[0]) == ValueKind::none) return {items[1]};
   return {};
+}
+
+std::vector<ValueId> appended_to(const ValueGraph& values, ValueId id) {
+  std::vector<ValueId> appended;
+  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
+    const auto items = values.items(values.effect(handle));
+    if (values.effect(handle).kind == EffectKind::append) appended.insert(appended.end(), items.begin(), items.end());
+  }
+  return appended;
 }
 
 NamedChildren named_children(const ValueGraph& values, ValueId id, NameBudget& budget) {

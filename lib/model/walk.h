@@ -71,6 +71,9 @@ NamedChildren named_children(const ValueGraph& values, ValueId id, NameBudget& b
 /// protocol has it. None where it is anything else.
 std::vector<ValueId> state_mappings(const ValueGraph& values, ValueId state);
 
+/// What APPEND(S) put into a value after it was made.
+std::vector<ValueId> appended_to(const ValueGraph& values, ValueId id);
+
 /// What tensor_names() may come to. Tests give smaller ones.
 struct NameCaps {
   std::uint64_t names = limits::tensor_names;

@@ -4,6 +4,7 @@
 #include "ckpt/state_dict.h"
 #include "model/byte_texts.h"
 #include "model/calls.h"
+#include "model/walk.h"
 #include "ops/view_builder.h"
 
 namespace ckpt {

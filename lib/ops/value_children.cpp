@@ -31,15 +31,6 @@ char plain_key(ValueKind kind) {
 
 }  // namespace
 
-std::vector<ValueId> appended_to(const ValueGraph& values, ValueId id) {
-  std::vector<ValueId> appended;
-  for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
-    const auto items = values.items(values.effect(handle));
-    if (values.effect(handle).kind == EffectKind::append) appended.insert(appended.end(), items.begin(), items.end());
-  }
-  return appended;
-}
-
 void ChildCollector::add_positions(std::span<const ValueId> items) {
   std::size_t position = 0;
   for (const ViewChild& child : children_)  // they go on after a call's arguments, as in the names of tensors

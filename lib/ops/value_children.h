@@ -10,9 +10,6 @@
 
 namespace ckpt {
 
-/// What APPEND(S) put into a value after it was made.
-std::vector<ValueId> appended_to(const ValueGraph& values, ValueId id);
-
 /// Collects the children of one view. The first letter of `match` is the kind: k a key (of a mapping or set), p a
 /// position, r an argument, w an attribute, y a keyword, s a state.
 class ChildCollector {

@@ -7,6 +7,7 @@
 #include "ckpt/shape.h"
 #include "model/python_names.h"
 #include "model/python_str.h"
+#include "model/walk.h"
 #include "ops/view_builder.h"
 
 namespace ckpt {
