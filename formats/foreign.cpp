@@ -32,6 +32,16 @@ bool has_lzma_header(std::string_view head) {
          (size == std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff") || size.ends_with("\0\0\0"sv));
 }
 
+bool is_frame_to_skip(std::string_view head) { return head.front() >= 0x50 && head.front() < 0x60; }
+
+/// Behind the first two bytes stands a length, which joblib has Python read: int(text, 16).
+bool has_joblib_length(std::string_view head) {
+  constexpr std::size_t width = 19;
+  const std::string_view text = head.substr(2, width);
+  return text.size() == width && text.find_first_not_of("0123456789abcdefABCDEFxX_+- \t\n\r\f\v") == text.npos &&
+         text.find_first_of("0123456789abcdefABCDEF") != text.npos;
+}
+
 // A table: how files begin that people take for checkpoints.
 constexpr Signature signatures[] = {
     {0, "version https://git-lfs"sv, "a Git LFS pointer, not the file itself", "git lfs pull"},
@@ -53,13 +63,15 @@ constexpr Signature signatures[] = {
      "llama.cpp's convert_lora_to_gguf.py makes GGUF of the original"},
     {0, "\x5d\0"sv, "an lzma file", "xz -d --format=lzma < FILE", true, has_lzma_header},
     {0, "\x04\x22\x4d\x18"sv, "an lz4 file", "lz4 -d FILE", true},
+    {1, "\x2a\x4d\x18"sv, "a zstd or lz4 file that begins with a frame to skip", "zstd -d FILE, or lz4 -d FILE", true,
+     is_frame_to_skip},
     {0, "\x02\x21\x4c\x18"sv, "an lz4 file", "lz4 -d FILE", true},
     {0, "\x78\x01"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
     {0, "\x78\x5e"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
     {0, "\x78\x9c"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
     {0, "\x78\xda"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},
-    {0, "ZF0x"sv, "a file that joblib of before 2015 compressed", "in Python, if you trust it: joblib.load(path)",
-     true},
+    {0, "ZF"sv, "a file that joblib of before 2015 compressed", "in Python, if you trust it: joblib.load(path)", true,
+     has_joblib_length},
     {0, "MATLAB 5.0 MAT-file"sv, "a MATLAB file", "in Python: scipy.io.loadmat(path)"},
     {0, "MATLAB 7.3 MAT-file"sv, "a MATLAB file, which is HDF5", "in Python: h5py.File(path)"},
     {4, "PTMF"sv, "a TorchScript model for mobile as a flatbuffer",

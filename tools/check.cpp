@@ -1,7 +1,6 @@
 #include "ckpt/check.h"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 

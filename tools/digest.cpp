@@ -6,6 +6,7 @@
 #include "ckpt/ops.h"
 #include "console/command.h"
 #include "console/messages.h"
+#include "console/render.h"
 #include "console/text.h"
 #include "loading.h"
 
@@ -23,7 +24,8 @@ std::string digest_json(const CheckpointDigest& digest) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   out["digest"] = digest.total;
   out["tensors"] = nlohmann::ordered_json::object();
-  // ordered_json looks each key up in a list; names are unique already, so the pairs go straight in.
+  // ordered_json looks each key up in a list; names are unique already (but for bytes that
+  // are not UTF-8), so the pairs go straight in.
   auto& tensors = out["tensors"].get_ref<nlohmann::ordered_json::object_t&>();
   for (const TensorDigest& tensor : digest.tensors) tensors.emplace_back(valid_utf8(tensor.name), tensor.sha256);
   return visible_json(out.dump()) + "\n";
@@ -43,7 +45,14 @@ Error matches_nothing(const DigestOptions& options) {
                      "ckpt inspect " + shell_word(options.files.front()) + " lists the names");
 }
 
-int run(const DigestOptions& options) {
+void note_unnamed(const Checkpoint& checkpoint, const std::string& file) {
+  const std::size_t count = unnamed_tensors(checkpoint).size();
+  if (count > 0)
+    print_note(file + ": " + count_text(count, "tensor") + " without a name (attributes of others, keys of dicts) " +
+               (count == 1 ? "is" : "are") + " not among them; ckpt diff compares such");
+}
+
+int run(const DigestOptions& options, bool quiet) {
   if (options.files.size() != 1) {
     throw usage_error("digest takes one FILE, and " + std::to_string(options.files.size()) + " were given",
                       "ckpt digest model.pt");
@@ -55,6 +64,7 @@ int run(const DigestOptions& options) {
     finish_input(checkpoint, file);
     if (result.tensors.empty() && !options.keys.empty()) throw matches_nothing(options);
     print(options.json ? digest_json(result) : digest_text(result));
+    if (!quiet && options.keys.empty()) note_unnamed(checkpoint, file);
     return exit_done;
   } catch (Error& error) {
     const bool root_unclear = error.code() == ErrorCode::invalid_argument && error.hint().empty();
@@ -73,7 +83,7 @@ Runner define(Arguments& arguments) {
   arguments.values("--keys", "GLOB", options->keys,
                    "only tensors whose name matches, and the total over them; * crosses dots; may be repeated");
   define_reading_options(arguments, options->reading);
-  return [options](bool) { return run(*options); };
+  return [options](bool quiet) { return run(*options, quiet); };
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "ckpt/tensor_ops.h"
 #include "console/command.h"
 #include "console/messages.h"
+#include "console/same_file.h"
 #include "console/text.h"
 #include "loading.h"
 #include "tensor_edits.h"
@@ -73,6 +74,9 @@ int run(const ExtractArguments& arguments, bool quiet) {
   if (arguments.dtype) dtype_to_cast(*arguments.dtype);  // refused before anything is read
   const std::string name = std::exchange(writing.files.back(), *arguments.out);
   Job job = plan(writing, "extract");
+  if (is_same_file(job.in, job.out))
+    throw usage_error("extract would replace " + job.out + ", and all else that is in it",
+                      "ckpt extract " + shell_word(job.in) + " " + shell_value(name) + " -o OTHER");
   job.save.format = format_of(job.out);
   const bool named = job.save.format == "npz" || job.save.format == "safetensors";
   Checkpoint checkpoint = extract_from(load_input(job, arguments.reading), name, named);

@@ -39,7 +39,7 @@ Checkpoint without_optimizers(Checkpoint checkpoint, std::vector<std::string>& d
   auto [stripped, report] = strip_optimizer(std::move(checkpoint));
   for (const std::string& path : report.left)
     print_warning(stripped.file + ": the optimizer's state at '" + path +
-                  "' stands in a list with other things, and stays");
+                  "' is held by an object, or in a list with other things, and stays");
   done.push_back(count_text(report.removed.size(), "optimizer state") + " dropped");
   return std::move(stripped);
 }

@@ -21,8 +21,8 @@ Checkpoint cast_tensors(Checkpoint checkpoint, const TensorEditOptions& options,
     print_warning(edited.file + ": --dtype-except '" + glob + "' matches no tensor");
   if (report.arrays > 0)
     print_warning(edited.file + ": " + count_text(report.arrays, "tensor") +
-                  (report.arrays == 1 ? ", which lies in no storage, keeps its dtype"
-                                      : ", which lie in no storage, keep their dtype"));
+                  (report.arrays == 1 ? ", which is a numpy array or of a class of its own, keeps its dtype"
+                                      : ", which are numpy arrays or of classes of their own, keep their dtype"));
   done.push_back(report.tensors == 0
                      ? "no tensor cast"
                      : count_text(report.tensors, "tensor") + " cast to " +

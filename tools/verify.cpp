@@ -34,6 +34,7 @@ struct Result {
   std::vector<Finding> findings;
   std::size_t faults = 0;
   bool is_damaged = false;  ///< it is no fault of the numbers that are in it
+  bool is_finite = false;   ///< --finite: every tensor was looked at, and is
 };
 
 std::size_t count_faults(const std::vector<Finding>& findings) {
@@ -47,7 +48,8 @@ bool is_no_finding(const Error& error) {
          error.code() == ErrorCode::invalid_argument;
 }
 
-void look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& findings) {
+/// Returns whether all could be looked at.
+bool look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& findings) {
   const bool damaged = count_faults(findings) > 0;
   std::vector<Error> unread;
   for (const NonFinite& found : find_non_finite(checkpoint, &unread))
@@ -60,22 +62,26 @@ void look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& finding
     const bool fault = error.code() != ErrorCode::unsupported && !damaged;
     findings.push_back({fault, std::string("not looked at for NaN and Inf: ") + error.what(), ""});
   }
+  return unread.empty();
 }
 
-/// What --finite and --digest find in a file that verify() has been through.
-void look_further(const ByteSourcePtr& source, const VerifyOptions& options, const DigestList* list,
+/// What --finite and --digest find in a file that verify() has been through. Returns whether all tensors were found
+/// finite, where that is asked.
+bool look_further(const ByteSourcePtr& source, const VerifyOptions& options, const DigestList* list,
                   std::vector<Finding>& findings) {
-  if (!options.finite && list == nullptr) return;
+  if (!options.finite && list == nullptr) return false;
+  bool finite = false;
   try {
     const Checkpoint checkpoint = read(source);
-    if (options.finite) look_at_numbers(checkpoint, findings);
-    if (list == nullptr) return;
+    finite = options.finite && look_at_numbers(checkpoint, findings);
+    if (list == nullptr) return finite;
     const auto differences = compare_digests(*list, digest(checkpoint, options.root.value_or("")));
     findings.insert(findings.end(), differences.begin(), differences.end());
   } catch (const Error& error) {
     if (is_no_finding(error)) throw;
     findings.push_back({count_faults(findings) == 0, std::string("its tensors cannot be read: ") + error.what(), ""});
   }
+  return finite;
 }
 
 /// Of a folder, all files that are read; the one by which it is read where the others cannot be told.
@@ -86,9 +92,9 @@ std::uint64_t bytes_on_disk(const std::string& file, const ByteSource& source, c
 
 Result examine(const std::string& file, const VerifyOptions& options, const DigestList* list) {
   const ByteSourcePtr source = open_checkpoint(file);
-  Result result{file, 0, detect(source), verify(source), 0, false};
+  Result result{.file = file, .detection = detect(source), .findings = verify(source)};
   result.is_damaged = count_faults(result.findings) > 0;
-  look_further(source, options, list, result.findings);
+  result.is_finite = look_further(source, options, list, result.findings);
   result.bytes = bytes_on_disk(file, *source, result.findings);
   for (Finding& finding : result.findings)
     finding.what = without_name(without_name(std::move(finding.what), source->name()), finding.where);
@@ -121,7 +127,7 @@ std::string result_text(const Result& result, const VerifyOptions& options, bool
   if (quiet) return out;
   return out + file + ": ok (" + result.detection.format + (result.detection.gzip_layers > 0 ? ", gzip, " : ", ") +
          size_text(result.bytes) + ": every byte read, every size, checksum and reference checked" +
-         (options.finite ? ", its tensors finite" : "") + (options.digest ? ", every tensor as listed" : "") + ")\n";
+         (result.is_finite ? ", its tensors finite" : "") + (options.digest ? ", every tensor as listed" : "") + ")\n";
 }
 
 int verify_file(const VerifyOptions& options, const DigestList* list, const std::string& file, bool quiet) {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "bridge/storage_source.h"

@@ -2,8 +2,6 @@
 
 #include <c10/core/Storage.h>
 
-#include <memory>
-
 #include "ckpt/byte_source.h"
 
 namespace ckpt::eval {

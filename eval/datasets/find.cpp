@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <string_view>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/error.h"

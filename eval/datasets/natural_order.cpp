@@ -1,7 +1,6 @@
 #include "datasets/natural_order.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace ckpt::eval {
 namespace {

@@ -1,8 +1,5 @@
 #include "devices/choose.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "ckpt/error.h"
 
 namespace ckpt::eval {

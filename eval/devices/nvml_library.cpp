@@ -1,7 +1,6 @@
 #include "devices/nvml_library.h"
 
 #include <array>
-#include <cstddef>
 
 namespace ckpt::eval {
 namespace {

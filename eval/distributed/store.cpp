@@ -8,7 +8,6 @@
 #include <deque>
 #include <future>
 #include <mutex>
-#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>

@@ -97,7 +97,8 @@ Bars BarSettings::bars() const {
 void Settings::define(tools::Arguments& arguments) {
   arguments.files(files);
   arguments.value("--data", "PATH", data, "the test set: IDX files, batches, npz, pictures; else it is looked for");
-  arguments.value("--split", "NAME", split, "of batches and MNIST: testing (default), validating, training");
+  arguments.value("--split", "NAME", split,
+                  "of batches, MNIST, Keras' arrays: testing (default), validating, training");
   arguments.value("--arch", "NAME", arch, "auto (default), fnn, captcha-resnet, mlp, foonet, net, torchscript");
   arguments.value("--root", "PATH", root, "where the file has the state dict; else it is found");
   arguments.flag("--strict", strict, "load as PyTorch does: no prefix taken off, no device tag changed");

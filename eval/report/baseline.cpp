@@ -5,7 +5,6 @@
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/error.h"

@@ -1,7 +1,5 @@
 #include "report/markup.h"
 
-#include <string_view>
-
 #include "ckpt/utf8.h"
 #include "console/text.h"
 

@@ -1,6 +1,5 @@
 #include <ATen/Context.h>
 
-#include <string>
 #include <utility>
 
 #include "ckpt/error.h"

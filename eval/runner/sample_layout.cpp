@@ -1,6 +1,5 @@
 #include "runner/sample_layout.h"
 
-#include <cstring>
 #include <sstream>
 
 #include "ckpt/error.h"

@@ -71,6 +71,16 @@ void SalvageWalk::fault(std::string found, std::uint64_t at, std::string expecte
                   "");
 }
 
+/// Of bytes behind a member where the directory says that nothing is.
+void SalvageWalk::remark_of_gap(std::uint64_t begin, std::uint64_t end) {
+  context_.remark(std::to_string(end - begin) + " bytes behind a member belong to none, at byte " +
+                  std::to_string(begin));
+}
+
+bool SalvageWalk::is_where_listed(std::uint64_t offset) const {
+  return listed_at(offset) != nullptr || offset == directory_offset_;
+}
+
 const DirectoryEntry* SalvageWalk::listed_at(std::uint64_t offset) const {
   const auto found = std::lower_bound(
       listed_.begin(), listed_.end(), offset,
@@ -201,11 +211,14 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   const bool has_descriptor = (header.flags & flag_descriptor) != 0;
   const bool is_closed = end && (has_descriptor ? end->descriptor.has_value() : is_as_told);
   const bool has_gap = next - begin - member.compressed_size > wide_descriptor;
-  has_gaps_ = has_gaps_ || has_gap;
+  const bool is_listed_gap = has_gap && entry != nullptr && is_where_listed(next);
+  has_gaps_ = has_gaps_ || (has_gap && !is_listed_gap);
   member.is_displaced = !is_closed && has_gap;
   member.ends_as_told = is_closed || (!told.empty() && member.compressed_size == told.front());
   if (!is_closed || !is_as_told)
     tell_of_end(member, told.empty() ? std::nullopt : std::optional(told.front()), end.has_value());
+  else if (is_listed_gap)
+    remark_of_gap(begin + member.compressed_size, next);
   else if (has_gap)
     fault("what stands behind member " + quoted_name(member.name) + " is no member", begin + member.compressed_size,
           "the next at byte " + std::to_string(next));
@@ -280,10 +293,8 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
     const auto found = search(at_ + 1, nullptr);
     if (at_ == 0 && found)
       fault(std::to_string(found->next) + " bytes before the first member", 0, "none");
-    else if (found && (listed_at(found->next) != nullptr || found->next == directory_offset_))
-      // The directory says that nothing is here.
-      context_.remark(std::to_string(found->next - at_) + " bytes behind a member belong to none, at byte " +
-                      std::to_string(at_));
+    else if (found && is_where_listed(found->next))
+      remark_of_gap(at_, found->next);
     else {
       has_gaps_ = has_gaps_ || found.has_value();
       fault("no member begins here", at_, found ? "one; the next is at byte " + std::to_string(found->next) : "one");

@@ -12,6 +12,7 @@
 #include "dcp/flatten.h"
 #include "dcp/metadata_writer.h"
 #include "io/bytes.h"
+#include "model/dropped_calls.h"
 #include "model/graph_copy.h"
 #include "model/walk.h"
 #include "named_tensors/losses.h"
@@ -52,6 +53,7 @@ class Writer {
         flat_(flatten(checkpoint)),
         storages_(watched_storages(checkpoint)),
         copy_(checkpoint.values),
+        dropped_(checkpoint.values, checkpoint.discarded, checkpoint.file),
         torch_(*find_format("torch")) {}
 
   WriteReceipt run() {
@@ -132,6 +134,11 @@ class Writer {
   void write_value(const Leaf& leaf, ByteSink& sink) {
     Checkpoint part;
     part.root = copy_.below(leaf.value, part.values);
+    if (const auto dropped = dropped_.that_change(copy_.reached()); !dropped.empty()) {
+      part.values.clear();
+      part.root = copy_.below(leaf.value, part.values, 0, dropped);
+      for (const ValueId id : dropped) part.discarded.push_back(copy_.moved(id));
+    }
     part.format = "torch";
     part.file = checkpoint_.file;
     part.protocol = checkpoint_.protocol;
@@ -194,6 +201,7 @@ class Writer {
   FlatDict flat_;
   std::vector<Storage> storages_;
   GraphCopy copy_;
+  DroppedCalls dropped_;
   const Format& torch_;
   std::vector<WrittenItem> items_;
   WriteReceipt receipt_;

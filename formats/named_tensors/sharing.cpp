@@ -14,15 +14,22 @@ struct Reach {
   DType dtype{};
   std::int64_t begin = 0, end = 0;
   bool contiguous = false;
+  bool lazy = false;  ///< a conjugate or a negative: its elements are not those of its storage
 };
 
-/// None of what shares bytes with nothing: an empty tensor, or one whose elements are not those of its storage.
+/// None of what shares bytes with nothing: an empty tensor.
 std::optional<Reach> reach_of(const DenseTensor& tensor, std::size_t index) {
   const TensorInfo& info = *tensor.placed;
-  if (info.conjugate || info.negative || element_count(info) == 0) return std::nullopt;
+  if (element_count(info) == 0) return std::nullopt;
   std::int64_t last = info.offset;
   for (std::size_t i = 0; i < info.shape.size(); ++i) last += (info.shape[i] - 1) * info.stride[i];
-  return Reach{index, *tensor.tensor->storage, info.dtype, info.offset, last + 1, is_contiguous(info)};
+  return Reach{.index = index,
+               .storage = *tensor.tensor->storage,
+               .dtype = info.dtype,
+               .begin = info.offset,
+               .end = last + 1,
+               .contiguous = is_contiguous(info),
+               .lazy = info.conjugate || info.negative};
 }
 
 /// Goes over the tensors of each storage from its beginning to its end, those that reach furthest first.
@@ -58,6 +65,7 @@ class Finder {
 
   void add(const Reach& reach) {
     if (any_ && any_->storage != reach.storage) any_ = std::nullopt;
+    if (reach.lazy) return note_apart(reach);
     if (last_ && (last_->storage != reach.storage || last_->dtype != reach.dtype)) last_ = cover_ = std::nullopt;
     const DenseTensor& self = tensor(reach);
     if (cover_ && reach.end <= cover_->end) return add_view(reach, *cover_);

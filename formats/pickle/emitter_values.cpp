@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "ckpt/error.h"
 #include "pickle/emitter_state.h"

@@ -287,7 +287,7 @@ Program Machine::run_to_end() {
 
 void Machine::check_work() const {
   const std::uint64_t most_pairs = limits::walk_step_cap(graph_.extent());
-  if (pairs_in_lists(graph_, static_cast<ValueId>(first_value_)) > most_pairs)
+  if (pairs_given(graph_, static_cast<ValueId>(first_value_)) > most_pairs)
     fail("the pickle gives mappings more than " + std::to_string(most_pairs) + " pairs in lists that they share", {},
          ErrorCode::limit_exceeded);
   const Sharing shared = count_sharing(graph_, first_value_);

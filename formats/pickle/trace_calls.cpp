@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "pickle/opcodes.h"
 #include "pickle/tracer.h"

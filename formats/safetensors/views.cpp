@@ -23,7 +23,9 @@ std::vector<std::int64_t> read_integers(JsonReader& json) {
   json.enter_array();
   while (json.next_item()) {
     const std::uint64_t number = json.integer();
-    if (numbers.size() == limits::tensor_dimensions || number > INT64_MAX) json.fail("sizes of a tensor");
+    if (number > INT64_MAX) json.fail("sizes of a tensor");
+    if (numbers.size() == limits::tensor_dimensions)
+      throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::tensor_dimensions) + " dimensions");
     numbers.push_back(static_cast<std::int64_t>(number));
   }
   return numbers;

@@ -11,7 +11,8 @@
 namespace ckpt::scanning {
 namespace {
 
-constexpr std::array<std::string_view, 6> pickle_suffixes{".pkl", ".pickle", ".metadata", ".pt", ".pth", ".bin"};
+constexpr std::array<std::string_view, 10> pickle_suffixes{".pkl", ".pickle", ".joblib", ".z",    ".metadata",
+                                                           ".pt",  ".pth",    ".th",     ".ckpt", ".bin"};
 /// Where torch keeps the bytes of tensors.
 constexpr std::array<std::string_view, 4> storage_folders{"data", "constants", "tensors", "storages"};
 

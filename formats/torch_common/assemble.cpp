@@ -1,6 +1,5 @@
 #include "ckpt/assemble.h"
 
-#include <string_view>
 #include <utility>
 
 #include "ckpt/utf8.h"

@@ -7,6 +7,7 @@
 #include "io/bytes.h"
 #include "io/swapped_source.h"
 #include "model/graph_copy.h"
+#include "model/raise_protocol.h"
 #include "model/storage_types.h"
 #include "torch_common/storage_ids.h"
 #include "torch_common/tensors.h"
@@ -36,9 +37,14 @@ ValueId Assembler::adopt(const Checkpoint& part) {
     keys.push_back(key(std::to_string(storages_.size())));
     storages_.push_back({storage.bytes, storage.byte_order});
   }
+  raise_protocol(values(), checkpoint_.protocol, part.protocol);
+  const auto first = static_cast<ValueId>(values().size());
   GraphCopy copy(part.values);
-  const ValueId root = copy.below(part.root, values(), latest_);
+  const ValueId root = copy.below(part.root, values(), latest_, part.discarded);
   latest_ = copy.latest();
+  checkpoint_.protocol = std::max(checkpoint_.protocol, part.protocol);
+  raise_protocol(values(), part.protocol, checkpoint_.protocol, first);
+  for (const ValueId id : part.discarded) checkpoint_.discarded.push_back(copy.moved(id));
   for (const auto& [id, use] : part.storage_uses) {
     const ValueId moved = copy.moved(id);
     if (moved == no_value) continue;

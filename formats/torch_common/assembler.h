@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "ckpt/assemble.h"
@@ -32,8 +29,8 @@ class Assembler {
 
   /// Throws Error, as assemble() does.
   ValueId add(TensorSource tensor);
-  /// The object of a checkpoint that was read from a zip, with its storages. What its pickle made and threw away is
-  /// left behind; its globals are the caller's to keep. Pieces are to be added in the order in which they are to be
+  /// The object of a checkpoint that was read from a zip, with its storages and what its pickle made and threw away;
+  /// its globals are the caller's to keep. Pieces are to be added in the order in which they are to be
   /// written.
   ValueId adopt(const Checkpoint& part);
 

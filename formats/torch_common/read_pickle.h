@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/checkpoint.h"

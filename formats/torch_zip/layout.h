@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "container/zip_reader.h"
 #include "torch_common/archive.h"

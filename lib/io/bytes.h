@@ -6,10 +6,8 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 /// The vocabulary for bytes that came from a file: loads with a stated byte order, arithmetic that says when it
 /// overflows.

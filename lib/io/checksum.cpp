@@ -5,7 +5,6 @@
 #include <openssl/evp.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 

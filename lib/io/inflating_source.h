@@ -6,7 +6,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "ckpt/byte_source.h"
 #include "io/decoder.h"

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ckpt/state_dict.h"
+#include "model/calls.h"
 #include "model/pair_lists.h"
 #include "model/position_index.h"
 
@@ -13,15 +14,6 @@ bool makes_mapping(std::string_view module, std::string_view name) {
   if (module == "collections" || module == "typing" || module == "UserList")
     return name == "OrderedDict" || name == "defaultdict" || name == "Counter";
   return (module == "builtins" || module == "__builtin__") && name == "dict";
-}
-
-/// The list of [key, value] pairs that Python 2 gives an OrderedDict as its only argument, or no_value.
-ValueId pair_list(const ValueGraph& values, ValueId object) {
-  if (values.call(object) != CallKind::reduce) return no_value;
-  const ValueId arguments = values.items(object)[1];
-  if (values.kind(arguments) != ValueKind::tuple || values.items(arguments).empty()) return no_value;
-  const ValueId list = values.items(arguments)[0];
-  return values.kind(list) == ValueKind::list ? list : no_value;
 }
 
 /// Collects entries. Unless all pairs are wanted, a key equal to an earlier one replaces its value and keeps its place.
@@ -96,20 +88,38 @@ void add_python2_pair(const ValueGraph& values, ValueId pair, Collector& entries
   entries.add({items[0], values.items(values.effect(second))[0], first, pair, 0, second});
 }
 
-std::vector<MappingEntry> collect(const ValueGraph& values, ValueId mapping, bool every_pair) {
-  Collector entries(values, every_pair);
-  entries.reserve(static_cast<std::size_t>(pair_count(values, mapping)));
-  if (values.kind(mapping) == ValueKind::dict) {
-    entries.add_pairs(values.items(mapping), 0, mapping);
-  } else if (const ValueId list = pair_list(values, mapping); list != no_value) {
-    for (const ValueId pair : values.items(list)) add_python2_pair(values, pair, entries);
-    for (auto handle = values.first_effect(list); handle != 0; handle = values.effect(handle).next)
-      for (const ValueId pair : values.items(values.effect(handle))) add_python2_pair(values, pair, entries);
-  }
+void add_python2_pairs(const ValueGraph& values, ValueId list, Collector& entries) {
+  for (const ValueId pair : values.items(list)) add_python2_pair(values, pair, entries);
+  for (auto handle = values.first_effect(list); handle != 0; handle = values.effect(handle).next)
+    for (const ValueId pair : values.items(values.effect(handle))) add_python2_pair(values, pair, entries);
+}
+
+/// What a dict is made with, and what it or a call's mapping is given afterwards.
+void add_own_pairs(const ValueGraph& values, ValueId mapping, Collector& entries) {
+  if (values.kind(mapping) == ValueKind::dict) entries.add_pairs(values.items(mapping), 0, mapping);
   for (auto handle = values.first_effect(mapping); handle != 0; handle = values.effect(handle).next)
     if (values.effect(handle).kind == EffectKind::set_items)
       entries.add_pairs(values.items(values.effect(handle)), handle, mapping);
+}
+
+std::vector<MappingEntry> collect(const ValueGraph& values, ValueId mapping, bool every_pair) {
+  Collector entries(values, every_pair);
+  entries.reserve(static_cast<std::size_t>(pair_count(values, mapping)));
+  if (const ValueId given = given_pairs(values, mapping); given != no_value) {
+    if (values.kind(given) == ValueKind::dict)
+      add_own_pairs(values, given, entries);
+    else
+      add_python2_pairs(values, given, entries);
+  }
+  add_own_pairs(values, mapping, entries);
   return entries.take();
+}
+
+std::uint64_t own_pair_count(const ValueGraph& values, ValueId mapping) {
+  std::uint64_t pairs = values.kind(mapping) == ValueKind::dict ? values.items(mapping).size() / 2 : 0;
+  for (auto handle = values.first_effect(mapping); handle != 0; handle = values.effect(handle).next)
+    if (values.effect(handle).kind == EffectKind::set_items) pairs += values.effect(handle).count / 2;
+  return pairs;
 }
 
 }  // namespace
@@ -121,23 +131,43 @@ bool is_mapping(const ValueGraph& values, ValueId id) {
   return values.kind(callable) == ValueKind::global && makes_mapping(values.module(callable), values.name(callable));
 }
 
-std::uint64_t pair_count(const ValueGraph& values, ValueId mapping) {
-  std::uint64_t pairs = values.kind(mapping) == ValueKind::dict ? values.items(mapping).size() / 2 : 0;
-  for (auto handle = values.first_effect(mapping); handle != 0; handle = values.effect(handle).next)
-    if (values.effect(handle).kind == EffectKind::set_items) pairs += values.effect(handle).count / 2;
-  return pairs;
+ValueId given_pairs(const ValueGraph& values, ValueId mapping) {
+  if (values.kind(mapping) != ValueKind::object || !is_mapping(values, mapping)) return no_value;
+  const CallKind call = values.call(mapping);
+  if (call != CallKind::reduce && call != CallKind::inst && call != CallKind::obj) return no_value;
+  const std::string_view name = callable(values, mapping).second;
+  const auto arguments = call_arguments(values, mapping);
+  const std::size_t place = name == "defaultdict" ? 1 : 0;  // behind what makes its values
+  if (arguments.size() <= place) return no_value;
+  const ValueKind kind = values.kind(arguments[place]);
+  const bool is_list_of_pairs = kind == ValueKind::list && name != "Counter";  // which would count them
+  return kind == ValueKind::dict || is_list_of_pairs ? arguments[place] : no_value;
 }
 
-std::uint64_t pairs_in_lists(const ValueGraph& values, ValueId first) {
+bool shows_all_pairs(const ValueGraph& values, ValueId mapping) {
+  if (values.kind(mapping) != ValueKind::object) return true;
+  const ValueId given = given_pairs(values, mapping);
+  const bool has_factory = callable(values, mapping).second == "defaultdict";
+  const auto arguments = call_arguments(values, mapping);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] != given && !(has_factory && i == 0)) return false;
+  return true;
+}
+
+std::uint64_t pair_count(const ValueGraph& values, ValueId mapping) {
+  const ValueId given = given_pairs(values, mapping);
+  return own_pair_count(values, mapping) + (given == no_value ? 0 : own_pair_count(values, given));
+}
+
+std::uint64_t pairs_given(const ValueGraph& values, ValueId first) {
   std::unordered_map<ValueId, std::uint64_t> sizes;
   std::uint64_t pairs = 0;
   for (ValueId id = first; id < values.size(); ++id) {
-    if (values.kind(id) != ValueKind::object) continue;
-    const ValueId list = pair_list(values, id);
-    if (list == no_value || !is_mapping(values, id)) continue;
-    const auto [known, fresh] = sizes.try_emplace(list, 0);
+    const ValueId given = given_pairs(values, id);
+    if (given == no_value) continue;
+    const auto [known, fresh] = sizes.try_emplace(given, 0);
     std::uint64_t& size = known->second;
-    if (fresh) values.each_operand(list, [&](ValueId) { ++size; });
+    if (fresh) values.each_operand(given, [&](ValueId) { ++size; });
     pairs += size;
   }
   return pairs;

@@ -103,6 +103,12 @@ ValueId ValueGraph::make_global(std::string_view module, std::string_view name) 
   return add(ValueKind::global, {place, 0});
 }
 
+void ValueGraph::rename_global(ValueId global, std::string_view module, std::string_view name) {
+  Name& named = names_[nodes_[global].data.first];
+  named.module = add_text(module);
+  named.name = add_text(name);
+}
+
 ValueId ValueGraph::make_extension(std::int64_t code) { return add(ValueKind::extension, std::bit_cast<Span>(code)); }
 
 ValueId ValueGraph::make_persistent(ValueId id) { return make_container(ValueKind::persistent, {&id, 1}); }

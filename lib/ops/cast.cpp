@@ -11,6 +11,7 @@
 #include "model/storage_types.h"
 #include "ops/cast_elements.h"
 #include "ops/cast_source.h"
+#include "ops/prune.h"
 #include "ops/tensor_edit.h"
 
 namespace ckpt {
@@ -30,23 +31,32 @@ std::set<ValueId> quantisers(const Checkpoint& checkpoint) {
   return found;
 }
 
-/// Views that keep their dtype: `except` matches a name of theirs, or they say how to read quantised numbers.
+/// Views that keep their dtype: `except` matches a name of theirs, or they say how to read quantised numbers. A view
+/// without a name, a tensor's attribute or what a class of its own is made of, goes with the tensor that holds it.
 std::vector<bool> excepted(const TensorEdit& edit, const std::vector<std::string>& except, CastReport& report) {
   std::vector<bool> keeps(edit.views().size()), matched(except.size());
   const std::set<ValueId> of_quantised = quantisers(edit.checkpoint());
   for (const Tensor& tensor : edit.checkpoint().tensors)
     if (of_quantised.contains(tensor.value))
       for (const std::size_t view : edit.views_of(tensor)) keeps[view] = true;
+  std::vector<bool> has_name(keeps.size()), held(edit.checkpoint().values.size());
   for (const NamedTensor& named : tensor_names(edit.checkpoint())) {
     const Tensor& tensor = *named.tensor;
     const bool is_elsewhere = tensor.array || (!tensor.storage && tensor.parts.empty() && tensor.device != "meta");
     if (is_elsewhere && is_floating(tensor.info.dtype)) ++report.arrays;
+    bool stays = is_elsewhere;
     for (std::size_t i = 0; i < except.size(); ++i) {
       if (!glob_match(except[i], named.name)) continue;
-      matched[i] = true;
+      matched[i] = stays = true;
       for (const std::size_t view : edit.views_of(tensor)) keeps[view] = true;
     }
+    for (const std::size_t view : edit.views_of(tensor)) has_name[view] = true;
+    if (stays) mark_reached(edit.checkpoint().values, tensor.value, held);
   }
+  const bool all_stay = std::any_of(except.begin(), except.end(), [](auto& glob) { return glob_match(glob, ""); });
+  for (const Tensor& tensor : edit.checkpoint().tensors)
+    for (const std::size_t view : edit.views_of(tensor))
+      if (!has_name[view] && (all_stay || held[tensor.value])) keeps[view] = true;
   for (std::size_t i = 0; i < except.size(); ++i)
     if (!matched[i]) report.idle_except.push_back(except[i]);
   return keeps;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -133,7 +134,9 @@ class FiniteVisitor final : public ViewVisitor {
 std::vector<SweptView> floating_views(const Checkpoint& checkpoint, std::vector<Error>* unread) {
   std::vector<SweptView> views;
   std::set<const Tensor*> seen;
-  for (const NamedTensor& named : tensor_names(checkpoint)) {
+  std::vector<NamedTensor> all = tensor_names(checkpoint);
+  std::ranges::move(unnamed_tensors(checkpoint), std::back_inserter(all));
+  for (const NamedTensor& named : all) {
     if (!seen.insert(named.tensor).second) continue;
     std::vector<DenseTensor> dense;
     try {

@@ -2,17 +2,20 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <unordered_set>
 #include <utility>
+
+#include "model/pair_lists.h"
 
 namespace ckpt {
 namespace {
 
 /// Python 2 keeps the pairs of an OrderedDict as lists of their own, in a list that is its only argument.
-bool is_list_of_its_own(const MappingEntry& entry, ValueId mapping) { return entry.holder != mapping; }
-
-ValueId python2_pairs(const ValueGraph& values, ValueId mapping) { return values.items(values.items(mapping)[1])[0]; }
+bool is_list_of_its_own(const ValueGraph& values, const MappingEntry& entry) {
+  return values.kind(entry.holder) == ValueKind::list || values.kind(entry.holder) == ValueKind::tuple;
+}
 
 /// Rewrites the operands of a value and of its effects: `edit` gives those that replace them. 0 stands for the value's
 /// own.
@@ -59,23 +62,23 @@ std::vector<MappingEntry> pairs_to_remove(const ValueGraph& values, ValueId hold
 }
 
 void remove_pairs(ValueGraph& values, ValueId holder, const std::vector<MappingEntry>& pairs) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> places;
+  std::map<ValueId, std::set<std::pair<std::uint32_t, std::uint32_t>>> by_dict;  // the holder's, and one it was given
   std::unordered_set<ValueId> lists;
   for (const MappingEntry& pair : pairs) {
-    if (is_list_of_its_own(pair, holder))
+    if (is_list_of_its_own(values, pair))
       lists.insert(pair.holder);
     else
-      places.emplace(pair.effect, pair.index);
+      by_dict[pair.holder].emplace(pair.effect, pair.index);
   }
-  if (!places.empty())
-    edit_operands(values, holder, [&](std::uint32_t effect, std::span<const ValueId> items) {
+  for (const auto& [dict, gone] : by_dict)
+    edit_operands(values, dict, [&places = gone](std::uint32_t effect, std::span<const ValueId> items) {
       std::vector<ValueId> left;
       for (std::uint32_t i = 0; i < items.size(); ++i)
         if (!places.contains({effect, i / 2 * 2})) left.push_back(items[i]);
       return left;
     });
   if (!lists.empty())
-    edit_operands(values, python2_pairs(values, holder), [&](std::uint32_t, std::span<const ValueId> items) {
+    edit_operands(values, given_pairs(values, holder), [&](std::uint32_t, std::span<const ValueId> items) {
       std::vector<ValueId> left(items.begin(), items.end());
       std::erase_if(left, [&](ValueId item) { return lists.contains(item); });
       return left;
@@ -83,18 +86,18 @@ void remove_pairs(ValueGraph& values, ValueId holder, const std::vector<MappingE
 }
 
 void insert_pair_after(ValueGraph& values, ValueId mapping, const MappingEntry& entry, ValueId key, ValueId value) {
-  if (is_list_of_its_own(entry, mapping)) {
+  if (is_list_of_its_own(values, entry)) {
     const ValueId pair = values.make_container(ValueKind::list);
     const ValueId both[] = {key, value};
     values.add_effect(pair, EffectKind::append, both);
-    return edit_operands(values, python2_pairs(values, mapping), [&](std::uint32_t, std::span<const ValueId> items) {
+    return edit_operands(values, given_pairs(values, mapping), [&](std::uint32_t, std::span<const ValueId> items) {
       std::vector<ValueId> more(items.begin(), items.end());
       const auto at = std::find(more.begin(), more.end(), entry.holder);
       if (at != more.end()) more.insert(at + 1, pair);
       return more;
     });
   }
-  edit_operands(values, mapping, [&](std::uint32_t effect, std::span<const ValueId> items) {
+  edit_operands(values, entry.holder, [&](std::uint32_t effect, std::span<const ValueId> items) {
     std::vector<ValueId> more(items.begin(), items.end());
     if (effect == entry.effect) more.insert(more.begin() + entry.index + 2, {key, value});
     return more;

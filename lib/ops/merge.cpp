@@ -13,6 +13,7 @@
 #include "model/each_tensor.h"
 #include "model/graph_copy.h"
 #include "model/joined_metadata.h"
+#include "model/raise_protocol.h"
 #include "model/tensor_calls.h"
 #include "ops/prune.h"
 
@@ -22,10 +23,11 @@ namespace {
 /// Puts state dicts one behind the other into a checkpoint.
 class Merger {
  public:
-  /// What is made is named as the first file is in messages.
-  explicit Merger(const Checkpoint& first) {
-    merged_.file = first.file;
-    merged_.gzip = first.gzip;
+  /// What is made is named as the first file is in messages, and pickled in the latest protocol of all.
+  explicit Merger(const std::vector<Checkpoint>& parts) {
+    merged_.file = parts.front().file;
+    merged_.gzip = parts.front().gzip;
+    for (const Checkpoint& part : parts) merged_.protocol = std::max(merged_.protocol, part.protocol);
   }
 
   void add(Checkpoint next) {
@@ -40,6 +42,7 @@ class Merger {
       merged_.pickled = next.pickled;
       has_format_ = true;
     }
+    raise_protocol(next.values, next.protocol, merged_.protocol);
     GraphCopy copy(next.values);
     const ValueId root = copy.below(next.root, merged_.values, latest_, next.discarded);
     latest_ = copy.latest();
@@ -143,7 +146,7 @@ class Merger {
 
 Checkpoint merge(std::vector<Checkpoint> checkpoints) {
   if (checkpoints.empty()) throw Error(ErrorCode::invalid_argument, "no checkpoint to merge").expected("one at least");
-  Merger merger(checkpoints.front());
+  Merger merger(checkpoints);
   for (Checkpoint& checkpoint : checkpoints) merger.add(std::move(checkpoint));
   return merger.finish();
 }

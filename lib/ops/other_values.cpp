@@ -6,8 +6,10 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/keyed_hash.h"
+#include "model/dropped_calls.h"
 #include "model/walk.h"
 #include "ops/dense_tensor.h"
+#include "ops/prune.h"
 
 namespace ckpt {
 namespace {
@@ -50,6 +52,31 @@ bool same_atom(const ValueView& a, const ValueView& b) {
 
 std::uint64_t pair_of(ValueId a, ValueId b) { return std::uint64_t{a} << 32 | b; }
 
+/// Calls that are thrown away, alone or in a container, and may have changed something that the root holds.
+std::vector<ValueId> dropped_calls(const Checkpoint& checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  std::vector<bool> reached(values.size());
+  mark_reached(values, checkpoint.root, reached);
+  std::vector<ValueId> held;
+  for (ValueId id = 0; id < reached.size(); ++id)
+    if (reached[id]) held.push_back(id);
+  std::vector<ValueId> dropped = DroppedCalls(values, checkpoint.discarded, checkpoint.file).that_change(held);
+  std::vector<ValueId> open;
+  std::erase_if(dropped, [&](ValueId id) {
+    bool calls = false;
+    for (open.assign(1, id); !open.empty();) {
+      const ValueId at = open.back();
+      open.pop_back();
+      if (reached[at]) continue;  // the root's, or another's that was looked at before
+      reached[at] = true;
+      calls = calls || values.kind(at) == ValueKind::object;
+      values.each_operand(at, [&](ValueId item) { open.push_back(item); });
+    }
+    return !calls;
+  });
+  return dropped;
+}
+
 const char* truth(bool value) { return value ? "True" : "False"; }
 
 }  // namespace
@@ -69,6 +96,15 @@ void OtherValues::compare_roots() {
   if (a_.root == no_value || b_.root == no_value) return;
   path_.clear();
   visit(a_.root, b_.root);
+  run();
+  compare_dropped();
+}
+
+/// What sets an object's state where its class says how is a call that is thrown away, and no part of the root.
+void OtherValues::compare_dropped() {
+  if (a_.discarded.empty() && b_.discarded.empty()) return;
+  path_ = "(thrown away)";
+  open_elements(dropped_calls(a_), dropped_calls(b_));
   run();
 }
 

@@ -54,6 +54,7 @@ class OtherValues {
     std::size_t next = 0;
   };
 
+  void compare_dropped();
   void run();
   void visit(ValueId a, ValueId b);
   /// Pairs the children of two values; `ordered`: another order is worth a remark.

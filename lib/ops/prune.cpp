@@ -1,15 +1,14 @@
 #include "ops/prune.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/dropped_calls.h"
 #include "model/each_tensor.h"
 #include "model/graph_copy.h"
 #include "model/making_order.h"
@@ -20,21 +19,6 @@ namespace {
 
 /// As ValueGraph::reserve_for() counts.
 constexpr std::size_t pickle_bytes_a_value = 12;
-
-/// Whether a call could leave a trace in it.
-bool may_change(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::bytearray:
-    case ValueKind::list:
-    case ValueKind::dict:
-    case ValueKind::set:
-    case ValueKind::persistent:
-    case ValueKind::object:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// The names that the values in `among` (empty: all) stand for.
 std::set<std::pair<std::string, std::string>> global_names(const ValueGraph& values, const std::vector<bool>& among) {
@@ -73,37 +57,15 @@ class Pruner {
   }
 
  private:
-  /// A dropped value stays where its making may have changed something that does: something that may change, stays,
-  /// and that it leads to.
+  /// A dropped value stays where its making may have changed something that does, with all that it leads to.
   void keep_discarded() {
     if (checkpoint_.discarded.empty()) return;
-    // What each value is an operand of, one list behind the other.
-    std::vector<std::uint32_t> begin(values_.size() + 1);
-    for (ValueId id = 0; id < values_.size(); ++id) values_.each_operand(id, [&](ValueId item) { ++begin[item + 1]; });
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<ValueId> holders(begin.back());
-    std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
-    for (ValueId id = 0; id < values_.size(); ++id)
-      values_.each_operand(id, [&](ValueId item) { holders[next[item]++] = id; });
-    std::vector<bool> is_discarded(values_.size()), leads(values_.size());
-    for (const ValueId id : checkpoint_.discarded) is_discarded[id] = true;
-    std::vector<ValueId> open;  // of those that lead, whose holders have not been looked at
-    const auto lead = [&](ValueId id) {
-      if (!leads[id]) open.push_back(id);
-      leads[id] = true;
-    };
-    const auto stay = [&](ValueId id) {
-      if (may_change(values_.kind(id))) lead(id);
-    };
-    for (ValueId id = 0; id < values_.size(); ++id)
-      if (stays_[id]) stay(id);
-    while (!open.empty()) {
-      const ValueId id = open.back();
-      open.pop_back();
-      for (std::uint32_t i = begin[id]; i < begin[id + 1]; ++i) lead(holders[i]);
-      if (is_discarded[id]) mark_reached(values_, id, stays_, stay);
-    }
-    std::erase_if(checkpoint_.discarded, [&](ValueId id) { return !leads[id]; });
+    std::vector<ValueId> held;
+    for (ValueId id = 0; id < stays_.size(); ++id)
+      if (stays_[id]) held.push_back(id);
+    DroppedCalls dropped(values_, std::move(checkpoint_.discarded), checkpoint_.file);
+    checkpoint_.discarded = dropped.that_change(held);
+    for (const ValueId id : checkpoint_.discarded) mark_reached(values_, id, stays_);
   }
 
   /// A name goes with its last value. (A name that no value of the graph has comes from elsewhere in the file.)
@@ -187,14 +149,12 @@ class Pruner {
 
 }  // namespace
 
-void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached,
-                  const std::function<void(ValueId)>& meet) {
+void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached) {
   std::vector<ValueId> open;
   const auto reach = [&](ValueId id) {
     if (reached[id]) return;
     reached[id] = true;
     open.push_back(id);
-    if (meet) meet(id);
   };
   reach(root);
   while (!open.empty()) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -13,8 +12,6 @@ namespace ckpt {
 Checkpoint prune(Checkpoint checkpoint);
 
 /// Marks, by id, the values that `root` leads to, itself among them; from those that are marked it goes no further.
-/// `meet` is called with each that it marks.
-void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached,
-                  const std::function<void(ValueId)>& meet = {});
+void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& reached);
 
 }  // namespace ckpt

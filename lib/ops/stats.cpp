@@ -1,6 +1,5 @@
 #include "ckpt/stats.h"
 
-#include <algorithm>
 #include <limits>
 #include <map>
 #include <tuple>

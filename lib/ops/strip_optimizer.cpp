@@ -1,9 +1,9 @@
-#include <set>
 #include <string>
 
 #include "ckpt/error.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "model/calls.h"
 #include "ops/mapping_edit.h"
 #include "ops/prune.h"
 
@@ -27,10 +27,22 @@ std::vector<bool> of_optimizers(const ValueGraph& values, const std::vector<Opti
   return found;
 }
 
-std::vector<std::string> paths_of(const std::vector<OptimizerState>& states) {
-  std::vector<std::string> paths;
-  for (const OptimizerState& state : states) paths.push_back(state.path);
-  return paths;
+/// Mappings that an object was made of, or has for its attributes: what is taken from them is taken from the object.
+std::vector<bool> of_objects(const ValueGraph& values) {
+  std::vector<bool> found(values.size());
+  for (ValueId id = 0; id < values.size(); ++id) {
+    if (values.kind(id) != ValueKind::object) continue;
+    if (!is_mapping(values, id))
+      for (const ValueId argument : call_arguments(values, id)) found[argument] = true;
+    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
+      if (values.effect(handle).kind != EffectKind::build) continue;
+      const ValueId state = values.items(values.effect(handle))[0];
+      found[state] = true;
+      if (values.kind(state) == ValueKind::tuple)  // attributes, and those of __slots__
+        for (const ValueId part : values.items(state)) found[part] = true;
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -43,19 +55,19 @@ std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint checkpoin
     throw Error(ErrorCode::invalid_argument, "there is nothing but an optimizer's state")
         .expected("a checkpoint with weights beside it")
         .in(checkpoint.file);
+  const std::vector<bool> objects = of_objects(checkpoint.values);
   const auto count = static_cast<ValueId>(checkpoint.values.size());
   for (ValueId id = 0; id < count; ++id) {
-    if (!is_mapping(checkpoint.values, id)) continue;
+    if (!is_mapping(checkpoint.values, id) || objects[id]) continue;
     const auto pairs =
         pairs_to_remove(checkpoint.values, id, [&](const MappingEntry& pair) { return goes[pair.value]; });
     if (!pairs.empty()) remove_pairs(checkpoint.values, id, pairs);
   }
-  checkpoint = prune(std::move(checkpoint));
-  StripOptimizerReport report{{}, paths_of(find_optimizer_states(checkpoint))};
-  const std::set<std::string> left(report.left.begin(), report.left.end());
-  for (std::string& path : paths_of(found))
-    if (!left.contains(path)) report.removed.push_back(std::move(path));
-  return {std::move(checkpoint), std::move(report)};
+  std::vector<bool> stays(count);
+  mark_reached(checkpoint.values, checkpoint.root, stays);
+  StripOptimizerReport report;
+  for (const OptimizerState& state : found) (stays[state.value] ? report.left : report.removed).push_back(state.path);
+  return {prune(std::move(checkpoint)), std::move(report)};
 }
 
 }  // namespace ckpt

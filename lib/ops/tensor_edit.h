@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "ckpt/checkpoint.h"

@@ -4,6 +4,7 @@
 #include "ckpt/state_dict.h"
 #include "model/byte_texts.h"
 #include "model/calls.h"
+#include "model/pair_lists.h"
 #include "model/walk.h"
 #include "ops/view_builder.h"
 
@@ -67,13 +68,10 @@ void ViewBuilder::mapping_call(const std::string& name, Arguments arguments) {
     values_.each_operand(list, [&](ValueId) { ++count; });
     return count == in_list;
   };
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const ValueKind kind = values_.kind(arguments[i]);
-    if (kind == ValueKind::dict)
-      children_.add_mapping(arguments[i]);                            // Counter({…})
-    else if (kind != ValueKind::list || !is_all_pairs(arguments[i]))  // else Python 2's pairs, which are entries
-      children_.add("r", std::to_string(i), arguments[i]);
-  }
+  const ValueId given = given_pairs(values_, view_.value);
+  const bool are_entries = given != no_value && (values_.kind(given) == ValueKind::dict || is_all_pairs(given));
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (!are_entries || arguments[i] != given) children_.add("r", std::to_string(i), arguments[i]);
   children_.add_mapping(view_.value);
   children_.add_effects(view_.value, true);
 }

@@ -1,6 +1,5 @@
 #include "ops/value_children.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "ckpt/state_dict.h"

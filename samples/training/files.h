@@ -4,7 +4,6 @@
 #include <torch/nn/module.h>
 
 #include <string>
-#include <vector>
 
 namespace training {
 

@@ -194,12 +194,16 @@ def packed():
     yield from unjudged("7z.pt", b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100), "this is a 7z archive")
     yield from unjudged("rar.pt", b"Rar!\x1a\7\1\0" + bytes(100), "this is a rar archive")
     yield from unjudged("zlib.pkl", zlib.compress(EVIL), "this is a zlib stream")
-    yield from unjudged("zlib-in-a-zip.zip", archive([Part("x.pkl", zlib.compress(EVIL))]), "this is a zlib stream")
+    for suffix in ("pkl", "joblib", "z", "ckpt", "th"):
+        yield from unjudged(f"zlib-in-a-zip-{suffix}.zip", archive([Part(f"x.{suffix}", zlib.compress(EVIL))]), "this is a zlib stream")
+    yield from unjudged("zstd-behind-a-frame-to-skip.zst", b"\x53\x2a\x4d\x18\4\0\0\0skip\x28\xb5\x2f\xfd" + bytes(9), "a frame to skip")
     yield from unjudged("lzma.pkl", lzma.compress(EVIL, format=lzma.FORMAT_ALONE), "this is an lzma file")
     small = [{"id": lzma.FILTER_LZMA1, "dict_size": 4096}]  # joblib asks for two bytes, and reads any
     of_4_kib = lzma.compress(EVIL, format=lzma.FORMAT_ALONE, filters=small)
-    old = b"ZF" + hex(len(EVIL)).encode().ljust(19) + zlib.compress(EVIL)
-    for title, data, said in (("lzma-of-4-kib", of_4_kib, "this is an lzma file"), ("old-joblib", old, "joblib of before 2015")):
+    lengths = {"": hex, "-in-capitals": lambda length: hex(length).upper(), "-bare": lambda length: f" {length:x}"}
+    old = {f"old-joblib{name}": b"ZF" + spelt(len(EVIL)).encode().ljust(19) + zlib.compress(EVIL) for name, spelt in lengths.items()}
+    for title, data in (("lzma-of-4-kib", of_4_kib), *old.items()):
+        said = "this is an lzma file" if data is of_4_kib else "joblib of before 2015"
         yield from unjudged(f"{title}.pkl", data, said)
         yield from unjudged(f"{title}-as-member.pt", torch_zip(GOOD, more=[Part("r/x.pkl", data)]), said)
     yield from harmless("utf-16.pt", torch_zip(GOOD, more=[Part("r/notes", "] = 1; this is no lzma".encode("utf-16-le"))]))

@@ -70,6 +70,20 @@ def read_as(checks, name, folder, expected=None):
         same(checks, name, torch.load(out, weights_only=False), joined(folder) if expected is None else expected)
 
 
+class Filled:
+    """Its state is set by a call of its choosing, whose result is dropped."""
+
+    def __init__(self, **state):
+        self.__dict__.update(state)
+
+    def __reduce__(self):
+        return Filled, (), dict(self.__dict__), None, None, fill
+
+
+def fill(made, state):
+    made.__dict__.update(state)
+
+
 def one_process():
     torch.manual_seed(2)
     weight = torch.arange(24.0).reshape(4, 6)
@@ -80,6 +94,8 @@ def one_process():
     return {
         "model": model.state_dict(),
         "optim": optimizer.state_dict(),
+        "scheduler": torch.optim.lr_scheduler.MultiStepLR(optimizer, [30, 80]).state_dict(),
+        "filled": Filled(width=3, weight=torch.ones(2)),
         "turned": weight.T,
         "columns": weight[:, 1:3],
         "row": weight[1],

@@ -95,7 +95,7 @@ class World;
 [[nodiscard]] CKPT_EVAL_API std::uint64_t rank_in(const World* world);
 
 struct Options {
-  std::string model;                ///< a file
+  std::string model;                ///< a file or a folder of a checkpoint (of TorchScript a file)
   std::string arch = "auto";        ///< "fnn", "captcha-resnet", "mlp", "foonet", "net", "torchscript"
   std::optional<std::string> root;  ///< where the state dict lies; none: it is looked for (docs/eval.md)
   bool strict = false;              ///< as PyTorch loads: no remapped tags, no stripped prefix

@@ -44,7 +44,8 @@ CKPT_API Detection detect(const ByteSourcePtr& source);
 
 /// Opens what `path` names for read(), detect() and verify(): a file ("-" is standard input), or of a folder the file
 /// by which it is read: a distributed checkpoint's .metadata, an index of shards, or the only checkpoint in it.
-/// Throws Error: io; invalid_argument (a folder of several), unsupported (of none).
+/// Throws Error: io; invalid_argument (a folder of several), unsupported (of none), corrupt (of a distributed
+/// checkpoint without its .metadata), limit_exceeded (entries of a folder).
 CKPT_API ByteSourcePtr open_checkpoint(const std::string& path);
 
 struct ReadOptions {
@@ -81,7 +82,8 @@ enum class ReadBack : std::uint8_t {
 
 struct SaveOptions : WriteOptions {
   std::optional<int> gzip_level;  ///< compress at this level; none: see `gzip`
-  /// None: OUT ends in ".gz", in any case of letters, or the source was compressed under a name without it.
+  /// None: OUT ends in ".gz", in any case of letters, or the source was (not as part of a tar), under a name
+  /// without it or where OUT is "-".
   std::optional<bool> gzip;
   ReadBack read_back = ReadBack::quick;
   bool no_clobber = false;

@@ -16,7 +16,8 @@ struct FileSinkOptions {
 };
 
 /// A file that appears whole or not at all. Bytes go to an unnamed file (O_TMPFILE) in the target's folder, or, where
-/// the file system has none, to a named temporary beside it; commit() is fsync, link, rename, fsync of the folder.
+/// the file system has none, to a named temporary beside it; commit() is fsync, link (where a target exists to a
+/// temporary name, and rename), fsync of the folder.
 /// An existing target keeps its permission bits, and its owner and group where this user may set them (where the group
 /// cannot stay, its bits go); a new one gets 0666 less the umask. A target that is a symbolic link
 /// stays one: the file it points to is replaced. A named temporary that a killed process left in the target's folder is

@@ -94,7 +94,7 @@ inline constexpr std::uint32_t shard_files = 99'999;
 inline constexpr std::uint64_t index_bytes = 64 * mib;
 /// A text of a plain pickle stays in its file from this many bytes on: weights are there, and not in memory.
 inline constexpr std::uint64_t pickle_far_text = 4 * kib;
-/// Pickles behind the first one of a file whose names are looked at.
+/// Pickles behind the first one of a file whose names are looked at. Those behind them are not.
 inline constexpr std::uint64_t pickles_behind = 1024;
 /// Entries of a pickle's memo (an index may be higher).
 inline constexpr std::uint64_t pickle_memo = 128 * mib;
@@ -105,7 +105,7 @@ inline constexpr std::size_t integer_digits = 4300;
 
 /// Members of one zip archive.
 inline constexpr std::uint64_t zip_members = 16 * mib;
-/// Bytes of a zip's central directory.
+/// Bytes of a zip's central directory (of an archive that is compressed, no more than of a pickle).
 inline constexpr std::uint64_t zip_directory_bytes = gib;
 /// A deflated member may grow to this many times its compressed size (deflate's own ceiling is 1032).
 inline constexpr std::uint64_t zip_ratio = 1032;
@@ -140,6 +140,7 @@ inline constexpr std::size_t json_depth = 128;
 /// Arrays in arrays of GGUF's metadata: this deep (real files have none).
 inline constexpr std::size_t gguf_nesting = 8;
 /// Bytes of its keys and of what stands under them, as text (a vocabulary of 256k tokens and their scores takes 8 MB).
+/// A key past it is left out, with a warning.
 inline constexpr std::uint64_t gguf_metadata_bytes = 16 * mib;
 /// Tensors of one GGUF file (the largest have some thousands).
 inline constexpr std::uint64_t gguf_tensors = 256 * kib;
@@ -153,7 +154,8 @@ inline constexpr std::uint64_t dcp_steps_an_item = 64;
 inline constexpr std::uint64_t dcp_copies = 16;
 constexpr std::uint64_t dcp_step_cap(std::uint64_t items) { return dcp_steps + dcp_steps_an_item * items; }
 
-/// Of one file that is scanned: members, texts and files in files that are looked at.
+/// Of one file that is scanned: members, texts and files in files that are looked at. Past a cap of scan's a file's
+/// verdict is unreadable, unless it is dangerous.
 inline constexpr std::uint64_t scan_parts = mib;
 /// Pickles of one file that are followed, those that stand one behind the other among them.
 inline constexpr std::uint64_t scan_pickles = 256 * kib;
@@ -166,7 +168,7 @@ inline constexpr std::uint64_t scan_name_bytes = kib;
 inline constexpr std::uint64_t scan_patience = 64 * kib;
 /// … and bytes.
 inline constexpr std::uint64_t scan_patience_bytes = mib;
-/// Names that are listed of one file: those past it still count.
+/// Names that are listed of one file, unknown ones half of that: those past it still count.
 inline constexpr std::size_t scan_findings = 4 * kib;
 /// Bytes of pickles that are followed in one file, for each of its own, and what is free.
 inline constexpr std::uint64_t scan_floor = 64 * mib;

@@ -43,9 +43,9 @@ inline constexpr std::string_view wrapper_prefixes[] = {data_parallel_prefix,   
 CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
                                                           std::string_view prefix = data_parallel_prefix);
 
-/// Puts `prefix` before every key of every state dict that is a model's, and in _metadata before every name but the
-/// empty one, which stays and is followed by the wrapped module's own entry. Throws Error (invalid_argument): an empty
-/// prefix.
+/// Puts `prefix` before every key of every state dict that is a model's (of all where none is), and in _metadata before
+/// every name but the empty one, which stays and is followed by the wrapped module's own entry. Throws Error
+/// (invalid_argument): an empty prefix.
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
 
@@ -67,7 +67,7 @@ CKPT_API std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const
 
 struct StripOptimizerReport {
   std::vector<std::string> removed;  ///< paths of the states that are gone
-  std::vector<std::string> left;     ///< of those in a list or tuple with other things, which stay
+  std::vector<std::string> left;  ///< of those that an object, or a list with other things, holds too: they stay there
 };
 
 /// Takes away every optimizer's state (find_optimizer_states()) with the key that it stands under, or the list that
@@ -105,6 +105,12 @@ struct SelectionReport {
 /// names of an entry and not the others; `keep` leaves no tensor), unsupported (a part of a TorchScript file).
 CKPT_API std::pair<Checkpoint, SelectionReport> select(Checkpoint checkpoint, const Selection& selection);
 
+/// Tensors that no name leads to, in the file's order, each called "(of storage KEY)": attributes of tensors
+/// (param.main_grad), keys of dicts, what an object is given where its class says how. digest() and stats() pass over
+/// them. The parts of sparse tensors, and tensors that have none, are not among them. Throws what tensor_names()
+/// throws.
+CKPT_API std::vector<NamedTensor> unnamed_tensors(const Checkpoint& checkpoint);
+
 /// SHA-256 of one tensor's contiguous little-endian bytes.
 struct TensorDigest {
   std::string name;
@@ -112,7 +118,7 @@ struct TensorDigest {
 };
 
 struct CheckpointDigest {
-  std::string total;                  ///< over the lines "sha256 dtype [d0,d1,…] name\n", sorted bytewise
+  std::string total;                  ///< over lines of SHA-256, dtype, shape and name (docs/cli.md), sorted bytewise
   std::vector<TensorDigest> tensors;  ///< in file order; parts of sparse tensors as NAME.indices, NAME.values …
 };
 
@@ -136,10 +142,11 @@ struct NonFinite {
   std::vector<std::int64_t> first;                    ///< index of the first of them
 };
 
-/// Every tensor of a floating or complex dtype that holds NaN or infinities, once, in the file's order; none where all
-/// is finite. Each storage is read once, forward. A view counts its own elements alone, an expanded one as often as it
-/// shows them. What cannot be looked at goes to `unread`, an Error each (unsupported: a tensor that is held as a numpy
-/// array), or is thrown where that is null. Throws Error (limit_exceeded): too many views lie across their storages.
+/// Every tensor of a floating or complex dtype that holds NaN or infinities, once, in the file's order, those without a
+/// name last; none where all is finite. Each storage is read once, forward. A view counts its own elements alone, an
+/// expanded one as often as it shows them. What cannot be looked at goes to `unread`, an Error each (unsupported: a
+/// device's tensor that is held as a numpy array), or is thrown where that is null. Throws Error (limit_exceeded): too
+/// many views lie across their storages.
 CKPT_API std::vector<NonFinite> find_non_finite(const Checkpoint& checkpoint, std::vector<Error>* unread = nullptr);
 
 }  // namespace ckpt

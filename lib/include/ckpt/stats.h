@@ -43,7 +43,7 @@ struct TensorStats {
   std::string name;  ///< a part of a sparse tensor's: NAME.indices, NAME.values …
   DType dtype{};
   std::vector<std::int64_t> shape;
-  /// None where the file holds no numbers: a meta tensor, a dtype of bits, an array that a pickle keeps as such.
+  /// None where the file holds no numbers: a meta tensor, a dtype of bits, a device's that is held as a numpy array.
   std::optional<Figures> figures;
 };
 

@@ -44,7 +44,8 @@ CKPT_API TensorInfo packed(const TensorInfo& info);
 struct Tensor {
   ValueId value = no_value;  ///< the object
   TensorInfo info;
-  /// Index into Checkpoint::storages. None for meta tensors, tensors of parts, and those held as numpy arrays.
+  /// Index into Checkpoint::storages. None for meta tensors, tensors of parts, and a device's (XLA)
+  /// that is held as a numpy array.
   std::optional<std::uint32_t> storage;
   /// Where in the storage, in its elements, the part begins that info.offset counts from: 0 but for a legacy storage
   /// view.

@@ -27,7 +27,7 @@ struct CastReport {
   std::size_t tensors = 0;               ///< that were cast
   std::int64_t saved = 0;                ///< bytes of storages; negative where they grew
   std::vector<std::string> idle_except;  ///< globs that match no tensor
-  std::size_t arrays = 0;                ///< floating tensors that lie in no storage, which stay (numpy arrays)
+  std::size_t arrays = 0;  ///< floating tensors that stay: numpy arrays, and such as a class makes (DTensor)
 };
 
 /// Casts every tensor of a floating dtype, complex ones not among them, but for those that a glob of `except` matches.
@@ -60,8 +60,8 @@ struct DedupeReport {
 };
 
 /// Makes storages of the same dtype, device, size and bytes one: their tensors are tied from then on, and what changes
-/// one in Python changes all. Reads those that have the same size, and recorded checksum, as another. Throws Error:
-/// what reading throws.
+/// one in Python changes all. One that the object holds as such stays. Reads those that have the same size, and
+/// recorded checksum, as another. Throws Error: what reading throws.
 CKPT_API std::pair<Checkpoint, DedupeReport> dedupe(Checkpoint checkpoint);
 
 }  // namespace ckpt

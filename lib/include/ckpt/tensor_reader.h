@@ -24,8 +24,8 @@ namespace ckpt {
 class CKPT_API TensorReader {
  public:
   /// Shares the storage with the checkpoint, which need not outlive it. Throws Error, naming tensor and file:
-  /// unsupported (sparse or nested, held as a numpy array, without bytes), limit_exceeded (a view that stands for far
-  /// more bytes than there are), corrupt (a view that leaves its storage).
+  /// unsupported (sparse or nested, a device's that is held as a numpy array, without bytes), limit_exceeded (a view
+  /// that stands for far more bytes than there are), corrupt (a view that leaves its storage).
   TensorReader(const Checkpoint& checkpoint, const NamedTensor& tensor);
 
   /// The size of the first dimension; 1 of a tensor that has none.

@@ -174,6 +174,7 @@ class CKPT_API ValueGraph {
   /// Makes a value another, wherever it is held: a persistent one, or a call. Effects that it has stay.
   void become_persistent(ValueId value, ValueId id);
   void become_object(ValueId value, CallKind call, std::span<const ValueId> items);
+  void rename_global(ValueId global, std::string_view module, std::string_view name);
   /// For one that another has taken the place of, and nothing holds any more.
   void become_none(ValueId value) { nodes_[value] = {}; }
   void set_form(ValueId id, std::uint8_t form) { nodes_[id].form = form; }

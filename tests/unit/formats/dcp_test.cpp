@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "ckpt/diff.h"
 #include "ckpt/folder_sink.h"
 #include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
 #include "formats/dcp_files.h"
 #include "ops/tensor_bytes.h"
 
@@ -288,6 +290,42 @@ TEST(DcpWriting, KeysThatAreNoStringsAndEmptyDictsAreTold) {
       &left_out);
   EXPECT_EQ(left_out,
             (std::vector<std::string>{"keys that are no strings become strings", "empty dicts are left out"}));
+}
+
+/// MultiStepLR's milestones are one.
+TEST(DcpWriting, ACountersEntriesAreADicts) {
+  const py::Code counter =
+      py::call(py::global("collections", "Counter"), {py::dict({{py::integer(30), py::integer(1)}})});
+  std::vector<std::string> left_out;
+  const Checkpoint after = written(
+      torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::weight()}, {py::str("m"), counter}})),
+      &left_out);
+  EXPECT_EQ(left_out, (std::vector<std::string>{"keys that are no strings become strings",
+                                                "mappings of other types, such as OrderedDict, become dicts"}));
+  const auto entries = mapping_entries(after.values, after.root);
+  ASSERT_EQ(entries.size(), 2U);
+  const auto counted = mapping_entries(after.values, entries[1].value);
+  ASSERT_EQ(counted.size(), 1U);
+  EXPECT_EQ(after.values.text(counted[0].key), "30");
+  EXPECT_EQ(after.values.integer(counted[0].value), 1);
+}
+
+/// What a class's reduce gives as its sixth item is called with the object and its state, and its result dropped.
+TEST(DcpWriting, CallsThatSetAnObjectsStateGoWithIt) {
+  const auto with = [](std::int64_t width) {
+    const py::Code object = py::put(py::call(py::global("lab", "Layer"), {}), 7);
+    const py::Code setter =
+        py::call(py::global("lab", "fill"), {py::get(7), py::dict({{py::str("width"), py::integer(width)}})});
+    return torch_testing::checkpoint_of(
+        object + "0" + setter + "0" +
+        py::dict(
+            {{py::str("w"), torch_testing::weight()}, {py::str("a"), py::get(7)}, {py::str("e"), py::integer(3)}}));
+  };
+  const Checkpoint before = with(1), after = written(before);
+  EXPECT_EQ(before.discarded.size(), 1U);
+  EXPECT_EQ(after.discarded.size(), 1U);
+  EXPECT_TRUE(diff(before, after, {.ignore_devices = true}).other.empty());
+  EXPECT_EQ(diff(with(2), after, {.ignore_devices = true}).other.size(), 1U);
 }
 
 }  // namespace

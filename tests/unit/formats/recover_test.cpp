@@ -167,6 +167,11 @@ TEST(Recover, TakesBytesBetweenMembersForNoDamage) {
   const Recovery found = recovered(io_testing::bytes_of(zip_testing::build_zip(parts)));
   EXPECT_TRUE(found.is_complete());
   EXPECT_TRUE(says(found, "4 bytes behind a member belong to none"));
+  parts[0].descriptor = false;
+  parts[1].gap = std::string(27, '\0');  // more than a descriptor has
+  const Recovery with_gap = recovered(io_testing::bytes_of(zip_testing::build_zip(parts)));
+  EXPECT_TRUE(with_gap.is_complete());
+  EXPECT_TRUE(says(with_gap, "27 bytes behind a member belong to none"));
 }
 
 /// {"a": `numbers`}

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ckpt/assemble.h"
+#include "ckpt/limits.h"
 #include "ckpt/ops.h"
 #include "formats/safetensors_files.h"
 #include "formats/torch_files.h"
@@ -63,12 +64,12 @@ Checkpoint with_metadata(const std::string& metadata) {
                                 six + six)));
 }
 
-std::string map_fault(const std::string& map) {
+std::string map_fault(const std::string& map, ErrorCode code = ErrorCode::corrupt) {
   std::string quoted;
   for (const char c : map) quoted += c == '"' ? std::string("\\\"") : std::string(1, c);
   const auto error = io_testing::error_of([&] { with_metadata("{\"ckpt.views\":\"" + quoted + "\"}"); });
   if (!error) return "";
-  EXPECT_EQ(error->code(), ErrorCode::corrupt) << error->what();
+  EXPECT_EQ(error->code(), code) << error->what();
   return error->what();
 }
 
@@ -142,6 +143,15 @@ TEST(SafetensorsSharing, WhatLiesInNoOtherTensorIsWrittenByItselfAndTold) {
   EXPECT_EQ(left_out(chunks).size(), 1U);
 }
 
+TEST(SafetensorsSharing, ALazyConjugateIsWrittenByItselfAndTold) {
+  const TensorSource values{
+      .name = "x", .dtype = DType::complex64, .shape = {1}, .bytes = memory_source(std::vector<std::byte>(8), "x")};
+  TensorSource conjugate = values;
+  conjugate.name = "y", conjugate.conjugate = true;
+  ASSERT_FALSE(left_out(assemble({values, conjugate})).empty());
+  EXPECT_TRUE(has(left_out(assemble({values, conjugate}))[0], "such as 'x' and 'y', are written one by one"));
+}
+
 TEST(SafetensorsSharing, StridesAloneBecomeContiguousAndEqualOnesStayOne) {
   const Checkpoint made = six_floats({{"b", {3, 2}, {1, 3}}, {"a", {3, 2}, {1, 3}}});
   const Checkpoint back = read_bytes(written_as(made, "safetensors"));
@@ -198,6 +208,10 @@ TEST(SafetensorsSharing, AMapThatIsNoneIsRefused) {
            {R"({"v":{"of":"bias","offset":0,"offset":0}})", "each once"},
            {R"({"v":{"of":"bias","x":0}})", "'of', 'shape', 'stride' and 'offset'"}})
     EXPECT_TRUE(has(map_fault(map), said)) << map << ": " << map_fault(map);
+  std::string sizes = "0";
+  for (std::size_t i = 0; i < limits::tensor_dimensions; ++i) sizes += ",1";
+  EXPECT_TRUE(has(map_fault(R"({"v":{"of":"bias","shape":[)" + sizes + "]}}", ErrorCode::limit_exceeded),
+                  "more than 64 dimensions"));
 }
 
 TEST(SafetensorsSharing, MetadataOfTheUsersStaysUnderItsKey) {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "io/checksum.h"
 #include "io_testing.h"
 

@@ -56,6 +56,19 @@ TEST(Mapping, EntriesGivenAtItsMakingCountToo) {
   EXPECT_EQ(entries_of("(" + a + one + "d" + b + two + "s"), "a=1, b=2");
 }
 
+/// As Counter is pickled: of a dict, which may be given more.
+TEST(Mapping, TheEntriesOfADictThatItsCallIsGivenAreItsOwn) {
+  const auto counter = [](const std::vector<py::Code>& arguments) {
+    return py::call(py::global("collections", "Counter"), arguments);
+  };
+  EXPECT_EQ(entries_of(counter({py::dict({{a, one}, {b, two}})})), "a=1, b=2");
+  EXPECT_EQ(entries_of(counter({py::dict({{a, one}, {b, two}})}) + py::set_items({{a, three}})), "a=3, b=2");
+  EXPECT_EQ(entries_of(counter({py::list({py::list({a, one})})})), "");  // it counts what is in a list
+  EXPECT_EQ(entries_of(py::call(py::global("collections", "defaultdict"),
+                                {py::global("__builtin__", "list"), py::dict({{a, one}})})),
+            "a=1");
+}
+
 TEST(Mapping, ANoneSetAgainIsOneKey) {
   const auto checkpoint = checkpoint_of(py::dict({{py::none(), one}, {a, two}, {py::none(), three}}));
   const auto entries = mapping_entries(checkpoint.values, checkpoint.root);

@@ -246,5 +246,18 @@ TEST(Diff, OtherValuesMayBeIgnored) {
   EXPECT_TRUE(diff(a, torch_testing::checkpoint_of(in_dict(py::integer(2))), options).same());
 }
 
+TEST(Diff, StateThatADroppedCallSetsCounts) {
+  const auto object = [](std::int64_t width) {
+    return py::put(py::call(py::global("lab", "Layer"), {}), 7) + "0" +
+           py::call(py::global("lab", "fill"), {py::get(7), py::dict({{py::str("width"), py::integer(width)}})}) + "0" +
+           in_dict(py::get(7));
+  };
+  EXPECT_EQ(others(object(1), object(1)), Names{});
+  EXPECT_EQ(others(object(1), object(2)), (Names{"(thrown away).0.1.width: 1 -> 2"}));
+  const Names lost = others(object(1), in_dict(py::call(py::global("lab", "Layer"), {})));
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_TRUE(lost[0].starts_with("(thrown away).0: lab.fill")) << lost[0];
+}
+
 }  // namespace
 }  // namespace ckpt

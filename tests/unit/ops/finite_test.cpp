@@ -76,6 +76,16 @@ TEST(Finite, OfNoElementsIsFine) { EXPECT_EQ(found(holding(view(1, {0, 3}, {3, 1
 
 TEST(Finite, OfAScalarNamesTheEmptyIndex) { EXPECT_EQ(found(holding(view(1, {}, {}), {nan})), " 1/0/0 []\n"); }
 
+TEST(Finite, LooksAtTensorsThatNoNameLeadsTo) {
+  EXPECT_EQ(found(holding(py::dict({{view(1, {1}, {1}), py::none()}}), {nan})), "(of storage 0) 1/0/0 [0]\n");
+  const py::Code attributes = py::dict({{py::str("main_grad"), view(2, {1}, {1}, 1)}});
+  const Checkpoint checkpoint = holding(py::dict({{py::str("w"), py::build(view(2, {1}, {1}), attributes)}}), {1, inf});
+  EXPECT_EQ(found(checkpoint), "(of storage 0) 0/1/0 [0]\n");
+  EXPECT_EQ(unnamed_tensors(checkpoint).size(), 1U);
+  const py::Code twice = py::dict({{py::str("w"), view(1, {1}, {1})}, {view(1, {1}, {1}), py::none()}});
+  EXPECT_EQ(found(holding(twice, {nan})), "w 1/0/0 [0]\n");
+}
+
 TEST(Finite, LooksAtATensorOfTwoNamesOnce) {
   const auto code = py::dict({{py::str("a"), py::put(view(1, {1}, {1}), 9)}, {py::str("b"), py::get(9)}});
   EXPECT_EQ(found(holding(code, {nan})), "a 1/0/0 [0]\n");

@@ -85,6 +85,31 @@ TEST(Merge, KeepsDroppedCallsThatTouchWhatItTakes) {
   EXPECT_EQ(names(merged), "a w b ");
 }
 
+/// A file that says the same in protocol 4, whose names are Python 3's and may have dots.
+TEST(Merge, HasTheLatestProtocolOfAllAndItsNames) {
+  const auto state = [](const char* name, const py::Code& extra) {
+    return py::dict({{py::str(name), torch_testing::weight()}, {py::str("_extra_state"), py::call(extra, {})}});
+  };
+  const Checkpoint old = torch_testing::checkpoint_of(
+      py::dict({{py::str("a"), torch_testing::weight()},
+                {py::str("a._extra_state"), py::call(py::global("__builtin__", "set"), {})}}));
+  Checkpoint late = torch_testing::checkpoint_of(state("b", py::global("lab", "Outer.Inner")));
+  late.protocol = 4;
+  for (const auto& parts : {std::vector{old, late}, std::vector{late, old}}) {
+    const Checkpoint merged = merge(parts);
+    EXPECT_EQ(merged.protocol, 4);
+    const Checkpoint back = torch_testing::read_bytes(torch_testing::written_as(merged, "torch"));
+    EXPECT_EQ(back.protocol, 4);
+    std::string globals;
+    for (const GlobalUse& global : back.globals)
+      if (global.module != "torch._utils" && global.module != "torch" && global.module != "collections")
+        globals += global.module + " " + global.name + ", ";
+    EXPECT_NE(globals.find("builtins set"), std::string::npos) << globals;
+    EXPECT_NE(globals.find("lab Outer.Inner"), std::string::npos) << globals;
+  }
+  EXPECT_EQ(merge({old}).protocol, 2);
+}
+
 TEST(Merge, OfNothingIsRefused) { EXPECT_THROW(merge({}), Error); }
 
 TEST(Extract, LeavesOneTensorWithItsOwnBytes) {

@@ -119,6 +119,20 @@ TEST(StripOptimizer, NamesAStateThatStaysAmongOtherThings) {
   EXPECT_TRUE(report.removed.empty());
 }
 
+TEST(StripOptimizer, LeavesAnObjectItsAttributes) {
+  const py::Code trainer =
+      py::build(py::call(py::global("lab", "Trainer"), {}), py::dict({{py::str("optimizer"), py::get(7)}}));
+  const auto [checkpoint, report] = strip_optimizer(torch_testing::checkpoint_of(
+      py::dict({{py::str("model"), model()}, {py::str("opt"), py::put(optimizer(), 7)}, {py::str("t"), trainer}})));
+  EXPECT_EQ(report.left, (Names{"opt"}));
+  EXPECT_TRUE(report.removed.empty());
+  const auto entries = mapping_entries(checkpoint.values, checkpoint.root);
+  ASSERT_EQ(entries.size(), 2U);
+  const ValueId state =
+      checkpoint.values.items(checkpoint.values.effect(checkpoint.values.first_effect(entries[1].value)))[0];
+  EXPECT_EQ(mapping_entries(checkpoint.values, state).size(), 1U);
+}
+
 TEST(StripOptimizer, RefusesAFileOfNothingElse) {
   EXPECT_TRUE(io_testing::error_of([] { strip_optimizer(torch_testing::checkpoint_of(optimizer())); }));
 }

@@ -163,6 +163,21 @@ TEST(Cast, MakesNoFloat8ThatIsALazyNegative) {
   }
 }
 
+/// A tensor's attribute, a key of a dict.
+TEST(Cast, LeavesWhatHasNoNameWithTheTensorThatHoldsIt) {
+  const auto number = [](std::int64_t at) { return torch_testing::tensor(torch_testing::storage(), {1}, {1}, at); };
+  const py::Code held = py::build(number(0), py::dict({{py::str("main_grad"), number(1)}}));
+  const Checkpoint checkpoint = torch_testing::checkpoint_of(
+      py::dict({{py::str("held"), held}, {py::str("other"), number(2)}, {number(3), py::none()}}));
+  const auto cast_but = [&](const std::vector<std::string>& except) {
+    return cast(checkpoint, DType::float16, except).second.tensors;
+  };
+  EXPECT_EQ(cast_but({}), 4U);
+  EXPECT_EQ(cast_but({"held"}), 2U);
+  EXPECT_EQ(cast_but({"other"}), 3U);
+  EXPECT_EQ(cast_but({"*"}), 0U);
+}
+
 TEST(Cast, KeepsLazyNegativesThatPyTorchCanRead) {
   const Checkpoint half = rewritten(cast(rewritten(with_a_negative()), DType::float16).first);
   EXPECT_TRUE(info_of(half, 1).negative);

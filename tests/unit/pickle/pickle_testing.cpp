@@ -1,7 +1,6 @@
 #include "pickle/pickle_testing.h"
 
 #include <map>
-#include <vector>
 
 #include "ckpt/byte_source.h"
 #include "io/bytes.h"

@@ -2,10 +2,8 @@
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <limits>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <thread>
 
