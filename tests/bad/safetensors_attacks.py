@@ -93,7 +93,7 @@ def views():
         ("past-64-bits", {"v": whole | {"shape": [2**62, 4], "stride": [2**62, 2**62]}}, "leaves 'weight'"),
         ("stride-negative", {"v": whole | {"stride": [-1]}}, "a whole number"),
         ("stride-missing", {"v": {"of": "weight", "shape": [4]}}, "its shape, stride and offset"),
-        ("65-dimensions", {"v": whole | {"shape": [1] * 65, "stride": [1] * 65}}, "sizes of a tensor"),
+        ("65-dimensions", {"v": whole | {"shape": [1] * 65, "stride": [1] * 65}}, "more than 64 dimensions"),
     ):
         yield from one(f"views-{name}", with_views(text), said)
     exploding = {f"v{i}": {"of": "weight", "shape": [1 << 30, 4], "stride": [0, 1], "offset": 0} for i in range(100)}
