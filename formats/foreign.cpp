@@ -63,7 +63,7 @@ constexpr Signature signatures[] = {
      "llama.cpp's convert_lora_to_gguf.py makes GGUF of the original"},
     {0, "\x5d\0"sv, "an lzma file", "xz -d --format=lzma < FILE", true, has_lzma_header},
     {0, "\x04\x22\x4d\x18"sv, "an lz4 file", "lz4 -d FILE", true},
-    {1, "\x2a\x4d\x18"sv, "a zstd or lz4 file that begins with a frame to skip", "zstd -d FILE, or lz4 -d FILE", true,
+    {1, "\x2a\x4d\x18"sv, "a zstd or lz4 file that begins with a frame to skip", "zstd -d FILE", true,
      is_frame_to_skip},
     {0, "\x02\x21\x4c\x18"sv, "an lz4 file", "lz4 -d FILE", true},
     {0, "\x78\x01"sv, "a zlib stream (joblib writes such)", "in Python, if you trust it: joblib.load(path)", true},

@@ -48,7 +48,7 @@ Error matches_nothing(const DigestOptions& options) {
 void note_unnamed(const Checkpoint& checkpoint, const std::string& file) {
   const std::size_t count = unnamed_tensors(checkpoint).size();
   if (count > 0)
-    print_note(file + ": " + count_text(count, "tensor") + " without a name (attributes of others, keys of dicts) " +
+    print_note(file + ": " + count_text(count, "tensor") + " without a name (an attribute of another, say) " +
                (count == 1 ? "is" : "are") + " not among them; ckpt diff compares such");
 }
 

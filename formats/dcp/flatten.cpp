@@ -29,7 +29,7 @@ class Flattener {
   }
 
   FlatDict run() {
-    if (!is_dict(checkpoint_.root) || tensor(checkpoint_.root) != nullptr)
+    if (!shows_all_pairs(values_, checkpoint_.root) || tensor(checkpoint_.root) != nullptr)
       throw Error(ErrorCode::unsupported, "the object is no dict")
           .expected("a state dict, as torch.distributed.checkpoint saves")
           .in(checkpoint_.file)
@@ -59,8 +59,6 @@ class Flattener {
     return tensor_of_[id] == 0 ? nullptr : &checkpoint_.tensors[tensor_of_[id] - 1];
   }
 
-  bool is_dict(ValueId id) const { return is_mapping(values_, id) && shows_all_pairs(values_, id); }
-
   /// A list is entered for a tensor or a dict that it holds, itself or in a list that is.
   void find_entered_lists() {
     entered_.assign(values_.size(), false);
@@ -70,7 +68,7 @@ class Flattener {
     for (ValueId id = 0; id < values_.size(); ++id) {
       if (values_.kind(id) != ValueKind::list) continue;
       values_.each_operand(id, [&](ValueId item) {
-        if (tensor(item) != nullptr || is_dict(item)) {
+        if (tensor(item) != nullptr || shows_all_pairs(values_, item)) {
           if (!entered_[id]) found.push_back(id);
           entered_[id] = true;
         } else if (values_.kind(item) == ValueKind::list) {
@@ -91,7 +89,8 @@ class Flattener {
   void visit(const Task& task) {
     if (++steps_ > limits::walk_step_cap(values_.extent()))
       throw Error(ErrorCode::limit_exceeded, "shared containers multiply").in(checkpoint_.file);
-    const bool container = tensor(task.value) == nullptr && (is_dict(task.value) || entered_[task.value]);
+    const bool container =
+        tensor(task.value) == nullptr && (shows_all_pairs(values_, task.value) || entered_[task.value]);
     if (container) return enter(task.value, task.path, task.name);
     if (!names_.insert(task.name).second)
       throw Error(ErrorCode::invalid_argument, "two values would be called '" + task.name + "'")

@@ -53,7 +53,7 @@ class Writer {
         flat_(flatten(checkpoint)),
         storages_(watched_storages(checkpoint)),
         copy_(checkpoint.values),
-        dropped_(checkpoint.values, checkpoint.discarded, checkpoint.file),
+        dropped_(checkpoint.values, checkpoint.root, checkpoint.discarded),
         torch_(*find_format("torch")) {}
 
   WriteReceipt run() {

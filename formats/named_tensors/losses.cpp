@@ -54,7 +54,7 @@ class Surveyor {
   }
 
   void look(ValueId id, const std::string& path) {
-    const bool mapping = is_mapping(values_, id) && shows_all_pairs(values_, id);
+    const bool mapping = shows_all_pairs(values_, id);
     const bool sequence = values_.kind(id) == ValueKind::list || values_.kind(id) == ValueKind::tuple;
     survey_.attributes |= mapping && has_attributes(values_, id);
     const NamedChildren children = mapping || sequence ? children_of(id, mapping) : NamedChildren();

@@ -288,7 +288,7 @@ Program Machine::run_to_end() {
 void Machine::check_work() const {
   const std::uint64_t most_pairs = limits::walk_step_cap(graph_.extent());
   if (pairs_given(graph_, static_cast<ValueId>(first_value_)) > most_pairs)
-    fail("the pickle gives mappings more than " + std::to_string(most_pairs) + " pairs in lists that they share", {},
+    fail("the pickle gives mappings more than " + std::to_string(most_pairs) + " pairs that they share", {},
          ErrorCode::limit_exceeded);
   const Sharing shared = count_sharing(graph_, first_value_);
   const std::uint64_t more = checked_mul(caps_.shared_ratio, shared.made).value_or(UINT64_MAX / 2);

@@ -1,4 +1,3 @@
-
 #include "pickle/opcodes.h"
 #include "pickle/tracer.h"
 

@@ -1,11 +1,26 @@
 #include "model/calls.h"
 
+#include "model/pair_lists.h"
+
 namespace ckpt {
 
 std::pair<std::string_view, std::string_view> callable(const ValueGraph& values, ValueId object) {
   const ValueId called = values.items(object)[0];
   if (values.kind(called) != ValueKind::global) return {};
   return {values.module(called), values.name(called)};
+}
+
+void each_attached(const ValueGraph& values, ValueId object, const std::function<void(ValueId)>& use) {
+  const ValueId given = given_pairs(values, object);
+  for (const ValueId argument : call_arguments(values, object))
+    if (argument != given) use(argument);
+  for (auto handle = values.first_effect(object); handle != 0; handle = values.effect(handle).next) {
+    if (values.effect(handle).kind != EffectKind::build) continue;
+    const ValueId state = values.items(values.effect(handle))[0];
+    use(state);
+    if (values.kind(state) == ValueKind::tuple)  // attributes, and those of __slots__
+      for (const ValueId part : values.items(state)) use(part);
+  }
 }
 
 ValueId members_of_set_call(const ValueGraph& values, ValueId object) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,11 @@ std::pair<std::string_view, std::string_view> callable(const ValueGraph& values,
 
 /// What an object's call is given, whatever opcode makes it; empty where that is no tuple.
 std::span<const ValueId> call_arguments(const ValueGraph& values, ValueId object);
+
+/// What an object is made of or has for its attributes: whatever is taken from that is taken from the object. The
+/// arguments of its call, but for what a mapping has its first pairs from (given_pairs()), what BUILD gives it, and of
+/// a tuple of that both parts.
+void each_attached(const ValueGraph& values, ValueId object, const std::function<void(ValueId)>& use);
 
 /// The list of members that a call of set or frozenset is given, which is how sets are written before protocol 4;
 /// no_value where the object is none.

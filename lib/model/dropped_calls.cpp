@@ -1,87 +1,120 @@
 #include "model/dropped_calls.h"
 
-#include <numeric>
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
-#include "ckpt/error.h"
-#include "ckpt/limits.h"
+#include "ckpt/state_dict.h"
+#include "model/calls.h"
 
 namespace ckpt {
 namespace {
 
-/// Whether a call could leave a trace in it.
-bool may_change(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::bytearray:
-    case ValueKind::list:
-    case ValueKind::dict:
-    case ValueKind::set:
-    case ValueKind::persistent:
-    case ValueKind::object:
-      return true;
-    default:
-      return false;
+using namespace std::string_view_literals;
+
+/// Whose results nothing can change: files share them among thousands of values.
+bool makes_immutable(std::pair<std::string_view, std::string_view> called) {
+  constexpr std::array names{"dtype"sv, "scalar"sv, "device"sv, "Size"sv, "encode"sv, "frozenset"sv, "complex"sv};
+  const auto [module, name] = called;
+  const bool known = module == "torch" || module == "_codecs" || module == "builtins" || module == "__builtin__" ||
+                     module.starts_with("numpy");
+  return known && std::ranges::find(names, name) != names.end();
+}
+
+/// Values that no call can leave a trace in, and tuples of such.
+std::vector<bool> find_inert(const ValueGraph& values) {
+  std::vector<bool> inert(values.size());
+  for (ValueId id = 0; id < values.size(); ++id) {
+    switch (values.kind(id)) {
+      case ValueKind::bytearray:
+      case ValueKind::list:
+      case ValueKind::dict:
+      case ValueKind::set:
+      case ValueKind::persistent:
+        break;
+      case ValueKind::object:
+        inert[id] = makes_immutable(callable(values, id));
+        break;
+      default:
+        inert[id] = std::ranges::all_of(values.items(id), [&](ValueId item) { return item < id && inert[item]; });
+    }
   }
+  return inert;
+}
+
+/// A call that changes nothing but what it makes.
+bool makes_container(const ValueGraph& values, ValueId object) {
+  return is_mapping(values, object) || members_of_set_call(values, object) != no_value;
 }
 
 }  // namespace
 
-DroppedCalls::DroppedCalls(const ValueGraph& values, std::vector<ValueId> discarded, std::string file)
-    : values_(values),
-      discarded_(std::move(discarded)),
-      is_discarded_(discarded_.begin(), discarded_.end()),
-      file_(std::move(file)) {
+DroppedCalls::DroppedCalls(const ValueGraph& values, ValueId root, std::span<const ValueId> discarded) {
+  if (discarded.empty()) return;
+  std::vector<bool> seen(values.size());
+  std::vector<ValueId> open;
+  /// Whether something new below `id` is a call that may change more than it makes.
+  const auto holds_call = [&](ValueId top) {
+    bool found = false;
+    for (open.assign(1, top); !open.empty();) {
+      const ValueId id = open.back();
+      open.pop_back();
+      if (seen[id]) continue;
+      seen[id] = true;
+      found = found || (values.kind(id) == ValueKind::object && !makes_container(values, id));
+      values.each_operand(id, [&](ValueId item) { open.push_back(item); });
+    }
+    return found;
+  };
+  holds_call(root);
+  std::ranges::copy_if(discarded, std::back_inserter(discarded_), holds_call);
   if (discarded_.empty()) return;
-  begin_.resize(values.size() + 1);
-  for (ValueId id = 0; id < values.size(); ++id) values.each_operand(id, [&](ValueId item) { ++begin_[item + 1]; });
-  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-  holders_.resize(begin_.back());
-  std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
-  for (ValueId id = 0; id < values.size(); ++id)
-    values.each_operand(id, [&](ValueId item) { holders_[next[item]++] = id; });
+  owner_.assign(values.size(), no_group);
+  const std::vector<bool> inert = find_inert(values);
+  for (const ValueId id : discarded_) add(values, id, inert);
+  groups_.resize(discarded_.size());
+  for (std::uint32_t i = 0; i < joined_.size(); ++i) groups_[group_of(i)].push_back(i);
+  for (std::uint32_t& owner : owner_)
+    if (owner != no_group) owner = group_of(owner);
 }
 
-std::vector<ValueId> DroppedCalls::that_change(std::span<const ValueId> held) {
-  if (discarded_.empty()) return {};
-  std::unordered_set<ValueId> stays(held.begin(), held.end()), leads;
-  std::vector<ValueId> open;  // of those that lead, whose holders have not been looked at
-  const auto lead = [&](ValueId id) {
-    count_step();
-    if (leads.insert(id).second) open.push_back(id);
-  };
-  for (const ValueId id : held)
-    if (may_change(values_.kind(id))) lead(id);
-  std::vector<ValueId> below;
-  const auto stay = [&](ValueId id) {
-    count_step();
-    if (!stays.insert(id).second) return;
-    below.push_back(id);
-    if (may_change(values_.kind(id))) lead(id);
-  };
+/// Marks what it leads to, up to what one of its group has marked.
+void DroppedCalls::add(const ValueGraph& values, ValueId dropped, const std::vector<bool>& inert) {
+  const auto place = static_cast<std::uint32_t>(joined_.size());
+  joined_.push_back(place);
+  std::vector<ValueId> open{dropped};
   while (!open.empty()) {
     const ValueId id = open.back();
     open.pop_back();
-    for (std::uint32_t i = begin_[id]; i < begin_[id + 1]; ++i) lead(holders_[i]);
-    if (!is_discarded_.contains(id)) continue;
-    stay(id);
-    while (!below.empty()) {
-      const ValueId at = below.back();
-      below.pop_back();
-      values_.each_operand(at, stay);
+    if (inert[id] || owner_[id] == place) continue;
+    if (owner_[id] != no_group) {
+      joined_[group_of(owner_[id])] = group_of(place);
+      continue;
     }
+    owner_[id] = place;
+    values.each_operand(id, [&](ValueId item) { open.push_back(item); });
   }
-  std::vector<ValueId> found;
-  for (const ValueId id : discarded_)
-    if (leads.contains(id)) found.push_back(id);
-  return found;
 }
 
-void DroppedCalls::count_step() {
-  const std::uint64_t most = limits::walk_step_cap(values_.extent());
-  if (++steps_ > most)
-    throw Error(ErrorCode::limit_exceeded,
-                "looking for calls that change what is written takes more than " + std::to_string(most) + " steps")
-        .in(file_);
+std::uint32_t DroppedCalls::group_of(std::uint32_t dropped) {
+  while (joined_[dropped] != dropped) dropped = joined_[dropped] = joined_[joined_[dropped]];
+  return dropped;
+}
+
+std::vector<ValueId> DroppedCalls::that_change(std::span<const ValueId> held) const {
+  if (discarded_.empty()) return {};
+  std::vector<std::uint32_t> found;
+  for (const ValueId id : held)
+    if (owner_[id] != no_group) found.push_back(owner_[id]);
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::vector<std::uint32_t> places;
+  for (const std::uint32_t group : found) places.insert(places.end(), groups_[group].begin(), groups_[group].end());
+  std::ranges::sort(places);
+  std::vector<ValueId> calls;
+  for (const std::uint32_t place : places) calls.push_back(discarded_[place]);
+  return calls;
 }
 
 }  // namespace ckpt

@@ -94,11 +94,11 @@ void add_python2_pairs(const ValueGraph& values, ValueId list, Collector& entrie
     for (const ValueId pair : values.items(values.effect(handle))) add_python2_pair(values, pair, entries);
 }
 
-/// What a dict is made with, and what it or a call's mapping is given afterwards.
-void add_own_pairs(const ValueGraph& values, ValueId mapping, Collector& entries) {
+/// What a dict is made with, and what it or a call's mapping is given afterwards, `until` a time.
+void add_own_pairs(const ValueGraph& values, ValueId mapping, Collector& entries, Time until = 0) {
   if (values.kind(mapping) == ValueKind::dict) entries.add_pairs(values.items(mapping), 0, mapping);
   for (auto handle = values.first_effect(mapping); handle != 0; handle = values.effect(handle).next)
-    if (values.effect(handle).kind == EffectKind::set_items)
+    if (values.effect(handle).kind == EffectKind::set_items && (until == 0 || values.effect(handle).time < until))
       entries.add_pairs(values.items(values.effect(handle)), handle, mapping);
 }
 
@@ -107,7 +107,7 @@ std::vector<MappingEntry> collect(const ValueGraph& values, ValueId mapping, boo
   entries.reserve(static_cast<std::size_t>(pair_count(values, mapping)));
   if (const ValueId given = given_pairs(values, mapping); given != no_value) {
     if (values.kind(given) == ValueKind::dict)
-      add_own_pairs(values, given, entries);
+      add_own_pairs(values, given, entries, values.made(mapping));
     else
       add_python2_pairs(values, given, entries);
   }
@@ -144,9 +144,19 @@ ValueId given_pairs(const ValueGraph& values, ValueId mapping) {
   return kind == ValueKind::dict || is_list_of_pairs ? arguments[place] : no_value;
 }
 
+bool lists_pairs(const ValueGraph& values, ValueId list) {
+  Collector entries(values, true);
+  add_python2_pairs(values, list, entries);
+  std::size_t count = 0;
+  values.each_operand(list, [&](ValueId) { ++count; });
+  return entries.take().size() == count;
+}
+
 bool shows_all_pairs(const ValueGraph& values, ValueId mapping) {
+  if (!is_mapping(values, mapping)) return false;
   if (values.kind(mapping) != ValueKind::object) return true;
   const ValueId given = given_pairs(values, mapping);
+  if (given != no_value && values.kind(given) == ValueKind::list && !lists_pairs(values, given)) return false;
   const bool has_factory = callable(values, mapping).second == "defaultdict";
   const auto arguments = call_arguments(values, mapping);
   for (std::size_t i = 0; i < arguments.size(); ++i)

@@ -10,8 +10,11 @@ namespace ckpt {
 /// pairs that Python 2 gives an OrderedDict; no_value where there is none.
 ValueId given_pairs(const ValueGraph& values, ValueId mapping);
 
-/// Whether a mapping's entries say all that its call is given but for what makes a defaultdict's values. Of a list that
-/// Counter is to count, say, they do not.
+/// Whether all that a list holds are [key, value] pairs as Python 2 gives them.
+bool lists_pairs(const ValueGraph& values, ValueId list);
+
+/// Whether it is a mapping whose entries say all that its call is given but for what makes a defaultdict's values. Of a
+/// list that Counter is to count, say, they do not.
 bool shows_all_pairs(const ValueGraph& values, ValueId mapping);
 
 /// The pairs that a mapping is made with or given in dicts, each as often as its key is: a few bytes set one key again

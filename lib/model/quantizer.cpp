@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ckpt/error.h"
+#include "model/calls.h"
 
 namespace ckpt {
 namespace {
@@ -75,6 +76,18 @@ class Reader {
 };
 
 }  // namespace
+
+std::unordered_set<ValueId> given_to_quantised(const Checkpoint& checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  std::unordered_set<ValueId> found;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (!is_quantised(tensor.info.dtype) || values.kind(tensor.value) != ValueKind::object) continue;
+    for (const ValueId argument : call_arguments(values, tensor.value))
+      if (values.kind(argument) == ValueKind::tuple)
+        found.insert(values.items(argument).begin(), values.items(argument).end());
+  }
+  return found;
+}
 
 TensorsByValue tensors_by_value(const Checkpoint& checkpoint) {
   TensorsByValue tensors;

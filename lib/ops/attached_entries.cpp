@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/calls.h"
+#include "model/pair_lists.h"
 
 namespace ckpt {
 namespace {
@@ -40,19 +41,15 @@ class Search {
     } else {
       for (const std::size_t entry : entries->second)
         if (!goes_[entry]) reach_entry(entry);
+      if (const ValueId given = given_pairs(values_, id); given != no_value) reached_[given] = true;  // by its entries
       if (values_.kind(id) == ValueKind::object)
         for (const ValueId item : values_.items(id)) reach(item);
     }
-    if (values_.kind(id) != ValueKind::object) return;
-    for (const ValueId argument : call_arguments(values_, id)) attach(argument);
-    for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next) {
-      if (values_.effect(handle).kind != EffectKind::build) continue;
-      const ValueId state = values_.items(values_.effect(handle))[0];
-      reach(state);
-      attach(state);
-      if (values_.kind(state) == ValueKind::tuple)  // attributes, and those of __slots__
-        for (const ValueId part : values_.items(state)) attach(part);
-    }
+    if (values_.kind(id) == ValueKind::object)
+      each_attached(values_, id, [&](ValueId part) {
+        reach(part);
+        attach(part);
+      });
   }
 
   void attach(ValueId mapping) {

@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
 
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
+#include "ckpt/quantizer.h"
 #include "ckpt/tensor_ops.h"
-#include "model/calls.h"
 #include "model/storage_types.h"
 #include "ops/cast_elements.h"
 #include "ops/cast_source.h"
@@ -17,25 +16,11 @@
 namespace ckpt {
 namespace {
 
-/// What a quantised tensor's call is given in a tuple: the scales and zero points of its channels, by which its
-/// integers are read.
-std::set<ValueId> quantisers(const Checkpoint& checkpoint) {
-  const ValueGraph& values = checkpoint.values;
-  std::set<ValueId> found;
-  for (const Tensor& tensor : checkpoint.tensors) {
-    if (!is_quantised(tensor.info.dtype) || values.kind(tensor.value) != ValueKind::object) continue;
-    for (const ValueId argument : call_arguments(values, tensor.value))
-      if (values.kind(argument) == ValueKind::tuple)
-        for (const ValueId item : values.items(argument)) found.insert(item);
-  }
-  return found;
-}
-
 /// Views that keep their dtype: `except` matches a name of theirs, or they say how to read quantised numbers. A view
 /// without a name, a tensor's attribute or what a class of its own is made of, goes with the tensor that holds it.
 std::vector<bool> excepted(const TensorEdit& edit, const std::vector<std::string>& except, CastReport& report) {
   std::vector<bool> keeps(edit.views().size()), matched(except.size());
-  const std::set<ValueId> of_quantised = quantisers(edit.checkpoint());
+  const auto of_quantised = given_to_quantised(edit.checkpoint());
   for (const Tensor& tensor : edit.checkpoint().tensors)
     if (of_quantised.contains(tensor.value))
       for (const std::size_t view : edit.views_of(tensor)) keeps[view] = true;

@@ -26,7 +26,8 @@ std::optional<DenseTensor> find_dense(const Checkpoint& checkpoint, std::string 
   }
   if (is_meta(checkpoint, tensor)) return std::nullopt;
   if (!tensor.storage) {
-    throw Error(ErrorCode::unsupported, "tensor '" + name + "' has no storage (it is held as a numpy array)")
+    throw Error(ErrorCode::unsupported,
+                "tensor '" + name + "' has no storage (it is held as a numpy array, or of a class of its own)")
         .expected("tensors in storages");
   }
   std::shared_ptr<const TensorInfo> placed = placed_info(tensor);

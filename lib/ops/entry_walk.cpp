@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "model/pair_lists.h"
 #include "model/python_str.h"
 #include "model/rooted.h"
 #include "ops/mapping_edit.h"
@@ -23,7 +24,10 @@ EntryWalk::EntryWalk(const Checkpoint& checkpoint)
 std::vector<EntryWalk::Child> EntryWalk::children_of(ValueId value) {
   const ValueGraph& values = checkpoint_.values;
   const auto pairs = keyed_pairs(values, value);
-  const auto [first, fresh] = first_entry_.try_emplace(value, entries_.size());
+  // Of a dict that a Counter was made of, and that is held elsewhere, too, each entry is one.
+  const ValueId given = given_pairs(values, value);
+  const bool is_givens = given != no_value && values.kind(given) == ValueKind::dict && values.first_effect(value) == 0;
+  const auto [first, fresh] = first_entry_.try_emplace(is_givens ? given : value, entries_.size());
   std::vector<Child> children;
   std::set<std::pair<std::string, ValueId>> keyed;
   const bool mapping = is_mapping(values, value);

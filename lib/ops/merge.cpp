@@ -48,7 +48,10 @@ class Merger {
     latest_ = copy.latest();
     add_storages(next, copy);
     add_entries(root, file);
-    for (GlobalUse& global : next.globals) add_global(std::move(global));
+    for (GlobalUse& global : next.globals) {
+      raise_protocol(global, next.protocol, merged_.protocol);
+      add_global(std::move(global));
+    }
     for (const ValueId id : next.discarded) merged_.discarded.push_back(copy.moved(id));
     add_texts(std::move(next));
   }

@@ -6,7 +6,6 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "io/keyed_hash.h"
-#include "model/dropped_calls.h"
 #include "model/walk.h"
 #include "ops/dense_tensor.h"
 #include "ops/prune.h"
@@ -52,29 +51,10 @@ bool same_atom(const ValueView& a, const ValueView& b) {
 
 std::uint64_t pair_of(ValueId a, ValueId b) { return std::uint64_t{a} << 32 | b; }
 
-/// Calls that are thrown away, alone or in a container, and may have changed something that the root holds.
+/// Calls that are thrown away and may have changed something that the root holds.
 std::vector<ValueId> dropped_calls(const Checkpoint& checkpoint) {
-  const ValueGraph& values = checkpoint.values;
-  std::vector<bool> reached(values.size());
-  mark_reached(values, checkpoint.root, reached);
-  std::vector<ValueId> held;
-  for (ValueId id = 0; id < reached.size(); ++id)
-    if (reached[id]) held.push_back(id);
-  std::vector<ValueId> dropped = DroppedCalls(values, checkpoint.discarded, checkpoint.file).that_change(held);
-  std::vector<ValueId> open;
-  std::erase_if(dropped, [&](ValueId id) {
-    bool calls = false;
-    for (open.assign(1, id); !open.empty();) {
-      const ValueId at = open.back();
-      open.pop_back();
-      if (reached[at]) continue;  // the root's, or another's that was looked at before
-      reached[at] = true;
-      calls = calls || values.kind(at) == ValueKind::object;
-      values.each_operand(at, [&](ValueId item) { open.push_back(item); });
-    }
-    return !calls;
-  });
-  return dropped;
+  std::vector<bool> held(checkpoint.values.size());
+  return mark_held(checkpoint.values, checkpoint.root, checkpoint.discarded, held);
 }
 
 const char* truth(bool value) { return value ? "True" : "False"; }

@@ -40,8 +40,7 @@ class Pruner {
         moved_(values_.size()) {}
 
   Checkpoint run() {
-    mark_reached(values_, checkpoint_.root, stays_);
-    keep_discarded();
+    checkpoint_.discarded = mark_held(values_, checkpoint_.root, checkpoint_.discarded, stays_);
     keep_globals();
     ValueId next = 0;
     for (ValueId id = 0; id < values_.size(); ++id)
@@ -57,17 +56,6 @@ class Pruner {
   }
 
  private:
-  /// A dropped value stays where its making may have changed something that does, with all that it leads to.
-  void keep_discarded() {
-    if (checkpoint_.discarded.empty()) return;
-    std::vector<ValueId> held;
-    for (ValueId id = 0; id < stays_.size(); ++id)
-      if (stays_[id]) held.push_back(id);
-    DroppedCalls dropped(values_, std::move(checkpoint_.discarded), checkpoint_.file);
-    checkpoint_.discarded = dropped.that_change(held);
-    for (const ValueId id : checkpoint_.discarded) mark_reached(values_, id, stays_);
-  }
-
   /// A name goes with its last value. (A name that no value of the graph has comes from elsewhere in the file.)
   void keep_globals() {
     const auto before = global_names(values_, {});
@@ -162,6 +150,18 @@ void mark_reached(const ValueGraph& values, ValueId root, std::vector<bool>& rea
     open.pop_back();
     values.each_operand(id, reach);
   }
+}
+
+std::vector<ValueId> mark_held(const ValueGraph& values, ValueId root, std::span<const ValueId> discarded,
+                               std::vector<bool>& held) {
+  mark_reached(values, root, held);
+  if (discarded.empty()) return {};
+  std::vector<ValueId> ids;
+  for (ValueId id = 0; id < held.size(); ++id)
+    if (held[id]) ids.push_back(id);
+  std::vector<ValueId> calls = DroppedCalls(values, root, discarded).that_change(ids);
+  for (const ValueId id : calls) mark_reached(values, id, held);
+  return calls;
 }
 
 Checkpoint prune(Checkpoint checkpoint) {

@@ -30,18 +30,8 @@ std::vector<bool> of_optimizers(const ValueGraph& values, const std::vector<Opti
 /// Mappings that an object was made of, or has for its attributes: what is taken from them is taken from the object.
 std::vector<bool> of_objects(const ValueGraph& values) {
   std::vector<bool> found(values.size());
-  for (ValueId id = 0; id < values.size(); ++id) {
-    if (values.kind(id) != ValueKind::object) continue;
-    if (!is_mapping(values, id))
-      for (const ValueId argument : call_arguments(values, id)) found[argument] = true;
-    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
-      if (values.effect(handle).kind != EffectKind::build) continue;
-      const ValueId state = values.items(values.effect(handle))[0];
-      found[state] = true;
-      if (values.kind(state) == ValueKind::tuple)  // attributes, and those of __slots__
-        for (const ValueId part : values.items(state)) found[part] = true;
-    }
-  }
+  for (ValueId id = 0; id < values.size(); ++id)
+    if (values.kind(id) == ValueKind::object) each_attached(values, id, [&](ValueId part) { found[part] = true; });
   return found;
 }
 
@@ -64,7 +54,7 @@ std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint checkpoin
     if (!pairs.empty()) remove_pairs(checkpoint.values, id, pairs);
   }
   std::vector<bool> stays(count);
-  mark_reached(checkpoint.values, checkpoint.root, stays);
+  mark_held(checkpoint.values, checkpoint.root, checkpoint.discarded, stays);
   StripOptimizerReport report;
   for (const OptimizerState& state : found) (stays[state.value] ? report.left : report.removed).push_back(state.path);
   return {prune(std::move(checkpoint)), std::move(report)};

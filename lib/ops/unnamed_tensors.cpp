@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <set>
 #include <tuple>
 #include <unordered_set>
 
 #include "ckpt/ops.h"
+#include "ckpt/quantizer.h"
 
 namespace ckpt {
 namespace {
@@ -11,26 +11,34 @@ namespace {
 /// Where a tensor's elements lie, and as what: a Parameter's are those of the tensor in it.
 auto place_of(const Tensor& tensor) {
   const TensorInfo& info = tensor.info;
-  return std::tuple(*tensor.storage, tensor.view_offset, info.offset, info.dtype, info.shape, info.stride);
+  return std::tuple(tensor.storage, tensor.view_offset, info.offset, info.dtype, info.shape, info.stride);
 }
+
+using Place = decltype(place_of({}));
 
 }  // namespace
 
 std::vector<NamedTensor> unnamed_tensors(const Checkpoint& checkpoint) {
+  std::vector<const Tensor*> unnamed;
+  std::set<Place> places;  // of what is known
   std::unordered_set<const Tensor*> named;
-  std::set<decltype(place_of({}))> places;
-  const auto take = [&](const Tensor& tensor) {
-    if (tensor.storage) places.insert(place_of(tensor));
-    for (const Tensor::Part& part : tensor.parts)
-      if (part.tensor.storage) places.insert(place_of(part.tensor));
-  };
-  for (const NamedTensor& each : tensor_names(checkpoint))
-    if (named.insert(each.tensor).second) take(*each.tensor);
+  for (const NamedTensor& each : tensor_names(checkpoint)) named.insert(each.tensor);
+  if (named.size() == checkpoint.tensors.size()) return {};
+  const auto numbers = given_to_quantised(checkpoint);
+  for (const Tensor& tensor : checkpoint.tensors) {
+    for (const Tensor::Part& part : tensor.parts) places.insert(place_of(part.tensor));
+    if (named.contains(&tensor) || numbers.contains(tensor.value))
+      places.insert(place_of(tensor));
+    else
+      unnamed.push_back(&tensor);
+  }
   std::vector<NamedTensor> found;
-  if (named.size() == checkpoint.tensors.size()) return found;
-  for (const Tensor& tensor : checkpoint.tensors)
-    if (!named.contains(&tensor) && tensor.storage && !places.contains(place_of(tensor)))
-      found.push_back({"(of storage " + checkpoint.storages[*tensor.storage].key + ")", &tensor});
+  for (const Tensor* const tensor : unnamed) {
+    const Tensor& dense = tensor->parts.empty() ? *tensor : tensor->parts.back().tensor;
+    if (!dense.storage || *dense.storage >= checkpoint.storages.size()) continue;
+    if (!tensor->parts.empty() || places.insert(place_of(dense)).second)
+      found.push_back({"(of storage " + checkpoint.storages[*dense.storage].key + ")", tensor});
+  }
   return found;
 }
 

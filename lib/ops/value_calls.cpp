@@ -60,16 +60,8 @@ void ViewBuilder::any_call(ValueId callable, Arguments arguments, ValueId keywor
 
 void ViewBuilder::mapping_call(const std::string& name, Arguments arguments) {
   container(Family::mapping, name == "builtins.dict" ? "dict" : name);
-  const auto is_all_pairs = [&](ValueId list) {
-    const auto pairs = mapping_pairs(values_, view_.value);
-    const auto in_list =
-        std::count_if(pairs.begin(), pairs.end(), [&](const MappingEntry& pair) { return pair.holder != view_.value; });
-    std::ptrdiff_t count = 0;
-    values_.each_operand(list, [&](ValueId) { ++count; });
-    return count == in_list;
-  };
   const ValueId given = given_pairs(values_, view_.value);
-  const bool are_entries = given != no_value && (values_.kind(given) == ValueKind::dict || is_all_pairs(given));
+  const bool are_entries = given != no_value && (values_.kind(given) == ValueKind::dict || lists_pairs(values_, given));
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!are_entries || arguments[i] != given) children_.add("r", std::to_string(i), arguments[i]);
   children_.add_mapping(view_.value);

@@ -288,7 +288,13 @@ def bombs():
     yield from one(
         "one-list-of-pairs-for-9000-mappings",
         program(b"(" + name("collections", "OrderedDict") + b"q\0" + pairs + b"h\0h\1\x85R" * 9000 + b"t"),
-        refused("pairs in lists that they share"),
+        refused("pairs that they share"),
+    )
+    entries = b"}(" + b"".join(b"M" + struct.pack("<H", k) + b"N" for k in range(9000)) + b"uq\1"
+    yield from one(
+        "one-dict-for-9000-counters",
+        program(b"(" + name("collections", "Counter") + b"q\0" + entries + b"h\0h\1\x85R" * 9000 + b"t"),
+        refused("pairs that they share"),
     )
     # What one object holds, looked at again for each of the many that share it.
     key = text("k") + b"q\0" + b"0"

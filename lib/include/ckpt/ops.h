@@ -107,7 +107,7 @@ CKPT_API std::pair<Checkpoint, SelectionReport> select(Checkpoint checkpoint, co
 
 /// Tensors that no name leads to, in the file's order, each called "(of storage KEY)": attributes of tensors
 /// (param.main_grad), keys of dicts, what an object is given where its class says how. digest() and stats() pass over
-/// them. The parts of sparse tensors, and tensors that have none, are not among them. Throws what tensor_names()
+/// them. Without the parts of others, and the numbers of quantised ones. Throws what tensor_names()
 /// throws.
 CKPT_API std::vector<NamedTensor> unnamed_tensors(const Checkpoint& checkpoint);
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -29,6 +30,10 @@ CKPT_API TensorsByValue tensors_by_value(const Checkpoint& checkpoint);
 /// Of one of the checkpoint's `tensors`, whose dtype is quantised. Throws Error (unsupported) where the file says it in
 /// a way that torch does not.
 CKPT_API Quantizer quantizer_of(const ValueGraph& values, const TensorsByValue& tensors, const Tensor& tensor);
+
+/// What calls of quantised tensors are given in tuples, by the objects in the graph: tensors among them are numbers of
+/// channels, and say how integers are read.
+CKPT_API std::unordered_set<ValueId> given_to_quantised(const Checkpoint& checkpoint);
 
 /// Throws Error (unsupported) where the list holds anything but numbers.
 CKPT_API std::vector<double> listed_numbers(const ValueGraph& values, ValueId list);

@@ -7,6 +7,7 @@
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "formats/dcp_files.h"
+#include "model/calls.h"
 #include "ops/tensor_bytes.h"
 
 namespace ckpt {
@@ -326,6 +327,21 @@ TEST(DcpWriting, CallsThatSetAnObjectsStateGoWithIt) {
   EXPECT_EQ(after.discarded.size(), 1U);
   EXPECT_TRUE(diff(before, after, {.ignore_devices = true}).other.empty());
   EXPECT_EQ(diff(with(2), after, {.ignore_devices = true}).other.size(), 1U);
+}
+
+/// Numpy's scalars of one dtype share that; a call that is given one of them has nothing to do with the others.
+TEST(DcpWriting, CallsThatSetAnObjectsStateGoWithNothingElse) {
+  const py::Code number = py::call(py::global("numpy.core.multiarray", "scalar"), {py::get(8), py::bytes("12345678")});
+  const py::Code dtype = py::put(py::call(py::global("numpy", "dtype"), {py::str("f8")}), 8);
+  const py::Code object = py::put(py::call(py::global("lab", "Layer"), {}), 7);
+  const py::Code setter = py::call(py::global("lab", "fill"), {py::get(7), number});
+  const Checkpoint after = written(torch_testing::checkpoint_of(
+      dtype + "0" + object + "0" + setter + "0" +
+      py::dict({{py::str("w"), torch_testing::weight()}, {py::str("a"), py::get(7)}, {py::str("n"), number}})));
+  std::size_t calls = 0;
+  for (ValueId id = 0; id < after.values.size(); ++id)
+    calls += after.values.kind(id) == ValueKind::object && callable(after.values, id).second == "fill" ? 1U : 0U;
+  EXPECT_EQ(calls, 1U);
 }
 
 }  // namespace

@@ -64,6 +64,10 @@ TEST(Mapping, TheEntriesOfADictThatItsCallIsGivenAreItsOwn) {
   EXPECT_EQ(entries_of(counter({py::dict({{a, one}, {b, two}})})), "a=1, b=2");
   EXPECT_EQ(entries_of(counter({py::dict({{a, one}, {b, two}})}) + py::set_items({{a, three}})), "a=3, b=2");
   EXPECT_EQ(entries_of(counter({py::list({py::list({a, one})})})), "");  // it counts what is in a list
+  const auto later =
+      checkpoint_of(py::tuple({counter({py::put(py::dict({{a, one}}), 7)}), py::get(7) + py::set_items({{b, two}})}));
+  EXPECT_EQ(shown(later, mapping_entries(later.values, later.values.items(later.root)[0])), "a=1");
+  EXPECT_EQ(shown(later, mapping_entries(later.values, later.values.items(later.root)[1])), "a=1, b=2");
   EXPECT_EQ(entries_of(py::call(py::global("collections", "defaultdict"),
                                 {py::global("__builtin__", "list"), py::dict({{a, one}})})),
             "a=1");

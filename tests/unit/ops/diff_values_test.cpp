@@ -246,6 +246,13 @@ TEST(Diff, OtherValuesMayBeIgnored) {
   EXPECT_TRUE(diff(a, torch_testing::checkpoint_of(in_dict(py::integer(2))), options).same());
 }
 
+/// Python before protocol 4 makes a set that an object of it holds twice, and drops one.
+TEST(Diff, AContainerThatIsThrownAwayChangesNothing) {
+  const py::Code object = py::put(py::call(py::global("lab", "Layer"), {}), 7);
+  const py::Code set = py::call(py::global("__builtin__", "set"), {py::list({py::get(7)})});
+  EXPECT_EQ(others(object + "0" + set + "0" + in_dict(py::get(7)), object + "0" + in_dict(py::get(7))), Names{});
+}
+
 TEST(Diff, StateThatADroppedCallSetsCounts) {
   const auto object = [](std::int64_t width) {
     return py::put(py::call(py::global("lab", "Layer"), {}), 7) + "0" +

@@ -82,6 +82,9 @@ TEST(Finite, LooksAtTensorsThatNoNameLeadsTo) {
   const Checkpoint checkpoint = holding(py::dict({{py::str("w"), py::build(view(2, {1}, {1}), attributes)}}), {1, inf});
   EXPECT_EQ(found(checkpoint), "(of storage 0) 0/1/0 [0]\n");
   EXPECT_EQ(unnamed_tensors(checkpoint).size(), 1U);
+  const py::Code parameter = py::call(py::global("torch._utils", "_rebuild_parameter"),
+                                      {view(1, {1}, {1}), py::boolean(true), py::ordered_dict({})});
+  EXPECT_EQ(found(holding(py::dict({{parameter, py::none()}}), {nan})), "(of storage 0) 1/0/0 [0]\n");
   const py::Code twice = py::dict({{py::str("w"), view(1, {1}, {1})}, {view(1, {1}, {1}), py::none()}});
   EXPECT_EQ(found(holding(twice, {nan})), "w 1/0/0 [0]\n");
 }

@@ -133,6 +133,19 @@ TEST(StripOptimizer, LeavesAnObjectItsAttributes) {
   EXPECT_EQ(mapping_entries(checkpoint.values, state).size(), 1U);
 }
 
+TEST(StripOptimizer, NamesAStateThatADroppedCallGivesAnObject) {
+  const py::Code trainer = py::put(py::call(py::global("lab", "Trainer"), {}), 7);
+  const py::Code setter = py::call(py::global("lab", "fill"), {py::get(7), py::tuple({py::put(optimizer(), 8)})});
+  const auto report =
+      strip_optimizer(
+          torch_testing::checkpoint_of(
+              trainer + "0" + setter + "0" +
+              py::dict({{py::str("model"), model()}, {py::str("opt"), py::get(8)}, {py::str("t"), py::get(7)}})))
+          .second;
+  EXPECT_EQ(report.left, (Names{"opt"}));
+  EXPECT_TRUE(report.removed.empty());
+}
+
 TEST(StripOptimizer, RefusesAFileOfNothingElse) {
   EXPECT_TRUE(io_testing::error_of([] { strip_optimizer(torch_testing::checkpoint_of(optimizer())); }));
 }

@@ -156,6 +156,21 @@ TEST(Drop, TakesThePairsOfPython2sOrderedDict) {
   EXPECT_EQ(names(rewritten(checkpoint)), (Names{"b"}));
 }
 
+TEST(Drop, TakesACountersEntries) {
+  const auto counter = [](const py::Code& dict) { return py::call(py::global("collections", "Counter"), {dict}); };
+  EXPECT_EQ(names(selected(py::dict({{py::str("c"), counter(pairs_of({"a", "b"}))}}), dropping({"c.a"}))),
+            (Names{"c.b"}));
+  const py::Code args = py::put(py::dict({{py::str("lr"), weight()}, {py::str("wd"), weight()}}), 7);
+  const py::Code object = py::build(py::call(py::global("argparse", "Namespace"), {}), args);
+  const py::Code both = py::dict({{py::str("c"), counter(py::dict({{py::str("o"), object}, {py::str("p"), weight()}}))},
+                                  {py::str("args"), py::get(7)}});
+  EXPECT_EQ(names(selected(both, dropping({"c.o", "args.lr"}))), (Names{"c.p", "args.wd"}));
+  // One dict under two names.
+  const py::Code shared =
+      py::dict({{py::str("c"), counter(py::put(pairs_of({"a", "b"}), 7))}, {py::str("d"), py::get(7)}});
+  EXPECT_TRUE(io_testing::error_of([&] { selected(shared, dropping({"c.a"})); }));
+}
+
 TEST(Drop, TakesPairsOfADictsSubclass) {
   const auto config =
       py::call(py::global("mylab", "Config"), {}) + py::set_items({{py::str("a"), weight()}, {py::str("b"), weight()}});
