@@ -213,7 +213,10 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   const bool has_gap = next - begin - member.compressed_size > wide_descriptor;
   const bool is_listed_gap = has_gap && entry != nullptr && is_where_listed(next);
   has_gaps_ = has_gaps_ || (has_gap && !is_listed_gap);
-  member.is_displaced = !is_closed && has_gap;
+  // Where no room is left for the descriptor that was promised, bytes are missing before it.
+  const bool is_cramped =
+      has_descriptor && end && next - begin - member.compressed_size < narrow_descriptor - signature_size;
+  member.is_displaced = !is_closed && (has_gap || is_cramped);
   member.ends_as_told = is_closed || (!told.empty() && member.compressed_size == told.front());
   if (!is_closed || !is_as_told)
     tell_of_end(member, told.empty() ? std::nullopt : std::optional(told.front()), end.has_value());

@@ -26,7 +26,8 @@ struct SalvagedMember {
   std::uint64_t compressed_size = 0;  ///< bytes of the file that are its data, as far as they are there
   std::uint64_t size = 0;             ///< what they inflate to, where that is told; else past any size
   bool is_stored = true;
-  /// More stands between it and the next record than belongs there: its bytes may be others, moved to where they are.
+  /// More stands between it and the next record than belongs there, or less: its bytes may be others, moved to where
+  /// they are.
   bool is_displaced = false;
   bool ends_as_told = true;  ///< where a header, the directory or what stands behind it says that it ends
   /// Each CRC-32 that the archive records for it, none where that is 0: more than one where its records differ.

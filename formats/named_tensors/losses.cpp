@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
+#include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "model/pair_lists.h"
 #include "model/walk.h"
@@ -104,6 +105,25 @@ bool has_attributes(const ValueGraph& values, ValueId id) {
   return false;
 }
 
+/// Whether --weights-only finds what it takes.
+bool has_weights(const Checkpoint& checkpoint) {
+  try {
+    static_cast<void>(take_root(checkpoint, "auto"));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Whether a tensor has a name that lies below none of the paths.
+bool has_name_beside(const Checkpoint& checkpoint, const std::vector<std::string>& paths) {
+  const auto is_below = [&](const std::string& name) {
+    return std::ranges::any_of(paths, [&](const std::string& path) { return name.starts_with(path + "."); });
+  };
+  const std::vector<NamedTensor> names = tensor_names(checkpoint);
+  return std::ranges::any_of(names, [&](const NamedTensor& named) { return !is_below(named.name); });
+}
+
 void refuse_other_values(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
   if (survey.others.empty()) return;
@@ -112,13 +132,14 @@ void refuse_other_values(const Checkpoint& checkpoint) {
     names += names.empty() ? (path.empty() ? "the object itself" : "'" + path + "'") : ", '" + path + "'";
     drops += "--drop " + shell_value(escaped_glob(path)) + " ";
   }
-  const bool are_all = !survey.more_others && !survey.others.front().empty();
+  const bool are_all =
+      !survey.more_others && !survey.others.front().empty() && has_name_beside(checkpoint, survey.others);
   throw Error(ErrorCode::unsupported, names + (survey.more_others          ? " and more are no tensors"
                                                : survey.others.size() == 1 ? " is no tensor"
                                                                            : " are no tensors"))
       .expected("tensors alone, which is what this format holds")
       .in(checkpoint.file)
-      .hint("--weights-only takes the state dict alone; " +
+      .hint((has_weights(checkpoint) ? "--weights-only takes the state dict alone; " : "") +
             (are_all ? drops + (survey.others.size() == 1 ? "leaves that out" : "leaves those out")
                      : "--drop NAME leaves a part out"));
 }

@@ -58,15 +58,8 @@ class Encoder {
     const auto same = [&](const StorageUse* a, const StorageUse* b) { return rank(*a) == rank(*b); };
     std::stable_sort(chosen_.begin(), chosen_.end(), before);
     chosen_.erase(std::unique(chosen_.begin(), chosen_.end(), same), chosen_.end());
-    std::set<std::string> keys;  // in one case: torch finds a member in any
-    const bool keep_keys = form_ == IdForm::legacy || std::all_of(chosen_.begin(), chosen_.end(), [&](const auto* use) {
-                             const std::string_view own = own_key(*use);
-                             std::string key(own.empty() ? checkpoint_.storages[use->storage].key : own);
-                             const bool plain = is_plain_key(key);
-                             for (char& c : key)
-                               if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-                             return plain && keys.insert(std::move(key)).second;
-                           });
+    const bool keep_keys = form_ == IdForm::legacy ? are_sorted() : are_members();
+    const std::size_t width = form_ == IdForm::legacy ? std::to_string(chosen_.size()).size() : 1;
     written_.reserve(chosen_.size());
     for (const StorageUse* const use : chosen_) {
       Storage storage = checkpoint_.storages[use->storage];
@@ -77,9 +70,36 @@ class Encoder {
         storage.bytes = slice(storage.bytes, use->view->offset * size, storage.nbytes, storage.bytes->source_name());
       }
       std::string source_key = storage.key;
-      if (!keep_keys) storage.key = std::to_string(written_.size());
+      if (!keep_keys) {
+        storage.key = std::to_string(written_.size());
+        storage.key.insert(0, width - std::min(width, storage.key.size()), '0');
+      }
       written_.push_back({std::move(source_key), std::move(storage)});
     }
+  }
+
+  [[nodiscard]] std::string key_of(const StorageUse& use) const {
+    const std::string_view own = own_key(use);
+    return std::string(own.empty() ? checkpoint_.storages[use.storage].key : own);
+  }
+
+  /// As torch writes a legacy file's, which tells their order where the list of them is lost.
+  [[nodiscard]] bool are_sorted() const {
+    // What views of a legacy file are called stays, and is not to be a storage's new name.
+    if (std::ranges::any_of(chosen_, [](const auto* use) { return use->view != nullptr; })) return true;
+    return std::ranges::is_sorted(chosen_, {}, [&](const auto* use) { return key_of(*use); });
+  }
+
+  /// Whether each key may name a member of a zip, in one case: torch finds a member in any.
+  [[nodiscard]] bool are_members() const {
+    std::set<std::string> keys;
+    return std::all_of(chosen_.begin(), chosen_.end(), [&](const auto* use) {
+      std::string key = key_of(*use);
+      const bool plain = is_plain_key(key);
+      for (char& c : key)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      return plain && keys.insert(std::move(key)).second;
+    });
   }
 
   const WrittenStorage& written_for(const StorageUse& use) const {
@@ -103,7 +123,9 @@ class Encoder {
     const ValueId id = values_.items(persistent)[0];
     const auto old = decode_storage_id(values_, id);
     const bool same_form = values_.items(id).size() == (form_ == IdForm::zip ? 5u : 6u);
-    const bool same_key = old->key == storage.key, same_location = old->location == storage.location;
+    // A number, or a str of Python 2, is not the text that storages are found by.
+    const bool is_text = values_.kind(values_.items(id)[2]) == ValueKind::str;
+    const bool same_key = is_text && old->key == storage.key, same_location = old->location == storage.location;
     if (same_form && same_key && same_location && old->elements == elements) return;
 
     std::vector<ValueId> items(values_.items(id).begin(), values_.items(id).end());

@@ -18,6 +18,8 @@ namespace {
 
 /// Counts that have to be right for a place to be believed.
 constexpr std::size_t enough_counts = 4;
+/// A count below this may be a number that stands there by chance.
+constexpr std::uint64_t few_elements = 256;
 /// Places that are followed at a time where sizes are not known; a wrong one rarely outlives the next count.
 constexpr std::size_t most_ways = 64;
 /// … and in all.
@@ -31,6 +33,26 @@ std::optional<std::uint64_t> count_at(const ByteSource& source, std::uint64_t at
 
 std::uint64_t elements(const Link& link) { return link.nbytes / link.element; }
 
+/// Those from the link `first` on that stand at the end of the file, as far as their counts do.
+void follow_back(const ByteSource& source, std::size_t first, std::vector<Link>& links) {
+  std::uint64_t end = source.size();
+  bool is_confirmed = false;  // bytes of numbers may look like a small count
+  std::vector<std::uint64_t> begins(links.size());
+  std::size_t i = links.size();
+  for (; i > first; --i) {
+    const Link& link = links[i - 1];
+    if (end < count_bytes || end - count_bytes < link.nbytes) break;
+    const std::uint64_t begin = end - count_bytes - link.nbytes;
+    if (count_at(source, begin) != elements(link)) break;
+    is_confirmed = is_confirmed || elements(link) >= few_elements;
+    begins[i - 1] = end = begin;
+  }
+  for (; is_confirmed && i < links.size(); ++i) {
+    links[i].begin = begins[i];
+    links[i].is_counted = true;
+  }
+}
+
 void follow_known(const ByteSource& source, std::uint64_t at, std::vector<Link>& links) {
   std::optional<std::uint64_t> end = at;
   for (const Link& link : links) end = end ? behind_storage(*end, link.nbytes) : std::nullopt;
@@ -42,7 +64,10 @@ void follow_known(const ByteSource& source, std::uint64_t at, std::vector<Link>&
     const auto after = behind_storage(next, links[i].nbytes);
     links[i].is_counted = *count == elements(links[i]);
     const bool goes_on = after && i + 1 < links.size() && count_at(source, *after) == elements(links[i + 1]);
-    if (!links[i].is_counted && !fills_file && !goes_on) return;
+    if (!links[i].is_counted && !fills_file && !goes_on) {
+      if (i > 0) links[i - 1].begin.reset();
+      return follow_back(source, i, links);
+    }
     links[i].begin = next;
     if (!after) return;
     next = *after;
@@ -101,6 +126,16 @@ bool begins_chain(const ByteSource& source, std::uint64_t at, const std::vector<
     next = *after;
   }
   return links.size() >= enough_counts || next == source.size();
+}
+
+bool agrees(const ByteSource& source, std::uint64_t at, const std::vector<Link>& links) {
+  std::size_t right = 0;
+  for (const Link& link : links) {
+    if (!link.is_known) return false;
+    if (count_at(source, at) == elements(link)) ++right;
+    at += count_bytes + link.nbytes;
+  }
+  return 2 * right > links.size();
 }
 
 void follow_chain(const ByteSource& source, std::uint64_t at, std::vector<Link>& links) {

@@ -25,9 +25,13 @@ std::optional<std::uint64_t> behind_storage(std::uint64_t at, std::uint64_t nbyt
 /// Whether the counts that stand from `at` on are those of the first links.
 bool begins_chain(const ByteSource& source, std::uint64_t at, const std::vector<Link>& links);
 
+/// Whether more than half of the counts that stand from `at` on are those of the links, all of which are known.
+bool agrees(const ByteSource& source, std::uint64_t at, const std::vector<Link>& links);
+
 /// Finds where each link begins, the first of them at `at`. A count that differs is believed to be damaged where the
-/// file, or the next link, goes on as it should; else nothing behind it is. Links of unknown size are found where only
-/// one way leads through all counts to the very end of the file.
+/// file, or the next link, goes on as it should; else nothing behind it is, nor the one before it, which may be where
+/// bytes are missing; but for those at the file's end that their counts confirm. Links of unknown size are found where
+/// only one way leads through all counts to the very end of the file.
 void follow_chain(const ByteSource& source, std::uint64_t at, std::vector<Link>& links);
 
 }  // namespace ckpt::torch

@@ -65,6 +65,9 @@ class Salvager {
     return std::move(result_);
   }
 
+  /// Whether the last storage ends where the file does.
+  [[nodiscard]] bool reaches_end() const { return end_ == source_->size(); }
+
  private:
   void note(const Error& error) {
     context_.report(error, "");
@@ -156,8 +159,12 @@ class Salvager {
           "");
     // Which of two that are equal is the wrong one, their order tells.
     const auto is_twice = [&](std::size_t i) { return std::count(listed.begin(), listed.end(), listed[i]) > 1; };
-    if (missing.size() == 1 && unknown.size() == 1 && !is_twice(unknown.front())) {
-      listed[unknown.front()] = *missing.begin();
+    if (missing.size() == unknown.size() && std::none_of(unknown.begin(), unknown.end(), is_twice)) {
+      auto key = missing.begin();
+      for (const std::size_t i : unknown) {
+        listed[i] = *key++;
+        if (unknown.size() > 1) guessed_.insert(listed[i]);
+      }
       return listed;
     }
     std::vector<std::string> sorted;  // as torch writes them (torch/serialization.py, _legacy_save)
@@ -166,7 +173,7 @@ class Salvager {
     std::size_t others = 0;
     for (std::size_t i = 0; i < std::min(listed.size(), sorted.size()); ++i)
       if (listed[i] != sorted[i]) ++others;
-    if (others > unknown.size()) result_.is_certain = false;  // who wrote the file did not sort them
+    if (listed.empty() || others > unknown.size()) guessed_.insert(sorted.begin(), sorted.end());
     return sorted;
   }
 
@@ -189,15 +196,47 @@ class Salvager {
     }
     if (is_listed)
       follow_chain(*source_, offset, links);
+    else if (const auto begin = end_of_list(links); begin && !links.empty())
+      follow_chain(*source_, *begin, links);
     else if (!links.empty())
       search(*source_, ".", object_.offset, most, [&](std::uint64_t at) {
         return begins_chain(*source_, at, links) && (follow_chain(*source_, at, links), true);
       });
+    if (!links.empty() && links.back().begin && std::ranges::any_of(links, [](auto& link) { return !link.begin; }))
+      note(
+          Error(ErrorCode::corrupt, "storages do not stand where those before them end: bytes are missing, or too many")
+              .expected("each behind the other")
+              .in(source_->name()));
+    confirm_guess(keys, links);
     std::vector<std::uint64_t> begins(checkpoint_.storages.size());
     for (std::size_t i = 0; i < begins.size(); ++i)
       if (const auto found = place.find(checkpoint_.storages[i].key); found != place.end())
         begins[i] = give_bytes(checkpoint_.storages[i], links[found->second]);
     order_storages(checkpoint_, begins);
+  }
+
+  /// Where storages begin that fill the file from there on; none where most of their counts do not stand there.
+  [[nodiscard]] std::optional<std::uint64_t> end_of_list(const std::vector<Link>& links) const {
+    std::optional<std::uint64_t> bytes = 0;
+    for (const Link& link : links) bytes = bytes ? behind_storage(*bytes, link.nbytes) : std::nullopt;
+    if (!bytes || *bytes > source_->size() || source_->size() - *bytes < object_.offset) return std::nullopt;
+    const std::uint64_t at = source_->size() - *bytes;
+    return agrees(*source_, at, links) ? std::optional(at) : std::nullopt;
+  }
+
+  /// Of keys whose order is a guess, counts that differ are the proof.
+  void confirm_guess(const std::vector<std::string>& keys, const std::vector<Link>& links) {
+    std::set<std::uint64_t> counts;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (!guessed_.contains(keys[i])) continue;
+      const std::uint64_t count = links[i].element == 0 ? 0 : links[i].nbytes / links[i].element;
+      if (links[i].begin && links[i].is_counted && counts.insert(count).second) continue;
+      note(Error(ErrorCode::corrupt, "which storage is whose, the list of keys does not tell any more")
+               .expected("their order, which is torch's if torch wrote them")
+               .at(object_.offset)
+               .in(source_->name()));
+      return;
+    }
   }
 
   /// Returns where they begin; 0 where they do not.
@@ -224,7 +263,8 @@ class Salvager {
   Checkpoint& checkpoint_;
   std::vector<GlobalUse> globals_;  ///< of the pickles around the object
   ObjectEnd object_;
-  std::uint64_t end_ = 0;  ///< of the last storage
+  std::uint64_t end_ = 0;          ///< of the last storage
+  std::set<std::string> guessed_;  ///< keys whose place in the list is a guess
 };
 
 }  // namespace
@@ -234,7 +274,7 @@ Salvage salvage_legacy(const ByteSourcePtr& source, const ReadContext& context) 
   Salvage salvage = salvager.run();
   const auto& storages = salvage.checkpoint.storages;
   const auto is_short = [](const Storage& s) { return s.nbytes > (s.bytes == nullptr ? 0 : s.bytes->size()); };
-  if (std::any_of(storages.begin(), storages.end(), is_short))
+  if (!salvager.reaches_end() && std::any_of(storages.begin(), storages.end(), is_short))
     context.report(
         Error(ErrorCode::truncated, "the file ends before its storages do").at(source->size()).in(source->name()), "");
   return salvage;

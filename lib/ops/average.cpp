@@ -245,7 +245,9 @@ class Averager {
     throw Error(ErrorCode::unsupported, "none of its tensors can be averaged")
         .expected("floating tensors of torch's")
         .in(edit_.checkpoint().file)
-        .hint("ckpt convert IN OUT --weights-only makes tensors of numpy's arrays");
+        .hint(std::ranges::any_of(edit_.checkpoint().tensors, [](const Tensor& tensor) { return tensor.array; })
+                  ? "ckpt convert IN OUT --weights-only makes tensors of numpy's arrays"
+                  : "ckpt inspect " + shell_word(edit_.checkpoint().file) + " shows what they are");
   }
 
   void refuse_misfits() {

@@ -17,6 +17,7 @@ using torch_testing::LegacyFile;
 using torch_testing::tensor;
 using torch_testing::values;
 using torch_testing::view;
+using torch_testing::ZipFile;
 using Floats = std::vector<float>;
 using Names = std::vector<std::string>;
 
@@ -177,6 +178,36 @@ TEST(TorchLegacy, ListsEachStorageOnce) {
 
 TEST(TorchLegacy, KeysMayBeNumbers) {
   EXPECT_EQ(refused({.object = object, .keys = py::list({py::integer(0)})}), "read");
+}
+
+/// Torch looks for storages by their texts.
+TEST(TorchLegacy, KeysOfAnotherKindBecomeText) {
+  for (const py::Code& key : {py::integer(7), py::py2_str("7")}) {
+    const py::Code code = object;
+    const py::Code spelt = py::str("0");
+    const std::size_t at = code.find(spelt);
+    ASSERT_NE(at, std::string::npos);
+    LegacyFile file{.object = py::Code(code).replace(at, spelt.size(), key)};
+    file.data.front().key = "7";
+    const Bytes written = torch_testing::written(torch_testing::read_bytes(bytes_of(file)));
+    EXPECT_EQ(as_text(written).find(key), std::string_view::npos);
+  }
+}
+
+TEST(TorchLegacy, KeysAreInTheOrderThatTorchGivesThem) {
+  py::Pairs pairs;
+  ZipFile file;
+  file.data.clear();
+  for (int i = 0; i < 11; ++i) {
+    const std::string key = std::to_string(i);
+    pairs.emplace_back(py::str("t" + key), tensor(torch_testing::storage({.key = key}), {4}, {1}));
+    file.data.emplace_back("data/" + key, floats({0, 1, 2, static_cast<float>(i)}));
+  }
+  file.object = py::dict(pairs);
+  const Checkpoint legacy =
+      torch_testing::read_bytes(torch_testing::written_as(torch_testing::read_bytes(bytes_of(file)), "torch-legacy"));
+  for (std::size_t i = 0; i < legacy.storages.size(); ++i)
+    EXPECT_EQ(legacy.storages[i].key, (i < 10 ? "0" : "") + std::to_string(i));
 }
 
 TEST(TorchLegacy, StoragesFollowInTheOrderOfTheKeys) {
