@@ -24,8 +24,8 @@ std::string digest_json(const CheckpointDigest& digest) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   out["digest"] = digest.total;
   out["tensors"] = nlohmann::ordered_json::object();
-  // ordered_json looks each key up in a list; names are unique already (but for bytes that
-  // are not UTF-8), so the pairs go straight in.
+  // ordered_json looks each key up in a list; names are unique already (but for bytes that are not
+  // UTF-8), so the pairs go straight in.
   auto& tensors = out["tensors"].get_ref<nlohmann::ordered_json::object_t&>();
   for (const TensorDigest& tensor : digest.tensors) tensors.emplace_back(valid_utf8(tensor.name), tensor.sha256);
   return visible_json(out.dump()) + "\n";

@@ -65,23 +65,20 @@ bool look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& finding
   return unread.empty();
 }
 
-/// What --finite and --digest find in a file that verify() has been through. Returns whether all tensors were found
-/// finite, where that is asked.
-bool look_further(const ByteSourcePtr& source, const VerifyOptions& options, const DigestList* list,
-                  std::vector<Finding>& findings) {
-  if (!options.finite && list == nullptr) return false;
-  bool finite = false;
+/// What --finite and --digest find in a file that verify() has been through.
+void look_further(const ByteSourcePtr& source, const VerifyOptions& options, const DigestList* list, Result& result) {
+  if (!options.finite && list == nullptr) return;
+  std::vector<Finding>& findings = result.findings;
   try {
     const Checkpoint checkpoint = read(source);
-    finite = options.finite && look_at_numbers(checkpoint, findings);
-    if (list == nullptr) return finite;
+    result.is_finite = options.finite && look_at_numbers(checkpoint, findings);
+    if (list == nullptr) return;
     const auto differences = compare_digests(*list, digest(checkpoint, options.root.value_or("")));
     findings.insert(findings.end(), differences.begin(), differences.end());
   } catch (const Error& error) {
     if (is_no_finding(error)) throw;
     findings.push_back({count_faults(findings) == 0, std::string("its tensors cannot be read: ") + error.what(), ""});
   }
-  return finite;
 }
 
 /// Of a folder, all files that are read; the one by which it is read where the others cannot be told.
@@ -94,7 +91,7 @@ Result examine(const std::string& file, const VerifyOptions& options, const Dige
   const ByteSourcePtr source = open_checkpoint(file);
   Result result{.file = file, .detection = detect(source), .findings = verify(source)};
   result.is_damaged = count_faults(result.findings) > 0;
-  result.is_finite = look_further(source, options, list, result.findings);
+  look_further(source, options, list, result);
   result.bytes = bytes_on_disk(file, *source, result.findings);
   for (Finding& finding : result.findings)
     finding.what = without_name(without_name(std::move(finding.what), source->name()), finding.where);

@@ -31,7 +31,11 @@ std::optional<std::uint64_t> count_at(const ByteSource& source, std::uint64_t at
   return load_le<std::uint64_t>(bytes.data());
 }
 
-std::uint64_t elements(const Link& link) { return link.nbytes / link.element; }
+std::optional<std::uint64_t> behind_all(std::uint64_t at, const std::vector<Link>& links) {
+  std::optional<std::uint64_t> end = at;
+  for (const Link& link : links) end = end ? behind_storage(*end, link.nbytes) : std::nullopt;
+  return end;
+}
 
 /// Those from the link `first` on that stand at the end of the file, as far as their counts do.
 void follow_back(const ByteSource& source, std::size_t first, std::vector<Link>& links) {
@@ -54,9 +58,7 @@ void follow_back(const ByteSource& source, std::size_t first, std::vector<Link>&
 }
 
 void follow_known(const ByteSource& source, std::uint64_t at, std::vector<Link>& links) {
-  std::optional<std::uint64_t> end = at;
-  for (const Link& link : links) end = end ? behind_storage(*end, link.nbytes) : std::nullopt;
-  const bool fills_file = end == source.size();
+  const bool fills_file = behind_all(at, links) == source.size();
   std::uint64_t next = at;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto count = count_at(source, next);
@@ -128,14 +130,18 @@ bool begins_chain(const ByteSource& source, std::uint64_t at, const std::vector<
   return links.size() >= enough_counts || next == source.size();
 }
 
-bool agrees(const ByteSource& source, std::uint64_t at, const std::vector<Link>& links) {
+std::optional<std::uint64_t> begin_from_end(const ByteSource& source, std::uint64_t least,
+                                            const std::vector<Link>& links) {
+  const auto bytes = behind_all(0, links);
+  if (!bytes || *bytes > source.size() || source.size() - *bytes < least) return std::nullopt;
+  std::uint64_t at = source.size() - *bytes;
   std::size_t right = 0;
   for (const Link& link : links) {
-    if (!link.is_known) return false;
+    if (!link.is_known) return std::nullopt;
     if (count_at(source, at) == elements(link)) ++right;
     at += count_bytes + link.nbytes;
   }
-  return 2 * right > links.size();
+  return 2 * right > links.size() ? std::optional(source.size() - *bytes) : std::nullopt;
 }
 
 void follow_chain(const ByteSource& source, std::uint64_t at, std::vector<Link>& links) {

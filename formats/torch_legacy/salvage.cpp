@@ -196,7 +196,7 @@ class Salvager {
     }
     if (is_listed)
       follow_chain(*source_, offset, links);
-    else if (const auto begin = end_of_list(links); begin && !links.empty())
+    else if (const auto begin = begin_from_end(*source_, object_.offset, links))
       follow_chain(*source_, *begin, links);
     else if (!links.empty())
       search(*source_, ".", object_.offset, most, [&](std::uint64_t at) {
@@ -215,22 +215,12 @@ class Salvager {
     order_storages(checkpoint_, begins);
   }
 
-  /// Where storages begin that fill the file from there on; none where most of their counts do not stand there.
-  [[nodiscard]] std::optional<std::uint64_t> end_of_list(const std::vector<Link>& links) const {
-    std::optional<std::uint64_t> bytes = 0;
-    for (const Link& link : links) bytes = bytes ? behind_storage(*bytes, link.nbytes) : std::nullopt;
-    if (!bytes || *bytes > source_->size() || source_->size() - *bytes < object_.offset) return std::nullopt;
-    const std::uint64_t at = source_->size() - *bytes;
-    return agrees(*source_, at, links) ? std::optional(at) : std::nullopt;
-  }
-
   /// Of keys whose order is a guess, counts that differ are the proof.
   void confirm_guess(const std::vector<std::string>& keys, const std::vector<Link>& links) {
     std::set<std::uint64_t> counts;
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (!guessed_.contains(keys[i])) continue;
-      const std::uint64_t count = links[i].element == 0 ? 0 : links[i].nbytes / links[i].element;
-      if (links[i].begin && links[i].is_counted && counts.insert(count).second) continue;
+      if (links[i].begin && links[i].is_counted && counts.insert(elements(links[i])).second) continue;
       note(Error(ErrorCode::corrupt, "which storage is whose, the list of keys does not tell any more")
                .expected("their order, which is torch's if torch wrote them")
                .at(object_.offset)

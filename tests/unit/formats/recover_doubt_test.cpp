@@ -4,10 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "ckpt/recover.h"
 #include "container/zip_builder.h"
 #include "formats/python.h"
-#include "formats/torch_files.h"
+#include "formats/recover_testing.h"
 #include "io/bytes.h"
 #include "io/io_testing.h"
 
@@ -16,7 +15,9 @@
 namespace ckpt {
 namespace {
 
-using io_testing::Bytes;
+using recover_testing::Bytes;
+using recover_testing::recovered;
+using recover_testing::says;
 using torch_testing::floats;
 using torch_testing::legacy_storage;
 using torch_testing::LegacyFile;
@@ -54,18 +55,11 @@ Bytes rest_of(const Bytes& bytes, std::size_t from) {
 }
 Bytes without_directory(const Bytes& bytes) { return begin_of(bytes, place(bytes, "PK\1\2")); }
 
-Recovery recovered(const Bytes& bytes) { return recover(torch_testing::source_of(bytes)); }
-
 std::string survivals(const Recovery& found) {
   std::string all;
   for (const RecoveredTensor& tensor : found.tensors)
     all += tensor.name + " " + std::string(survival_name(tensor.survival)) + "; ";
   return all;
-}
-
-bool says(const Recovery& found, const std::string& what) {
-  return std::any_of(found.findings.begin(), found.findings.end(),
-                     [&](const Finding& finding) { return finding.what.find(what) != std::string::npos; });
 }
 
 /// What the storage that the tensor lies in begins with.

@@ -1,81 +1,21 @@
-#include "ckpt/recover.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "ckpt/error.h"
 #include "container/zip_builder.h"
+#include "formats/recover_testing.h"
 #include "formats/tar_files.h"
-#include "formats/torch_files.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 
 namespace ckpt {
 namespace {
 
-using io_testing::Bytes;
+using namespace recover_testing;
 using io_testing::error_of;
 using io_testing::gzipped;
-using torch_testing::floats;
-using torch_testing::legacy_storage;
-using torch_testing::LegacyFile;
-using torch_testing::storage;
 using torch_testing::StorageSpec;
-using torch_testing::tensor;
-using torch_testing::ZipFile;
-using Names = std::vector<std::string>;
-
-const std::vector<float> first{1, 2, 3, 4}, second{5, 6, 7, 8};
-
-/// {"a": four floats, "b": four others}
-Bytes zip_file() {
-  const auto of = [](const std::string& key) { return tensor(storage({.key = key}), {4}, {1}); };
-  return bytes_of(ZipFile{.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("1")}}),
-                          .data = {{"data/0", floats(first)}, {"data/1", floats(second)}}});
-}
-
-Bytes legacy_file() {
-  const auto of = [](const std::string& key) { return tensor(legacy_storage({.key = key}), {4}, {1}); };
-  return bytes_of(LegacyFile{.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("1")}}),
-                             .data = {{"0", 4, floats(first)}, {"1", 4, floats(second)}}});
-}
-
-/// Where some bytes stand in others.
-std::size_t place(const Bytes& bytes, const Bytes& part) {
-  const auto found = std::search(bytes.begin(), bytes.end(), part.begin(), part.end());
-  EXPECT_NE(found, bytes.end());
-  return static_cast<std::size_t>(found - bytes.begin());
-}
-
-Bytes cut(Bytes bytes, std::size_t size) {
-  bytes.resize(size);
-  return bytes;
-}
-
-Bytes damaged(Bytes bytes, std::size_t at) {
-  bytes[at] ^= std::byte{0x20};
-  return bytes;
-}
-
-Recovery recovered(Bytes bytes) { return recover(torch_testing::source_of(std::move(bytes))); }
-
-Survival survival_of(const Recovery& found, const std::string& name) {
-  for (const RecoveredTensor& tensor : found.tensors)
-    if (tensor.name == name) return tensor.survival;
-  ADD_FAILURE() << "no tensor is called " << name;
-  return Survival::lost;
-}
-
-/// Written and read again.
-Names names_saved(const Recovery& found) {
-  return torch_testing::names(torch_testing::read_bytes(torch_testing::written(found.checkpoint)));
-}
-
-bool says(const Recovery& found, const std::string& what) {
-  return std::any_of(found.findings.begin(), found.findings.end(),
-                     [&](const Finding& finding) { return finding.what.find(what) != std::string::npos; });
-}
 
 TEST(Recover, FindsAllOfASoundFile) {
   for (const Bytes& bytes : {zip_file(), legacy_file(), gzipped(zip_file()), gzipped(legacy_file())}) {
@@ -273,63 +213,6 @@ TEST(Recover, GoesOnBehindADamagedHeader) {
   EXPECT_TRUE(says(found, "the local header of member 'archive/data/0' is damaged"));
 }
 
-TEST(Recover, NeedsTheKeysOfALegacyFileNoMore) {
-  const Bytes bytes = legacy_file();
-  const std::size_t counts = place(bytes, floats(first)) - 8;
-  const Recovery found = recovered(damaged(bytes, counts - 3));
-  EXPECT_TRUE(found.is_complete());
-}
-
-/// {"a", "b" …}: so many floats in each, in storages "0", "1" …; `order`: that of the list and of the file.
-Bytes legacy_of(const std::vector<std::vector<float>>& numbers, const std::vector<std::size_t>& order) {
-  LegacyFile file;
-  py::Pairs pairs;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto count = static_cast<std::int64_t>(numbers[i].size());
-    pairs.emplace_back(py::str(std::string(1, static_cast<char>('a' + i))),
-                       tensor(legacy_storage({.key = std::to_string(i), .elements = count}), {count}, {1}));
-  }
-  file.object = py::dict(pairs);
-  file.data.clear();
-  for (const std::size_t i : order) file.data.push_back({std::to_string(i), numbers[i].size(), floats(numbers[i])});
-  return bytes_of(file);
-}
-
-/// Each byte of the list of keys damaged in turn: how many files are all there.
-std::size_t complete_without_list(const Bytes& bytes, const std::vector<std::vector<float>>& numbers,
-                                  std::size_t first_in_file) {
-  const std::size_t end = place(bytes, floats(numbers[first_in_file])) - 8;
-  std::size_t complete = 0;
-  for (std::size_t at = end - 8 * numbers.size(); at < end; ++at) {
-    const Recovery found = recovered(damaged(bytes, at));
-    if (!found.is_complete()) continue;
-    ++complete;
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      EXPECT_EQ(torch_testing::values(found.checkpoint, i), numbers[i]) << "byte " << at;
-  }
-  return complete;
-}
-
-TEST(Recover, GuessesNoOrderOfStorages) {
-  const std::vector<std::vector<float>> alike{first, second, {9, 10, 11, 12}}, apart{{1}, second, {2, 3}};
-  EXPECT_LT(complete_without_list(legacy_of(alike, {2, 0, 1}), alike, 2), 24U);
-  EXPECT_EQ(complete_without_list(legacy_of(apart, {0, 1, 2}), apart, 0), 24U);  // sizes tell it
-}
-
-TEST(Recover, LeavesOutTheStorageInWhichBytesAreMissing) {
-  std::vector<std::vector<float>> numbers;
-  for (int i = 0; i < 4; ++i) numbers.emplace_back(300, static_cast<float>(i + 1));
-  Bytes bytes = legacy_of(numbers, {0, 1, 2, 3});
-  const auto hole = bytes.begin() + static_cast<std::ptrdiff_t>(place(bytes, floats(numbers[1])) + 400);
-  bytes.erase(hole, hole + 4);
-  const Recovery found = recovered(bytes);
-  EXPECT_FALSE(found.is_complete());
-  EXPECT_TRUE(says(found, "storages do not stand where those before them end"));
-  EXPECT_EQ(names_saved(found), (Names{"a", "c", "d"}));
-  for (const std::size_t i : {0U, 1U, 2U})
-    EXPECT_EQ(torch_testing::values(found.checkpoint, i), numbers[i == 0 ? 0 : i + 1]);
-}
-
 TEST(Recover, DoesNotTakeAMemberWithoutRoomForItsDescriptor) {
   std::vector<zip_testing::ZipPart> parts{
       {.name = "r/data.pkl",
@@ -343,13 +226,6 @@ TEST(Recover, DoesNotTakeAMemberWithoutRoomForItsDescriptor) {
   const auto hole = bytes.begin() + static_cast<std::ptrdiff_t>(place(bytes, floats(first)) + 4);
   bytes.erase(hole, hole + 16);  // as long as the descriptor
   EXPECT_EQ(survival_of(recovered(bytes), "a"), Survival::lost);
-}
-
-TEST(Recover, BelievesTheFileRatherThanADamagedCount) {
-  const Bytes bytes = legacy_file();
-  const Recovery found = recovered(damaged(bytes, place(bytes, floats(first)) - 8));
-  EXPECT_TRUE(found.is_complete());
-  EXPECT_TRUE(says(found, "the count of storage '0' is damaged"));
 }
 
 TEST(Recover, ReadsGzipUpToTheDamage) {
