@@ -201,7 +201,7 @@ TEST(TorchLegacy, KeysAreInTheOrderThatTorchGivesThem) {
   for (int i = 0; i < 11; ++i) {
     const std::string key = std::to_string(i);
     pairs.emplace_back(py::str("t" + key), tensor(torch_testing::storage({.key = key}), {4}, {1}));
-    file.data.emplace_back("data/" + key, floats({0, 1, 2, static_cast<float>(i)}));
+    file.data.push_back({"data/" + key, floats({0, 1, 2, static_cast<float>(i)})});
   }
   file.object = py::dict(pairs);
   const Checkpoint legacy =
