@@ -7,6 +7,7 @@
 
 #include "ckpt/error.h"
 #include "io/keyed_hash.h"
+#include "model/module_reader.h"
 #include "pickle/reach.h"
 #include "torch_common/replace_values.h"
 #include "torch_common/storage_ids.h"
@@ -150,8 +151,9 @@ class Encoder {
     std::unordered_map<ValueId, ValueId> classes;
     for (ValueId id = 0; id < count; ++id) {
       if (values_.kind(id) != ValueKind::persistent || find_storage_use(checkpoint_, id) != nullptr) continue;
-      if (!names_module(values_, id)) refuse("a persistent id that is neither a storage nor a module's source");
-      classes[id] = values_.items(values_.items(id)[0])[1];
+      const ValueId with_source = class_with_source(values_, id);
+      if (with_source == no_value) refuse("a persistent id that is neither a storage nor a module's source");
+      classes[id] = with_source;
     }
     if (classes.empty()) return;
     if (classes.contains(checkpoint_.root)) refuse("the file holds a class and nothing else");

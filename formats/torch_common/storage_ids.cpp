@@ -5,6 +5,7 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "model/module_reader.h"
 #include "model/position_index.h"
 #include "torch_common/text_ids.h"
 
@@ -89,12 +90,6 @@ void check_same(Storage& known, const StorageId& again) {
 
 }  // namespace
 
-bool names_module(const ValueGraph& values, ValueId persistent) {
-  const auto items = values.items(values.items(persistent)[0]);
-  return items.size() >= 2 && is_text(values, items[0]) && values.text(items[0]) == "module" &&
-         values.kind(items[1]) == ValueKind::global;
-}
-
 std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id) {
   const auto items = values.items(id);
   if (values.kind(id) != ValueKind::tuple || items.empty()) return std::nullopt;
@@ -144,7 +139,7 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
     try {
       auto storage = decode_use(values, id);
       if (!storage) {
-        if (doubts != nullptr && !names_module(values, id)) doubts->push_back({id, foreign, true});
+        if (doubts != nullptr && class_with_source(values, id) == no_value) doubts->push_back({id, foreign, true});
         continue;
       }
       storage->key.insert(0, folder);

@@ -30,9 +30,6 @@ struct StorageId {
 /// where it begins as one and is broken.
 std::optional<StorageId> decode_storage_id(const ValueGraph& values, ValueId id);
 
-/// Whether a persistent value is a module's source, as legacy files have it: ('module', class, file, source).
-bool names_module(const ValueGraph& values, ValueId persistent);
-
 /// Decodes all persistent values that the graph has from `first` on and adds to checkpoint.storage_uses and
 /// checkpoint.storages (without bytes, in order of appearance). A storage's key there is `folder` and the id's own.
 /// Throws Error (corrupt) where two ids contradict each other, or one is broken; `doubts`, where given, take those.

@@ -34,14 +34,19 @@ ValueId class_of(const ValueGraph& values, ValueId object) {
     const auto arguments = call_arguments(values, object);
     if (!arguments.empty()) type = arguments[0];
   }
-  // The legacy format keeps a class with its source, as a persistent id: ('module', class, file, source).
-  if (values.kind(type) == ValueKind::persistent)
-    for (const ValueId item : values.items(values.items(type)[0]))
-      if (values.kind(item) == ValueKind::global) type = item;
+  if (const ValueId with_source = class_with_source(values, type); with_source != no_value) return with_source;
   return values.kind(type) == ValueKind::global ? type : no_value;
 }
 
 }  // namespace
+
+ValueId class_with_source(const ValueGraph& values, ValueId id) {
+  if (values.kind(id) != ValueKind::persistent) return no_value;
+  const auto items = values.items(values.items(id)[0]);
+  if (items.size() < 2 || values.kind(items[1]) != ValueKind::global) return no_value;
+  const bool is_text = values.is_string(items[0]) || values.kind(items[0]) == ValueKind::bytes;
+  return is_text && values.text(items[0]) == "module" ? items[1] : no_value;
+}
 
 const ModuleParts& ModuleReader::attributes(ValueId mapping) {
   const auto [found, fresh] = mappings_.try_emplace(mapping);

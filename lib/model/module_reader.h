@@ -35,6 +35,10 @@ class ModuleReader {
   std::unordered_map<ValueId, ModuleParts> objects_, mappings_;
 };
 
+/// The class that a persistent value names together with its source, as legacy files have it: ('module', class, file,
+/// source). no_value of any other value.
+ValueId class_with_source(const ValueGraph& values, ValueId id);
+
 /// "torch.nn.modules.linear.Linear"; empty where the call does not tell.
 std::string class_name(const ValueGraph& values, ValueId object);
 

@@ -6,6 +6,7 @@
 
 #include "model/big_integer.h"
 #include "model/byte_texts.h"
+#include "model/module_reader.h"
 
 namespace ckpt {
 
@@ -87,6 +88,10 @@ std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest)
       return "b" + quote_string(values.text(id).substr(0, longest));
     case ValueKind::global:
       return std::string(values.module(id).substr(0, longest)) + "." + std::string(values.name(id).substr(0, longest));
+    case ValueKind::persistent: {
+      const ValueId with_source = class_with_source(values, id);
+      return with_source == no_value ? "<object>" : atom_repr(values, with_source, longest);
+    }
     case ValueKind::object:
       return object_repr(values, id, longest);
     default:

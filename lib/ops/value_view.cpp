@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ckpt/shape.h"
+#include "model/module_reader.h"
 #include "model/python_names.h"
 #include "model/python_str.h"
 #include "model/walk.h"
@@ -133,12 +134,7 @@ const Tensor* ValueViews::tensor(ValueId id) const {
 
 std::string ValueViews::global_name(ValueId id) const {
   const ValueGraph& values = checkpoint_.values;
-  if (values.kind(id) == ValueKind::persistent) {
-    // ('module', class, file, source): how legacy files name the class of a whole module.
-    const auto parts = values.items(values.items(id)[0]);
-    const bool of_module = parts.size() > 1 && values.is_string(parts[0], "module");
-    id = of_module ? parts[1] : id;
-  }
+  if (const ValueId with_source = class_with_source(values, id); with_source != no_value) id = with_source;
   if (values.kind(id) != ValueKind::global) return {};
   std::pair<std::string, std::string> name(values.module(id), values.name(id));
   if (checkpoint_.protocol < 3) name = to_python3(name.first, name.second);

@@ -83,6 +83,12 @@ TEST(PythonStr, OfBytesIsAsciiOnly) { EXPECT_EQ(shown(py::bytes("a\xff'")), "b\"
 
 TEST(PythonStr, OfANameIsTheName) { EXPECT_EQ(shown(py::global("torch", "float32")), "torch.float32"); }
 
+TEST(PythonStr, OfAClassWithItsSourceIsTheNameOfTheClass) {
+  EXPECT_EQ(shown(py::persistent(py::tuple(
+                {py::str("module"), py::global("zoo", "Net"), py::str("zoo.py"), py::str("class Net: pass")}))),
+            "zoo.Net");
+}
+
 TEST(PythonStr, OfWhatOnlyCodeCouldPrintIsAPlaceholder) {
   EXPECT_EQ(shown(py::call(py::global("zoo", "Net"), {})), "<object>");
 }
