@@ -80,6 +80,7 @@ int run(const ExtractArguments& arguments, bool quiet) {
   job.save.format = format_of(job.out);
   const bool named = job.save.format == "npz" || job.save.format == "safetensors";
   Checkpoint checkpoint = extract_from(load_input(job, arguments.reading), name, named);
+  checkpoint.gzip = false;  // what reads one array seldom takes gzip
   checkpoint = arrays_as_tensors(std::move(checkpoint));
   if (arguments.dtype) {
     auto [edited, report] = cast(std::move(checkpoint), dtype_to_cast(*arguments.dtype));

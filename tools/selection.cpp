@@ -35,6 +35,20 @@ void warn_of_idle(const std::string& file, const std::string& option, const std:
   for (const std::string& glob : globs) print_warning(file + ": " + option + " '" + glob + "' matches nothing");
 }
 
+Checkpoint with_names(Checkpoint checkpoint, const SelectionOptions& options) {
+  try {
+    auto [selected, report] = select(std::move(checkpoint), options.globs);
+    warn_of_idle(selected.file, "--keep", report.idle_keep);
+    warn_of_idle(selected.file, "--drop", report.idle_drop);
+    return std::move(selected);
+  } catch (Error& error) {
+    const std::string hint = error.hint();
+    if ((options.root || options.weights_only) && hint.ends_with(" lists the names"))
+      error.hint(hint + ", which are those of the part without the name of the part itself");
+    throw;
+  }
+}
+
 Checkpoint without_optimizers(Checkpoint checkpoint, std::vector<std::string>& done) {
   auto [stripped, report] = strip_optimizer(std::move(checkpoint));
   for (const std::string& path : report.left)
@@ -71,12 +85,7 @@ Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std
   if (options.root) checkpoint = take(std::move(checkpoint), root);
   if (options.weights_only)
     checkpoint = arrays_as_tensors(take(std::move(checkpoint), "auto", root == "auto" ? "" : root));
-  if (globs) {
-    auto [selected, report] = select(std::move(checkpoint), options.globs);
-    checkpoint = std::move(selected);
-    warn_of_idle(checkpoint.file, "--keep", report.idle_keep);
-    warn_of_idle(checkpoint.file, "--drop", report.idle_drop);
-  }
+  if (globs) checkpoint = with_names(std::move(checkpoint), options);
   if (options.strip_optimizer) checkpoint = without_optimizers(std::move(checkpoint), done);
   const std::size_t left = count_tensors(checkpoint);
   const std::size_t dropped = tensors - std::min(tensors, left);  // tied parameters of a module become several tensors

@@ -156,6 +156,10 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
     const std::string hint = error.hint();
     if (error.code() == ErrorCode::unsafe)
       error.in(job.in).hint("ckpt scan " + shell_word(job.in) + " shows them; --allow-unsafe writes them through");
+    else if (hint.starts_with("--") && job.of_several)
+      error.within(shown_output(job) + " is to be of its format")
+          .hint("first ckpt convert " + (hint.starts_with("--format") ? shell_word(error.file()) : "FILE") + " OTHER " +
+                hint);
     else if (hint.starts_with("--"))  // an option of convert, which the command at hand may not have
       error.hint("ckpt convert " + shell_word(job.in) + " OUT " + hint);
     throw;
@@ -237,6 +241,7 @@ Job plan_many(const WritingOptions& options, const std::string& command, std::ve
   if (std::count(inputs.begin(), inputs.end(), "-") > 1)
     throw usage_error("standard input is one file", "ckpt " + command + " - other.pt OUT");
   Job job = plan(last, command);
+  job.of_several = inputs.size() > 1;
   for (const std::string& input : inputs) keep_from_standard_output(input, job.out);
   if (!options.clobber && !options.no_clobber) keep_what_is_there(options, inputs, command);
   return job;

@@ -35,6 +35,7 @@ void define_writing_options(Arguments& arguments, WritingOptions& options, const
 struct Job {
   std::string in, out;
   bool in_place = false;
+  bool of_several = false;  ///< `in` is the last of them
   SaveOptions save;
 };
 

@@ -33,8 +33,15 @@ std::vector<std::string> batch_files(const std::string& folder, const std::strin
   const std::string begin = split + "_set.";
   std::map<std::uint64_t, std::string> numbered;
   for (const std::string& name : names_in(folder))
-    if (const auto number = batch_number(name, begin))
-      numbered.emplace(*number, (std::filesystem::path(folder) / name).string());
+    if (const auto number = batch_number(name, begin)) {
+      const auto [file, fresh] = numbered.emplace(*number, (std::filesystem::path(folder) / name).string());
+      if (!fresh)
+        throw Error(ErrorCode::invalid_argument, "two files of one batch: " + name + " and " +
+                                                     std::filesystem::path(file->second).filename().string())
+            .in(folder)
+            .expected("one a batch, with or without .gz")
+            .hint("move one of them elsewhere");
+    }
   std::vector<std::string> files;
   for (const auto& [number, file] : numbered) {
     if (number != files.size()) {

@@ -36,8 +36,11 @@ bool is_picture_name(std::string_view name) {
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    names.push_back(entry->path().filename().string());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code unknown;
+    const auto kind = entry->status(unknown).type();
+    if (may_be_read(kind) || kind == fs::file_type::directory) names.push_back(entry->path().filename().string());
+  }
   expect(error, folder);
   std::sort(names.begin(), names.end(), natural_less);
   return names;

@@ -22,6 +22,17 @@ Bars bars_of(const BarSettings& given) {
   return bars;
 }
 
+/// What is asked of each sample is to be in every part.
+void need_predictions(const std::vector<Part>& parts, const std::string& option) {
+  for (const Part& part : parts) {
+    if (part.result.counts.samples == 0 || !part.result.predictions.labels.empty()) continue;
+    throw tools::usage_error(part.file + " has no predictions, which " + option + " needs of every part",
+                             "ckpt eval MODEL --data DATA --shard " + std::to_string(part.result.shard->index) + "/" +
+                                 std::to_string(part.result.shard->count) +
+                                 " --predictions FILE prints that part with them");
+  }
+}
+
 int run(const MergeSettings& settings) {
   if (settings.files.empty())
     throw tools::usage_error("eval-merge takes the parts, and none were given",
@@ -33,6 +44,9 @@ int run(const MergeSettings& settings) {
   if (bars.baseline) settings.output.check_spares({bars.baseline->file}, settings.output.rolling(bars.baseline->kind));
   std::vector<Part> parts;
   for (const std::string& file : settings.files) parts.push_back(read_part(file));
+  if (settings.output.predictions) need_predictions(parts, "--predictions");
+  if (bars.baseline && !bars.baseline->statements.empty() && !bars.max_drop)
+    need_predictions(parts, "--baseline without --max-drop");
   const Result result = merge(std::move(parts));
   settings.output.try_out();
   for (const std::string& warning : result.warnings) tools::print_warning(warning);

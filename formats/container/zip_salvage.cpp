@@ -189,6 +189,17 @@ std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Ex
   return header;
 }
 
+/// Whether a record begins at `offset`, which the end of the file may cut off.
+bool SalvageWalk::begins_record(std::uint64_t offset) const {
+  std::array<std::byte, signature_size> there{}, signature{};
+  const std::size_t got = source_->read_at(offset, there);
+  constexpr std::uint32_t signatures[] = {descriptor_signature, local_signature, entry_signature, end_signature};
+  return std::ranges::any_of(signatures, [&](std::uint32_t value) {
+    store_le(signature.data(), value);
+    return std::equal(there.begin(), there.begin() + got, signature.begin());
+  });
+}
+
 SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   const DirectoryEntry* const entry = listed_at(at_);
   SalvagedMember member;
@@ -217,6 +228,7 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   const bool is_cramped =
       has_descriptor && end && next - begin - member.compressed_size < narrow_descriptor - signature_size;
   member.is_displaced = !is_closed && (has_gap || is_cramped);
+  member.is_closed = is_closed || (!end && begins_record(begin + member.compressed_size));
   member.ends_as_told = is_closed || (!told.empty() && member.compressed_size == told.front());
   if (!is_closed || !is_as_told)
     tell_of_end(member, told.empty() ? std::nullopt : std::optional(told.front()), end.has_value());

@@ -29,6 +29,7 @@ struct SalvagedMember {
   /// More stands between it and the next record than belongs there, or less: its bytes may be others, moved to where
   /// they are.
   bool is_displaced = false;
+  bool is_closed = true;     ///< what belongs behind it stands there, or the file ends within that
   bool ends_as_told = true;  ///< where a header, the directory or what stands behind it says that it ends
   /// Each CRC-32 that the archive records for it, none where that is 0: more than one where its records differ.
   std::vector<std::uint32_t> checksums;
@@ -95,6 +96,7 @@ class SalvageWalk {
   [[nodiscard]] bool has_checksum(const LocalHeader& header, std::uint64_t begin, std::uint64_t size) const;
   std::optional<End> place(LocalHeader& header, std::uint64_t size, std::uint64_t next) const;
   std::optional<End> find_end(LocalHeader& header, const std::vector<std::uint64_t>& told);
+  [[nodiscard]] bool begins_record(std::uint64_t offset) const;
   void count_inflated(const SalvagedMember& member);
   SalvagedMember take(LocalHeader header, const Expected& expected);
 

@@ -22,6 +22,20 @@ constexpr std::size_t least_window = 256, most_window = 64 * limits::kib;
 constexpr std::uint64_t descriptor_lengths[] = {wide_descriptor, wide_descriptor - signature_size, narrow_descriptor,
                                                 descriptor_minimum};
 
+/// Whether a header's extra field is made of fields that fill it: then its length is right, and the data begins where
+/// it says.
+bool has_sound_extra(const LocalHeader& header) {
+  if (header.bytes.empty()) return false;
+  auto extra = std::span<const std::byte>(header.bytes).subspan(local_size + header.name.size());
+  constexpr std::size_t head = 4;
+  while (extra.size() >= head) {
+    const std::size_t length = head + load_le<std::uint16_t>(extra.data() + 2);
+    if (length > extra.size()) return false;
+    extra = extra.subspan(length);
+  }
+  return extra.empty();
+}
+
 }  // namespace
 
 std::optional<Descriptor> SalvageWalk::descriptor_at(const LocalHeader& header, std::uint64_t offset,
@@ -141,20 +155,26 @@ bool SalvageWalk::has_checksum(const LocalHeader& header, std::uint64_t begin, s
 std::optional<SalvageWalk::End> SalvageWalk::place(LocalHeader& header, std::uint64_t size, std::uint64_t next) const {
   const std::uint64_t least = at_ + local_size + header.name.size();
   const auto fits = [&](std::uint64_t begin) { return begin >= least && in_bounds(begin, size, next); };
+  const DirectoryEntry* const entry = listed_at(at_);
+  const std::uint32_t listed_crc = entry == nullptr ? 0 : entry->member.crc32;
+  const bool may_begin_elsewhere = !has_sound_extra(header);
+  // A descriptor may be that of the next member, which may be as long.
+  const auto is_its_own = [&](const std::optional<Descriptor>& descriptor) {
+    return descriptor && (listed_crc != 0 ? descriptor->crc32 == listed_crc : may_begin_elsewhere);
+  };
   const std::uint64_t told = header.data_offset;
   if (fits(told) && has_checksum(header, told, size)) return End{told + size, next, std::nullopt};
   std::vector<std::uint64_t> lengths(std::begin(descriptor_lengths), std::end(descriptor_lengths));
   lengths.push_back(0);
   for (const std::uint64_t length : lengths) {
     if (next < length || next - length < size || !fits(next - length - size)) continue;
-    const bool is_there = length == 0
-                              ? has_checksum(header, next - size, size)
-                              : (header.flags & flag_descriptor) != 0 && descriptor_at(header, next - length, size);
+    const bool is_there =
+        length == 0 ? has_checksum(header, next - size, size)
+                    : (header.flags & flag_descriptor) != 0 && is_its_own(descriptor_at(header, next - length, size));
     if (!is_there) continue;
     header.data_offset = next - length - size;
     return length == 0 ? End{next, next, std::nullopt} : end_at(header, size);
   }
-  const DirectoryEntry* const entry = listed_at(at_);
   if (entry != nullptr && entry->member.compressed_size == size && fits(told) && header.compressed_size == size)
     return End{told + size, next, std::nullopt};
   return std::nullopt;

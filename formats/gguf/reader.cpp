@@ -23,6 +23,28 @@ std::vector<std::int64_t> byte_shape(const TensorEntry& tensor) {
   return shape;
 }
 
+/// The numbers of blocks that ckpt makes none of: who asks for them is refused, and who does not is not.
+class UnknownNumbers final : public ByteSource {
+ public:
+  UnknownNumbers(const TensorEntry& tensor, const ByteSource& source)
+      : ByteSource(source.source_name()), tensor_(tensor) {
+    for (const std::int64_t size : tensor.shape) size_ *= static_cast<std::uint64_t>(size);
+  }
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  std::size_t read_at(std::uint64_t /*offset*/, std::span<std::byte> /*out*/) const override {
+    throw Error(ErrorCode::unsupported, "'" + tensor_.name + "' is quantised as " + std::string(tensor_.type->name))
+        .expected("Q8_0 or Q4_0, which --dequantize makes numbers of")
+        .in(name())
+        .hint("in Python: gguf.quants.dequantize(tensor.data, tensor.tensor_type)");
+  }
+
+ private:
+  TensorEntry tensor_;
+  std::uint64_t size_ = sizeof(float);
+};
+
 TensorSource tensor_of(const TensorEntry& tensor, const Header& header, const ByteSourcePtr& source,
                        const ReadOptions& options) {
   TensorSource out;
@@ -41,11 +63,9 @@ TensorSource tensor_of(const TensorEntry& tensor, const Header& header, const By
     out.bytes = dequantized(std::move(out.bytes), *tensor.type, header.byte_order);
     out.byte_order = ByteOrder::little;
   } else {
-    throw Error(ErrorCode::unsupported,
-                "tensor '" + tensor.name + "' is quantised as " + std::string(tensor.type->name))
-        .expected("Q8_0 or Q4_0, which --dequantize makes numbers of")
-        .in(source->name())
-        .hint("in Python: gguf.quants.dequantize(tensor.data, tensor.tensor_type)");
+    out.dtype = DType::float32;
+    out.bytes = std::make_shared<UnknownNumbers>(tensor, *source);
+    out.byte_order = ByteOrder::little;
   }
   return out;
 }

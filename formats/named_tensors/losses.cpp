@@ -9,6 +9,7 @@
 #include "ckpt/state_dict.h"
 #include "model/pair_lists.h"
 #include "model/walk.h"
+#include "ops/root.h"
 #include "ops/value_view.h"
 
 namespace ckpt::named_tensors {
@@ -105,11 +106,10 @@ bool has_attributes(const ValueGraph& values, ValueId id) {
   return false;
 }
 
-/// Whether --weights-only finds what it takes.
+/// Whether --weights-only finds what it takes, and that is less than all.
 bool has_weights(const Checkpoint& checkpoint) {
   try {
-    static_cast<void>(take_root(checkpoint, "auto"));
-    return true;
+    return !resolve_root(checkpoint, "auto").empty() || !is_mapping(checkpoint.values, checkpoint.root);
   } catch (const Error&) {
     return false;
   }

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/utf8.h"
+#include "io/swapped_source.h"
 #include "named_tensors/names.h"
 
 namespace ckpt::named_tensors {
@@ -18,6 +20,7 @@ namespace {
 
 const Storage& storage_of(const Checkpoint& checkpoint, const NamedTensor& named) {
   const Tensor& tensor = *named.tensor;
+  if (!is_utf8(named.name, Surrogates::allowed)) refuse(checkpoint, named.name, "has a name that is not UTF-8");
   if (tensor.info.layout != Layout::strided)
     refuse(checkpoint, named.name, "is " + std::string(layout_name(tensor.info.layout)));
   if (is_quantised(tensor.info.dtype))
@@ -41,17 +44,21 @@ std::vector<TensorSource> tensor_sources(const Checkpoint& checkpoint, std::span
     const Storage& storage = storage_of(checkpoint, named);
     const TensorInfo& info = named.tensor->info;
     const std::uint32_t index = *named.tensor->storage;
+    const std::size_t unit = storage.typed && storage.byte_order == ByteOrder::big ? dtype_swap_size(storage.dtype) : 1;
+    const bool swaps_alike = unit == 1 || unit == dtype_swap_size(info.dtype);
     ByteSourcePtr& own = bytes[{index, info.dtype}];
-    if (own == nullptr)
+    if (own == nullptr) {
       own = first.try_emplace(index, info.dtype).first->second == info.dtype
                 ? storage.bytes
                 : slice(storage.bytes, 0, storage.nbytes, storage.bytes->source_name());
+      if (!swaps_alike) own = swapped(std::move(own), unit);
+    }
     sources.push_back({.name = named.name,
                        .dtype = info.dtype,
                        .shape = info.shape,
                        .stride = info.stride,
                        .bytes = own,
-                       .byte_order = storage.byte_order,
+                       .byte_order = unit > 1 && swaps_alike ? ByteOrder::big : ByteOrder::little,
                        .location = storage.location,
                        .offset = info.offset + static_cast<std::int64_t>(named.tensor->view_offset),
                        .conjugate = info.conjugate,

@@ -54,6 +54,7 @@ std::string member_name(const Checkpoint& checkpoint, const std::string& name) {
   try {
     zip::check_name(member);
     if (!is_utf8(name)) throw Error(ErrorCode::unsupported, "a name that is not UTF-8");
+    if (member.size() > UINT16_MAX) throw Error(ErrorCode::unsupported, "a name of more than 65535 bytes");
   } catch (const Error& error) {
     throw Error(ErrorCode::unsupported, "tensor '" + name + "' cannot be a member of an archive: " + error.what())
         .in(checkpoint.file)
@@ -76,7 +77,8 @@ Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context) {
     context.check_bytes(*zip.read(member), where);
     if (!member.name.ends_with(suffix)) {
       details->others.push_back({member.name, zip.read(member)});
-      warnings.push_back(where + " is no array (.npy): it is kept in an npz, and left out of any other format");
+      warnings.push_back(
+          where + " is no array (.npy): it stays where an npz is converted to an npz, and is left out of all else");
       continue;
     }
     try {

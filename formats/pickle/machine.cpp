@@ -153,9 +153,6 @@ bool Machine::step(const Op& op) {
       declared_ = true;
       return true;
     case FRAME:
-      frame_at_ = op.offset;
-      frame_size_ = static_cast<std::uint64_t>(op.integer);
-      frame_end_ = checked_add(scanner_.offset(), frame_size_).value_or(std::numeric_limits<std::uint64_t>::max());
       return true;
     case STOP:
       return false;
@@ -260,12 +257,16 @@ void Machine::run_to_stop() {
     if (now_ == std::numeric_limits<Time>::max())
       fail("the pickle has more than 4,294,967,294 instructions", {}, ErrorCode::limit_exceeded);
     uses_protocol1 = uses_protocol1 || opcode_table[op.code].protocol == 1;
+    if (scanner_.leaves_frame())
+      fail(std::string(opcode_table[op.code].name) + " begins within a FRAME and ends behind it",
+           "instructions that lie in one frame, as picklers write them");
     if (!step(op)) break;
   }
-  if (frame_end_ > scanner_.offset()) {
-    at_ = frame_at_;
-    fail("a FRAME of " + std::to_string(frame_size_) + " bytes reaches past the end of the pickle",
-         "at most " + std::to_string(scanner_.offset() - frame_at_ - 9));
+  if (const Frame* const frame = scanner_.open_frame()) {
+    at_ = frame->at;
+    constexpr std::uint64_t head = 9;
+    fail("a FRAME of " + std::to_string(frame->size) + " bytes reaches past the end of the pickle",
+         "at most " + std::to_string(scanner_.offset() - frame->at - head));
   }
   program_.root = pop(1)[0];
   for (const Slot& slot : stack_) discard(slot.id);

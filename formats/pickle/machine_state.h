@@ -138,8 +138,7 @@ class Machine {
   std::vector<ValueId> small_integers_ = std::vector<ValueId>(256, no_value);  ///< those of BININT1
   Time now_ = 0;
   std::uint64_t at_ = 0;
-  std::uint64_t frame_at_ = 0, frame_size_ = 0, frame_end_ = 0;  // of the last FRAME
-  std::uint64_t fetched_names_ = 0;                              // bytes that STACK_GLOBAL was given
+  std::uint64_t fetched_names_ = 0;  // bytes that STACK_GLOBAL was given
   bool declared_ = false;
   std::unordered_map<ValueId, std::uint32_t> filled_;  ///< items that a container of a broken pickle has been given
 };

@@ -48,6 +48,20 @@ void Scanner::counted(Op& op, Operand operand) {
   cursor_.skip(op.text_size);
 }
 
+bool Scanner::meet_frame_end() {
+  const bool opens = op_.code == FRAME;
+  const bool inside = frame_.at < op_.offset && op_.offset < frame_.end;
+  const std::uint64_t end =
+      opens ? checked_add(cursor_.offset(), static_cast<std::uint64_t>(op_.integer)).value_or(UINT64_MAX)
+            : cursor_.offset();
+  const bool leaves = inside && end > frame_.end;
+  if (!opens)
+    frame_ = {};
+  else if (!inside || leaves)  // one within another ends nothing
+    frame_ = {op_.offset, static_cast<std::uint64_t>(op_.integer), end};
+  return leaves;
+}
+
 const Op& Scanner::next_of_any() {
   Op& op = op_ = {};
   op.offset = cursor_.offset();

@@ -27,7 +27,14 @@ struct Op {
   std::string_view text2;                    ///< the second line of two
 };
 
-/// Cuts a pickle into instructions. Knows nothing of their meaning.
+/// The bytes that a FRAME says belong together: CPython takes them into memory in one piece.
+struct Frame {
+  std::uint64_t at = UINT64_MAX;  ///< of the FRAME itself
+  std::uint64_t size = 0;
+  std::uint64_t end = UINT64_MAX;  ///< behind the last byte, if that is a place
+};
+
+/// Cuts a pickle into instructions. Of their meaning it knows frames alone.
 class Scanner {
  public:
   /// `source` must outlive the scanner. Reads at most `cap` bytes from `offset`. Counted strings of `far_from` bytes or
@@ -55,6 +62,14 @@ class Scanner {
         return next_of_any();
     }
   }
+  /// To be asked after each next(): whether that instruction, or the frame that it opens, begins within a frame and
+  /// ends behind it. CPython's reader in C throws the rest of the frame away then and reads on behind it, so that from
+  /// there on it follows another program; the one in Python refuses it, and no pickler writes it.
+  [[nodiscard]] bool leaves_frame() { return (op_.code == FRAME || cursor_.offset() > frame_.end) && meet_frame_end(); }
+  /// The frame that ends behind what was read; null where none does.
+  [[nodiscard]] const Frame* open_frame() const {
+    return frame_.at != UINT64_MAX && frame_.end > cursor_.offset() ? &frame_ : nullptr;
+  }
   /// Where the next instruction begins; after STOP, where the pickle ends.
   [[nodiscard]] std::uint64_t offset() const { return cursor_.offset(); }
   /// How far the source has been read.
@@ -81,6 +96,7 @@ class Scanner {
   }
 
   const Op& next_of_any();
+  bool meet_frame_end();
   std::uint64_t length(Operand operand);
   void counted(Op& op, Operand operand);
 
@@ -89,6 +105,7 @@ class Scanner {
   std::uint64_t far_from_;
   std::string first_line_;
   Op op_;
+  Frame frame_;
 };
 
 }  // namespace ckpt::pickle

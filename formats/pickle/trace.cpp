@@ -182,8 +182,6 @@ bool Tracer::step(const Op& op) {
       if (op.integer > 5) fail("pickle protocol " + std::to_string(op.integer), ErrorCode::unsupported);
       return true;
     case FRAME:
-      frame_end_ = std::max(
-          frame_end_, checked_add(scanner_.offset(), static_cast<std::uint64_t>(op.integer)).value_or(UINT64_MAX));
       return true;
     case STOP:
       pop(1);
@@ -269,20 +267,21 @@ bool Tracer::step(const Op& op) {
 void Tracer::run_to_stop() {
   stack_.clear();
   marks_.clear();
-  frame_end_ = 0;
   for (bool more = true; more;) {
     trace_.end = scanner_.offset();
     const Op op = scanner_.next();
     trace_.announced = trace_.announced || (trace_.instructions == 0 && op.code == PROTO);
     if (++trace_.instructions > options_.patience && trace_.names.empty())
       fail("no name and no end in " + std::to_string(options_.patience) + " instructions");
+    if (scanner_.leaves_frame()) suspect(op, "(frame)", opcode_table[op.code].name);
     more = step(op);
   }
   trace_.end = scanner_.offset();
-  if (frame_end_ <= trace_.end) return;
+  const Frame* const frame = scanner_.open_frame();
+  if (frame == nullptr) return;
   // Some readers have read it whole by then, and go on behind it, wherever STOP is.
   std::byte last{};
-  if (source_->read_at(frame_end_ - 1, {&last, 1}) == 0)
+  if (source_->read_at(frame->end - 1, {&last, 1}) == 0)
     fail("a FRAME reaches past the end of the bytes", ErrorCode::truncated);
   fail("a FRAME reaches past the end of its pickle");
 }

@@ -127,7 +127,6 @@ class Tracer {
   std::vector<Tuple> tuples_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> names_;
   std::map<std::tuple<std::uint32_t, std::uint64_t, Form>, bool> given_;  ///< by name and text; what give() says
-  std::uint64_t frame_end_ = 0;
   bool has_odd_keys_ = false;  ///< the memo may have what is not known to be there
 };
 

@@ -64,7 +64,7 @@ WriteReceipt write(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) 
       throw Error(ErrorCode::unsupported, "a tensor without a name")
           .expected("tensors by name, as safetensors files hold")
           .in(checkpoint.file)
-          .hint("--format npy holds one tensor without a name");
+          .hint("--format torch holds one tensor without a name");
     const std::uint64_t begin = end;
     const auto next = checked_add(end, logical_bytes(*out.tensor.placed));
     if (!next) throw Error(ErrorCode::corrupt, "tensors of 2^64 bytes and more").in(checkpoint.file);

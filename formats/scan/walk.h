@@ -53,6 +53,7 @@ class Walk {
   void open_array(const Part& part);
   void refuse_packed(const Part& part, std::string_view head);
   void follow_pickles(const Part& part, bool is_archive);
+  bool is_named_as_pickle(const Part& part) const;
   void judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
                     Verdict most = Verdict::dangerous);
   void add_up_to_lack(const Part& part, std::uint64_t at, bool odd_too);

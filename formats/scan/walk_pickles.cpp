@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "io/bytes.h"
 #include "pickle/machine.h"
 #include "pickle/opcodes.h"
 #include "pickle/policy.h"
 #include "scan/walk.h"
+#include "suffix.h"
 
 /// Where pickles stand in a part, and which of what they name is believed.
 namespace ckpt::scanning {
@@ -22,6 +25,19 @@ bool is_extension(const pickle::TracedName& name) { return name.module == extens
 bool names_something(const pickle::Trace& trace) {
   const auto names = [](const auto& name) { return !name.is_odd && !is_extension(name); };
   return std::any_of(trace.names.begin(), trace.names.end(), names);
+}
+
+/// However it is spelt.
+bool imports_something(const pickle::Trace& trace) {
+  return !std::all_of(trace.names.begin(), trace.names.end(), is_extension);
+}
+
+/// Prose that runs to a STOP as a program has names with blanks in them.
+bool may_be_prose(const pickle::Trace& trace) {
+  const auto has_blank = [](const auto& name) {
+    return name.module.find(' ') != std::string::npos || name.name.find(' ') != std::string::npos;
+  };
+  return std::any_of(trace.names.begin(), trace.names.end(), has_blank);
 }
 
 bool calls_an_extension(const pickle::Trace& trace) {
@@ -88,6 +104,13 @@ pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
   return pickle::trace(part.bytes, at, options);
 }
 
+bool Walk::is_named_as_pickle(const Part& part) const {
+  if (part.role != Role::file) return part.role == Role::pickle;
+  std::string name = source_->name();
+  if (ends_in_gz(name)) name.resize(name.rfind('.'));
+  return role_of_member(name) == Role::pickle;
+}
+
 void Walk::follow_pickles(const Part& part, bool is_archive) {
   std::array<std::byte, numpy_magic.size()> next{};
   bool is_archive_here = false;
@@ -96,6 +119,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
   const bool is_legacy = part.role != Role::storage && recognises(*find_format("torch-legacy"), *part.bytes);
   std::size_t met = 0;
   std::optional<Neighbours> neighbours;
+  std::vector<pickle::Trace> passed_over;
   for (std::uint64_t at = 0; const std::size_t got = part.bytes->read_at(at, next);) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
     const std::string_view begin = as_text(std::span(next).first(got));
@@ -116,8 +140,12 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     }
     const bool believed = is_believed(part, trace, at == 0);
     const bool is_of_legacy = is_legacy && met++ < legacy_pickles;  // each of which has an unpickler of its own
-    const bool is_in_place =
-        is_of_legacy || (part.role == Role::pickle && !is_archive && at == 0 && trace.instructions > 1);  // else a text
+    // Python imports what it is told to, however it is spelt and whatever comes behind it.
+    const bool imports = imports_something(trace);
+    const bool begins = at == 0 && !is_archive;
+    const bool is_in_place = is_of_legacy || (begins && part.role == Role::pickle && trace.instructions > 1) ||
+                             (begins && imports && is_named_as_pickle(part)) ||
+                             (expected && imports && !trace.broken && !may_be_prose(trace));
     if (is_in_place || is_pickle(part, trace, believed, expected && at == 0)) {
       if (is_archive_here && trace.broken && !believed) break;  // an archive's bytes, to a pickle
       // Two bytes that may be a pickle are one number of many.
@@ -125,8 +153,8 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
         ++result_.pickles;
         result_.recognised = true;
       }
-      // What prose or numbers say by chance is spelt as no name is.
-      const bool for_certain = part.role == Role::pickle || (trace.announced && (expected || !trace.broken));
+      const bool for_certain =
+          part.role == Role::pickle || is_in_place || (trace.announced && (expected || !trace.broken));
       if (!neighbours) neighbours = Neighbours{.begin = at, .until = at + 1, .is_legacy = is_of_legacy};
       if (trace.lacks) {
         add_up_to_lack(part, at, for_certain || believed);
@@ -138,7 +166,11 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
       if (trace.broken) break;
     } else if (!expected || trace.broken) {
       break;
-    }  // else its names are none, so that no loader gets any further; one that reads others than this may
+    } else if (imports) {  // prose, which a loader that goes on behind it has run by then
+      passed_over.push_back(trace);
+    }  // else it names extensions that there are not, and no loader gets any further; one that reads others may
+    if (neighbours)
+      for (const pickle::Trace& passed : std::exchange(passed_over, {})) add(part, passed, true);
     at = trace.end;
     // What begins as an archive may be none, and be the next pickle.
     is_archive_here = is_archive_here || (part.may_be_archive && open_behind(part, at));

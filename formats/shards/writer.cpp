@@ -52,7 +52,7 @@ WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const 
     throw Error(ErrorCode::unsupported, "a tensor without a name")
         .expected("tensors by name, as an index holds")
         .in(checkpoint.file)
-        .hint("--format npy holds one tensor without a name");
+        .hint("--format torch holds one tensor without a name");
   const Format& format = *find_format(flavour.shard_format);
   const Split parts = split(checkpoint, names, options.shard_bytes, &flavour == &torch_flavour);
   Index index;

@@ -237,12 +237,11 @@ class Salvager {
     if (begin <= size)
       storage.bytes = slice(source_, begin, std::min(storage.nbytes, size - begin),
                             source_->name() + ": storage '" + storage.key + "'");
-    if (!link.is_counted)
-      context_.report(Error(ErrorCode::corrupt, "the count of storage '" + storage.key + "' is damaged")
-                          .expected(std::to_string(storage.nbytes / dtype_size(storage.dtype)) + ", as the pickle says")
-                          .at(*link.begin)
-                          .in(source_->name()),
-                      "");
+    if (!link.is_counted)  // and the numbers beside it may be, of which there is no checksum
+      note(Error(ErrorCode::corrupt, "the count of storage '" + storage.key + "' is damaged")
+               .expected(std::to_string(storage.nbytes / dtype_size(storage.dtype)) + ", as the pickle says")
+               .at(*link.begin)
+               .in(source_->name()));
     end_ = std::max(end_, checked_add(begin, storage.nbytes).value_or(UINT64_MAX));
     return begin;
   }

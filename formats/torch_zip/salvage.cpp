@@ -202,7 +202,11 @@ class Salvager {
       storage.byte_order = order;
       const auto found = members_.find(storage_name(storage));
       begins.push_back(found == members_.end() ? 0 : found->second.data_offset);
-      if (found != members_.end()) storage.bytes = bytes_of(found->second, storage);
+      if (found == members_.end()) continue;
+      storage.bytes = bytes_of(found->second, storage);
+      // Where its checksum is, there is damage, which may have begun before.
+      if (storage.bytes != nullptr && !found->second.is_closed && found->second.checksums.empty())
+        result_.is_certain = false;
     }
     order_storages(checkpoint_, begins);
     tell_of_others();

@@ -110,15 +110,18 @@ class Modules {
     }
   }
 
-  /// The place of the innermost module that the key leads to: it is the one that does not know the rest.
-  [[nodiscard]] std::size_t owner(std::string_view key) const {
+  struct Owner {
+    std::size_t place;      ///< of the innermost module that a key leads to
+    std::string_view rest;  ///< of the key, which that module does not know
+  };
+  [[nodiscard]] Owner owner(std::string_view key) const {
     Part part{root, {}};
-    while (next_part(key, part)) {
+    for (std::string_view rest = key; next_part(rest, part); key = rest) {
       const auto found = places_.find(part);
       if (found == places_.end()) break;
       part.parent = found->second;
     }
-    return part.parent;
+    return {part.parent, key};
   }
 
  private:
@@ -227,16 +230,17 @@ class Checker {
     return ckpt::why_not_copied({facts.checkpoint(), facts.tensors(), from}, {like.checkpoint(), like.tensors(), into});
   }
 
-  /// Module by module; in each its extra state first, as PyTorch comes to them.
+  /// Module by module; in each its own extra state first, as PyTorch comes to them.
   void add_unexpected() {
-    std::vector<std::pair<std::size_t, std::string_view>> found;
+    std::vector<std::pair<Modules::Owner, std::string_view>> found;
     for (const Entries::Entry& entry : entries_.all) {
       const Entries::Entry* const wanted = wanted_.find(entry.key);
       const bool known = wanted != nullptr && (wanted->shape != nullptr || is_extra_state(entry.key));
       if (!known) found.emplace_back(modules_.owner(entry.key), entry.key);
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) {
-      return std::pair(x.first, !is_extra_state(x.second)) < std::pair(y.first, !is_extra_state(y.second));
+      return std::pair(x.first.place, x.first.rest != extra_state) <
+             std::pair(y.first.place, y.first.rest != extra_state);
     });
     for (const auto& [owner, key] : found) report_.unexpected.emplace_back(key);
   }

@@ -66,19 +66,17 @@ void ValueComparison::add(std::span<const std::byte> a, std::span<const std::byt
   }
 }
 
-/// Each row begins in a byte of its own; bits past the row's end are no elements.
+/// Elements lie one after the other, whatever the rows; bits behind the last are no elements.
 void ValueComparison::add_packed(std::span<const std::byte> a, std::span<const std::byte> b) {
   const std::uint64_t per_byte = dtype_per_byte(dtype_a_);
-  const std::uint64_t row = shape_.empty() ? 1 : static_cast<std::uint64_t>(shape_.back());
-  const std::uint64_t row_bytes = row / per_byte + (row % per_byte != 0 ? 1 : 0);
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i, ++place_) {
     if (a[i] == b[i]) continue;
-    const std::uint64_t column = place_ % row_bytes * per_byte;
-    for (std::uint64_t part = 0; part < per_byte && column + part < row; ++part) {
+    const std::uint64_t first = place_ * per_byte;
+    for (std::uint64_t part = 0; part < per_byte && first + part < found_.elements; ++part) {
       const std::byte x = unpack(dtype_a_, a[i], part), y = unpack(dtype_a_, b[i], part);
       if (x == y) continue;
-      note(place_ / row_bytes * row + column + part, {&x, 1}, {&y, 1});
+      note(first + part, {&x, 1}, {&y, 1});
       const double error = std::abs(std::to_integer<int>(x) - std::to_integer<int>(y));
       sum += error;
       largest_ = std::max(largest_, error);

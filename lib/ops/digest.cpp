@@ -210,42 +210,41 @@ std::string sizes_text(const std::vector<std::int64_t>& shape) {
   return text + "]";
 }
 
-/// What a line of the total has between hash and name.
-std::string kind_of(const DenseTensor& job, const Jobs& jobs) {
-  const TensorInfo &info = job.tensor->info, &whole = job.whole->info;
-  std::string kind = " " + std::string(dtype_name(info.dtype)) + " " + sizes_text(info.shape) + " ";
-  if (job.whole != job.tensor)
-    kind += "of " + std::string(layout_name(whole.layout)) + " " + sizes_text(whole.shape) + " ";
-  if (const auto found = jobs.quantizers.find(job.tensor); found != jobs.quantizers.end()) kind += found->second + " ";
-  return kind;
+/// A name, in one line whatever is in it: a backslash stands as two, a line feed as a backslash and an n.
+void append_name(std::string& line, std::string_view name) {
+  for (const char c : name) {
+    if (c == '\\')
+      line += "\\\\";
+    else if (c == '\n')
+      line += "\\n";
+    else
+      line.push_back(c);
+  }
 }
 
-/// Whether the line that ends in `a` comes before the one that ends in `b`, bytewise.
-bool ends_before(std::string_view a, std::string_view b) {
-  const auto [at, there] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  const auto byte = [](auto place, auto end) { return static_cast<unsigned char>(place == end ? '\n' : *place); };
-  return !(at == a.end() && there == b.end()) && byte(at, a.end()) < byte(there, b.end());
+/// What a line of the total has behind the hash.
+std::string ending_of(const DenseTensor& job, const Jobs& jobs) {
+  const TensorInfo &info = job.tensor->info, &whole = job.whole->info;
+  std::string line = " " + std::string(dtype_name(info.dtype)) + " " + sizes_text(info.shape) + " ";
+  if (job.whole != job.tensor)
+    line += "of " + std::string(layout_name(whole.layout)) + " " + sizes_text(whole.shape) + " ";
+  if (const auto found = jobs.quantizers.find(job.tensor); found != jobs.quantizers.end()) line += found->second + " ";
+  append_name(line, job.name);
+  return line + "\n";
 }
 
 /// Of the lines of all tensors, in their order; a hash is what each begins with.
-std::string total_of(const Jobs& all, const Views& views) {
-  const std::vector<DenseTensor>& jobs = all.all;
-  std::vector<std::string> kinds;
-  kinds.reserve(jobs.size());
-  for (const DenseTensor& job : jobs) kinds.push_back(kind_of(job, all));
-  const auto hash = [&](std::uint32_t job) { return text_of(views.all[views.of_a_job[job]].sha256); };
-  std::vector<std::uint32_t> order(jobs.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if (const int difference = hash(a).compare(hash(b)); difference != 0) return difference < 0;
-    if (const int difference = kinds[a].compare(kinds[b]); difference != 0) return difference < 0;
-    return ends_before(jobs[a].name, jobs[b].name);
-  });
+std::string total_of(const Jobs& jobs, const Views& views) {
+  using Line = std::pair<std::string_view, std::string>;
+  std::vector<Line> lines;
+  lines.reserve(jobs.all.size());
+  for (std::size_t i = 0; i < jobs.all.size(); ++i)
+    lines.emplace_back(text_of(views.all[views.of_a_job[i]].sha256), ending_of(jobs.all[i], jobs));
+  std::sort(lines.begin(), lines.end());
   Sha256 total;
-  std::string line;
-  for (const std::uint32_t i : order) {
-    line.assign(hash(i)).append(kinds[i]).append(jobs[i].name).push_back('\n');
-    total.update(as_bytes(line));
+  for (const auto& [hash, ending] : lines) {
+    total.update(as_bytes(hash));
+    total.update(as_bytes(ending));
   }
   return total.hex();
 }

@@ -93,7 +93,7 @@ std::string escaped_glob(std::string_view name) {
   std::string out;
   for (const char c : name) {
     if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';
-    out += c;
+    out += c == '\0' ? '?' : c;
   }
   return out;
 }

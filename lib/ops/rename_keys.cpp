@@ -1,6 +1,7 @@
 #include "ops/rename_keys.h"
 
 #include "ckpt/error.h"
+#include "ckpt/utf8.h"
 #include "model/position_index.h"
 
 namespace ckpt {
@@ -37,6 +38,12 @@ RenamedKeys rename_keys(Checkpoint& checkpoint, const StateDict& dict, const Ren
     const bool is_done = renamed.contains(place_of(entry));
     const auto other_name = is_done ? std::optional(key) : rename(key);
     const std::string& name = names.emplace_back(other_name.value_or(key));
+    if (other_name && is_utf8(key, Surrogates::allowed) && !is_utf8(name, Surrogates::allowed))
+      throw Error(ErrorCode::invalid_argument,
+                  "the key '" + key + "' would be named '" + name + "', which is not UTF-8")
+          .expected("text, as keys are")
+          .in(checkpoint.file)
+          .hint("this shell's text is in another encoding: a terminal in UTF-8 gives what was meant");
     const std::uint32_t other = places.add(hash_of(name), static_cast<std::uint32_t>(names.size() - 1),
                                            [&](std::uint32_t place) { return names[place] == name; });
     if (const std::string_view other_key = values.text(pairs[other].key); other_key != key)

@@ -75,14 +75,15 @@ bool has_sign_bit(DType dtype) {
   }
 }
 
-/// Turns signs as the lazy views say. The bits of other types stay: torch makes no such views of them.
-void resolve(const TensorInfo& info, std::span<std::byte> block) {
-  if (!has_sign_bit(info.dtype)) return;
-  const std::size_t part = dtype_swap_size(info.dtype);
-  const bool conjugate = info.conjugate && is_complex(info.dtype);
-  for (std::size_t i = 0; i * part < block.size(); ++i) {
-    const bool imaginary = i % 2 == 1;
-    if (info.negative != (conjugate && imaginary)) block[i * part + part - 1] ^= std::byte{0x80};
+/// Little-endian integers of `size` bytes become their two's complements.
+void negate_integers(std::size_t size, std::span<std::byte> block) {
+  for (std::size_t begin = 0; begin < block.size(); begin += size) {
+    unsigned carry = 1;
+    for (std::byte& byte : block.subspan(begin, size)) {
+      carry += std::to_integer<unsigned>(~byte);
+      byte = static_cast<std::byte>(carry);
+      carry >>= 8;
+    }
   }
 }
 
@@ -185,7 +186,7 @@ struct TensorStream::State {
     const std::span<std::byte> block(buffer.data(), static_cast<std::size_t>(box.front().size * blocks.row));
     const std::uint64_t run = sort_for_gathering(box, item);
     gather(*window, extent.begin + rows_done * split.step, box, run, block);
-    if (info.conjugate || info.negative) resolve(info, block);
+    if (info.conjugate || info.negative) turn_signs(info, block);
     rows_done += blocks.rows;
     if (rows_done >= split.size) step_outside();
     if (later_window != 0) window.emplace(window->storage(), extent.end, std::exchange(later_window, 0));
@@ -249,6 +250,17 @@ std::vector<std::int64_t> index_of(std::uint64_t place, const std::vector<std::i
     place /= size;
   }
   return index;
+}
+
+void turn_signs(const TensorInfo& info, std::span<std::byte> elements) {
+  const std::size_t part = dtype_swap_size(info.dtype);
+  if (is_integer(info.dtype) && info.negative) negate_integers(part, elements);
+  if (!has_sign_bit(info.dtype)) return;
+  const bool conjugate = info.conjugate && is_complex(info.dtype);
+  for (std::size_t i = 0; i * part < elements.size(); ++i) {
+    const bool imaginary = i % 2 == 1;
+    if (info.negative != (conjugate && imaginary)) elements[i * part + part - 1] ^= std::byte{0x80};
+  }
 }
 
 }  // namespace ckpt

@@ -56,6 +56,10 @@ class CKPT_API TensorStream {
 CKPT_API void stream_tensor(const Storage& storage, const TensorInfo& info,
                             const std::function<void(std::span<const std::byte>)>& consume);
 
+/// Turns the signs of whole little-endian elements as the tensor's lazy views say: integers as torch negates them,
+/// modulo 2^bits. The bits of types that torch makes no such views of stay.
+void turn_signs(const TensorInfo& info, std::span<std::byte> elements);
+
 /// Of the element at `place` in the order of the indices: its index in each dimension. No dimension is 0.
 std::vector<std::int64_t> index_of(std::uint64_t place, const std::vector<std::int64_t>& shape);
 

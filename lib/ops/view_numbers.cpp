@@ -7,6 +7,7 @@
 #include "ops/cast_elements.h"
 #include "ops/moments.h"
 #include "ops/numbers.h"
+#include "ops/tensor_bytes.h"
 
 namespace ckpt {
 
@@ -18,9 +19,7 @@ void ViewNumbers::begin(const TensorInfo& info, std::uint64_t done) {
   dtype_ = info.dtype;
   negative_ = info.negative;
   done_ = done;
-  row_elements_ = info.shape.empty() ? 1 : static_cast<std::uint64_t>(info.shape.back());
-  const TensorInfo bytes = packed(info);
-  row_bytes_ = bytes.shape.empty() ? 1 : static_cast<std::uint64_t>(bytes.shape.back());
+  elements_ = element_count(info);
 }
 
 void ViewNumbers::add(std::span<const std::byte> elements) {
@@ -46,9 +45,15 @@ void ViewNumbers::end() {
 void ViewNumbers::convert(std::span<const std::byte> elements) {
   if (dtype_per_byte(dtype_) > 1) return unpack_all(elements);
   const std::size_t count = elements.size() / dtype_size(dtype_);
-  if (!negative_ && (dtype_ == DType::float32 || dtype_ == DType::float64))
+  std::vector<std::byte> turned;
+  if (negative_) {
+    turned.assign(elements.begin(), elements.end());
+    turn_signs({.dtype = dtype_, .negative = true}, turned);
+    elements = turned;
+  }
+  if (dtype_ == DType::float32 || dtype_ == DType::float64)
     return use_({elements.data(), count, dtype_ == DType::float32, elements});
-  const bool short_floats = !negative_ && is_floating(dtype_) && dtype_size(dtype_) < sizeof(float);
+  const bool short_floats = is_floating(dtype_) && dtype_size(dtype_) < sizeof(float);
   if (short_floats) {
     std::array<float, moments_block> floats;
     cast_elements(dtype_, DType::float32, elements, std::as_writable_bytes(std::span(floats)));
@@ -58,19 +63,17 @@ void ViewNumbers::convert(std::span<const std::byte> elements) {
   to_numbers(dtype_, elements, is_complex(dtype_), numbers.data());
   if (is_complex(dtype_))
     for (std::size_t i = 0; i < count; ++i) numbers[i] = std::hypot(numbers[2 * i], numbers[2 * i + 1]);
-  else if (negative_)
-    for (std::size_t i = 0; i < count; ++i) numbers[i] = -numbers[i];
   use_({reinterpret_cast<const std::byte*>(numbers.data()), count, false, elements});
 }
 
-/// Each row of the last dimension begins a byte; what is left over of its last byte is no element.
+/// Elements lie one after the other, whatever the rows; what is left over behind the last is no element.
 void ViewNumbers::unpack_all(std::span<const std::byte> bytes) {
   const std::size_t per_byte = dtype_per_byte(dtype_);
   std::array<double, 4 * moments_block> numbers;
   std::size_t count = 0;
   for (const std::byte byte : bytes) {
-    const std::uint64_t first = done_++ % row_bytes_ * per_byte;
-    for (std::size_t i = 0; i < per_byte && first + i < row_elements_; ++i)
+    const std::uint64_t first = done_++ * per_byte;
+    for (std::size_t i = 0; i < per_byte && first + i < elements_; ++i)
       numbers[count++] = std::to_integer<unsigned>(unpack(dtype_, byte, i));
   }
   for (std::size_t at = 0; at < count; at += moments_block)

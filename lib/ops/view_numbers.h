@@ -42,7 +42,7 @@ class ViewNumbers {
   std::function<void(const NumberBlock&)> use_;
   DType dtype_{};
   bool negative_ = false;
-  std::uint64_t row_elements_ = 0, row_bytes_ = 0, done_ = 0;  ///< of a packed dtype
+  std::uint64_t elements_ = 0, done_ = 0;  ///< of a packed dtype: in all, and the bytes before what comes next
   std::vector<std::byte> pending_;
 };
 

@@ -29,7 +29,7 @@ from forge import (
 )
 from scan_cases import EVIL, GOOD, OLD, WHOLE, harmless, octets
 from scan_misuse import arrays, attributes, dtypes, gadgets, memory, series
-from scan_pickles import behind, broken_tails, leniencies, memos, nested, opcodes, protocols, results_thrown_away
+from scan_pickles import behind, broken_tails, frames, leniencies, memos, nested, opcodes, protocols, results_thrown_away, strange_names
 from scan_containers import bombs, other_containers, other_formats, packed, scripts, zips
 
 
@@ -61,7 +61,7 @@ def controls():
     yield from harmless("folder-of-prose", prose | {"m.pt": WHOLE}, "; 3 skipped")
 
 
-GROUPS = (*scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, protocols, opcodes, memos, dtypes, memory, arrays, gadgets, attributes, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, scripts, other_containers, other_formats, packed,
+GROUPS = (*scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, protocols, opcodes, memos, frames, strange_names, dtypes, memory, arrays, gadgets, attributes, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, scripts, other_containers, other_formats, packed,
           bombs, controls)
 
 

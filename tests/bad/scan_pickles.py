@@ -3,6 +3,7 @@
 import gzip
 import struct
 
+from attack import Attack, Outcome
 from forge import Part, archive, call, legacy, many, mapping, name, number, program, stack_name, text, torch_zip
 from scan_cases import CALL, ECHO, EVIL, GOOD, OLD, SYSTEM, hit, octets, plain, short
 
@@ -104,6 +105,39 @@ def leniencies():
         ("frame-past-the-end", b"\x95" + b"\xff" * 8),
     ):
         yield from plain(f"behind-{title}", before + CALL, protocol=5)
+
+
+def frames():
+    """CPython's reader in C throws away what is left of a frame within an instruction, and reads on behind it."""
+    def frame(within):
+        return b"\x95" + struct.pack("<Q", len(within)) + within
+
+    def hidden(length):
+        """What is a text of eight bytes behind the frame to one reader is bytes with a call in them to the other."""
+        payload = b"0" + CALL + b"N"
+        return frame(b"X" + struct.pack("<I", 8) + b"abc" + b"\0" * length) + b"defgh" + b"0C" + bytes([len(payload)]) + payload
+
+    for title, data in (("text", hidden(0) + b"0}"), ("line", frame(b"N0V") + b"0C" + bytes([len(CALL) + 2]) + b"\n0" + CALL + b"0"), ("frame", frame(frame(b"N" * 4)[:11]) + b"N000N")):
+        yield from plain(f"frame-ends-in-a-{title}", data, "dangerous: (frame)", protocol=4)
+        yield from hit(f"frame-ends-in-a-{title}.pt", torch_zip(program(data, 4)), "dangerous: (frame)")
+
+
+def strange_names():
+    """Names that no pickler spells so, which Python imports all the same."""
+    for title, name in (("hyphen", b"cmy-mod\nfn\n"), ("slash", b"cctypes\ncdll.sub/evil\n")):
+        said = name[1:-1].decode().replace("\n", ".")
+        for where, data in (
+            ("alone", name + b")R."),
+            ("before-another", name + b")R.N."),
+            ("behind-another", b"N." + name + b")R."),
+            ("proto-later", b"N0\x80\4" + name + b".N."),
+            ("broken", name + b"\xff"),
+        ):
+            yield from hit(f"{title}-{where}.pkl", data, said)
+            yield from hit(f"{title}-{where}.pkl.gz", gzip.compress(data), said)
+        yield from hit(f"{title}-alone", name + b")R.", said)
+        yield from hit(f"{title}-in-a-legacy-file.pt", legacy(b"N0\x80\2" + name + b")R."), said)
+    yield Attack("scan-accent.pkl", "cévil\nfn\n)R.N.".encode(), {"scan": Outcome(0, "unknown: évil.fn")})
 
 
 def results_thrown_away():

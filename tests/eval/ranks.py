@@ -332,6 +332,13 @@ def shards(t):
         t.suite.equal(f"{name}: ranks", done.json["ranks"], len(parts))
         if more:
             t.suite.check(f"{name}: predictions", close(table, merged))
+    bare = part(1, 3)
+    merged = t.path(".csv")
+    mixed = [thirds[0], bare, thirds[2]]
+    ends(t, "predictions of some parts", t.ckpt("eval-merge", *mixed, "--predictions", merged), USAGE, str(bare), "--shard 1/3")
+    t.suite.check("predictions of some parts: no output", not merged.exists())
+    ends(t, "a baseline by samples", t.ckpt("eval-merge", *mixed, "--baseline", table), USAGE, str(bare), "--max-drop")
+    t.suite.equal("parts without predictions", t.ckpt("eval-merge", *mixed).code, DONE)
     ends(t, "the bar", t.ckpt("eval-merge", *thirds, "--min-accuracy", "99%"), 1, "is below")
     ends(t, "a gap", t.ckpt("eval-merge", thirds[0], thirds[2]), USAGE, "in no part", "--shard 1/3")
     ends(t, "an overlap", t.ckpt("eval-merge", *thirds, half), USAGE, str(half))

@@ -112,7 +112,7 @@ def numbers(checks):
             continue
         source = checks.path(".gguf")
         write(source, {"the weight": (blocks(kind)[0], kind)})
-        done = checks.run(f"--dequantize {kind.name}", "inspect", "--dequantize", source, code=REFUSED)
+        done = checks.run(f"--dequantize {kind.name}", "digest", "--dequantize", source, code=REFUSED)
         checks.suite.check(f"--dequantize {kind.name}: named", "'the weight'" in done.err and kind.name in done.err, done)
 
 

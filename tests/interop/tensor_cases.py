@@ -102,6 +102,7 @@ def flags():
         "buffer": nn.Buffer(torch.zeros(1)),
         "conj": complex_.conj(),
         "neg": torch.randn(2, dtype=torch.complex64).conj().imag,
+        "neg of integers": torch._neg_view(torch.tensor([0, 1, -(2**63)])),
         "plain": complex_,
     }
 
@@ -134,7 +135,7 @@ def quantised():
 def sub_byte():
     return {
         "quint4x2": torch.quantize_per_channel(
-            torch.randn(3, 4), torch.tensor([0.1, 0.2, 0.5]), torch.zeros(3), 0, torch.quint4x2
+            torch.randn(3, 5), torch.tensor([0.1, 0.2, 0.5]), torch.zeros(3), 0, torch.quint4x2
         )
     }
 

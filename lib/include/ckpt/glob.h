@@ -13,7 +13,7 @@ namespace ckpt {
 /// literally. Characters are code points. Time is at most the product of the two lengths.
 CKPT_API bool glob_match(std::string_view pattern, std::string_view name);
 
-/// The pattern that matches `name` alone.
+/// The pattern that matches `name` alone; a NUL, which no argument of a program can hold, is matched by `?`.
 CKPT_API std::string escaped_glob(std::string_view name);
 
 /// True where any of `patterns` matches, or where there are none.

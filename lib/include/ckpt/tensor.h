@@ -35,8 +35,9 @@ CKPT_API bool is_contiguous(const TensorInfo& info);
 /// The strides with which they would; -1 where one overflows 63 bits.
 CKPT_API std::vector<std::int64_t> contiguous_stride(const std::vector<std::int64_t>& shape);
 
-/// The same elements counted as the storage counts them: those of a packed type (quint4x2) by the byte, each row of the
-/// last dimension in bytes of its own, as torch lays them out. Every other tensor is as it was.
+/// The same elements counted as the storage counts them: those of a packed type (quint4x2) by the byte, as many bytes
+/// as torch gives them, which rounds each row of the last dimension up. (It fills them without regard to rows: element
+/// k lies in byte k / dtype_per_byte(), and those that are left over are the last.) Every other tensor is as it was.
 CKPT_API TensorInfo packed(const TensorInfo& info);
 
 /// A decoded view of the object in the graph that would build a tensor. The graph stays what is written; a Tensor only

@@ -209,5 +209,41 @@ TEST(RecoverDoubt, PutsALegacyKeyWhereTheOrderHasIt) {
   EXPECT_FALSE(recovered(bytes_of(file)).is_certain);
 }
 
+// As torch writes them, members of one size have descriptors of one size.
+TEST(RecoverDoubt, TakesNoOtherMembersBytesForThoseThatAreGone) {
+  const Bytes whole = torch_testing::written(torch_testing::read_bytes(zip_of(a1, b1)));
+  const std::size_t second = place(whole, "/data/1");
+  for (const bool has_directory : {true, false}) {
+    std::size_t harmed = 0;
+    for (std::size_t from = place(whole, std::string(as_text(a1))); from < second - 24; ++from) {
+      Bytes bytes = whole;
+      bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(from),
+                  bytes.begin() + static_cast<std::ptrdiff_t>(second) - 24);
+      const Recovery found = recovered(has_directory ? bytes : without_directory(bytes));
+      for (const RecoveredTensor& tensor : found.tensors) {
+        if (tensor.survival != Survival::whole || !found.is_certain) continue;
+        const auto names = tensor_names(found.checkpoint);
+        const auto it =
+            std::find_if(names.begin(), names.end(), [&](auto& named) { return named.name == tensor.name; });
+        ASSERT_NE(it, names.end());
+        const auto place = static_cast<std::size_t>(it->tensor - found.checkpoint.tensors.data());
+        EXPECT_EQ(first_of(found, place), tensor.name == "a" ? 1 : 2) << tensor.name << " " << from;
+      }
+      harmed += survivals(found).find("lost") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(harmed, 0U);
+  }
+}
+
+TEST(RecoverDoubt, AStorageWhoseOnlyChecksumIsDamagedMayBeSo) {
+  Bytes bytes = without_directory(torch_testing::written(torch_testing::read_bytes(zip_of(a1, b1))));
+  const std::size_t at = place(bytes, std::string(as_text(a1)));
+  EXPECT_TRUE(recovered(bytes).is_certain);
+  for (std::size_t i = 12; i < 24; ++i) bytes[at + i] ^= std::byte{0x55};  // its end, and what follows
+  const Recovery found = recovered(bytes);
+  EXPECT_EQ(survivals(found), "a whole; b whole; ");
+  EXPECT_FALSE(found.is_certain);
+}
+
 }  // namespace
 }  // namespace ckpt

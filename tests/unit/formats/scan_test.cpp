@@ -284,11 +284,23 @@ TEST(Scan, TensorsLieWithinTheirStorages) {
 TEST(Scan, WhatIsNothingIsUnreadableAndNotRecognised) {
   for (const std::string& bytes :
        {std::string(), std::string("(c) Copyright\nby many\n"), std::string("\x89PNG\r\n\x1a\n")}) {
-    const ScanResult result = scanned(bytes);
+    const ScanResult result = scan(memory_source(bytes_of(bytes), "LICENSE"));
     EXPECT_EQ(result.verdict, ScanVerdict::unreadable);
     EXPECT_FALSE(result.recognised);
     EXPECT_FALSE(result.error.empty());
   }
+}
+
+TEST(Scan, AnImportUnderAPicklesNameCountsHoweverItIsSpelt) {
+  const auto verdict = [](const std::string& bytes, const char* name) {
+    return scan(memory_source(bytes_of(bytes), name)).verdict;
+  };
+  for (const char* const name : {"m.pt", "m.PKL", "m.bin.gz"})
+    EXPECT_EQ(verdict("cmy mod\nfn\n\xff", name), ScanVerdict::dangerous) << name;
+  EXPECT_EQ(verdict("cmy mod\nfn\n.", "m"), ScanVerdict::unreadable);  // as prose
+  EXPECT_EQ(verdict("cmy mod\nfn\n." + good, "m"), ScanVerdict::dangerous);
+  EXPECT_EQ(verdict(good + "cmy mod\nfn\n.", "m"), ScanVerdict::dangerous);
+  EXPECT_EQ(verdict("cmy-mod\nfn\n.", "m"), ScanVerdict::dangerous);
 }
 
 TEST(Scan, WhatIsPackedByOthersIsRecognisedAndNotJudged) {

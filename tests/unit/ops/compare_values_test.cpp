@@ -139,9 +139,9 @@ TEST(CompareValues, ComplexErrorIsTheModulus) {
 }
 
 TEST(CompareValues, PackedElementsCountOneByOneWithoutTheirPadding) {
-  // Rows of three elements of four bits: the second byte of each has one of its own.
-  const Elements<std::uint8_t> a(DType::quint4x2, {0x21, 0x03, 0x54, 0x06}, {2, 3});
-  const Elements<std::uint8_t> b(DType::quint4x2, {0x21, 0xF3, 0x94, 0x06}, {2, 3});
+  // Two rows of three elements of four bits have two bytes each, and fill three of them.
+  const Elements<std::uint8_t> a(DType::quint4x2, {0x21, 0x43, 0x65, 0x00}, {2, 3});
+  const Elements<std::uint8_t> b(DType::quint4x2, {0x21, 0x43, 0x69, 0xFF}, {2, 3});
   const auto found = compare(a, b);
   EXPECT_EQ(found->different, 1U);
   EXPECT_EQ(found->elements, 6U);

@@ -211,6 +211,17 @@ TEST(TensorBytes, NegativeTurnsEveryPart) {
   EXPECT_EQ(elements<float>(storage_of<float>({1, 2}, DType::complex64), info), (std::vector<float>{-1, 2}));
 }
 
+TEST(TensorBytes, NegativeIntegersAreModuloTwoToTheBits) {
+  TensorInfo info = view(DType::int16, {4}, {1});
+  info.negative = true;
+  EXPECT_EQ(elements<std::int16_t>(storage_of<std::int16_t>({1, -2, 0, INT16_MIN}, DType::int16), info),
+            (std::vector<std::int16_t>{-1, 2, 0, INT16_MIN}));
+  info = view(DType::uint8, {2}, {1});
+  info.negative = true;
+  EXPECT_EQ(elements<std::uint8_t>(storage_of<std::uint8_t>({1, 0}, DType::uint8), info),
+            (std::vector<std::uint8_t>{255, 0}));
+}
+
 void expect_corrupt(const TensorInfo& info) {
   try {
     elements<std::int32_t>(storage_of(counted(10), DType::int32), info);

@@ -244,9 +244,23 @@ TEST(PickleMachine, APickleCutAtAnyByteIsTruncated) {
   const std::string whole =
       b("\x80\2]q\0(K\1M\1\1J\1\1\1\1G\x3f\xf0\0\0\0\0\0\0X\2\0\0\0abcm\nO\n)\x81}"
         "I1\nVx\nsb\x8a\1\1\x8b\1\0\0\0\1U\1aT\1\0\0\0bh\0C\1c\x8c\1"
-        "d\x95\1\0\0\0\0\0\0\0j\0\0\0\0e.");
+        "d\x95\7\0\0\0\0\0\0\0j\0\0\0\0e.");
   ASSERT_FALSE(error_of_loading(whole).has_value());
   for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_REFUSED(whole.substr(0, size), truncated);
+}
+
+TEST(PickleMachine, AnInstructionLiesInOneFrame) {
+  const std::string head = b("\x80\4\x95"), size = b("\0\0\0\0\0\0\0");
+  EXPECT_FALSE(error_of_loading(head + "\x03" + size +
+                                b("K\1"
+                                  "0"
+                                  "N."))
+                   .has_value());
+  EXPECT_REFUSED(head + "\x01" + size + b("K\1."), corrupt);
+  EXPECT_REFUSED(head + "\x03" + size + b("N0I1\n."), corrupt);
+  // A frame within another, which reaches past that or does not.
+  EXPECT_FALSE(error_of_loading(head + "\x0b" + size + "\x95\x01" + size + "N0N.").has_value());
+  EXPECT_REFUSED(head + "\x0a" + size + "\x95\x03" + size + "N0N.", corrupt);
 }
 
 TEST(PickleMachine, ErrorsNameFileAndByte) {

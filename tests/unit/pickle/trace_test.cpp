@@ -85,6 +85,13 @@ TEST(Trace, AKeyOfTheMemoThatReadersSpellOtherwiseIsTold) {
   EXPECT_TRUE(traced("Np 5\n.").names.at(0).is_odd);  // numbers may spell it by chance
 }
 
+TEST(Trace, AnInstructionAcrossTheEndOfAFrameIsTold) {
+  const std::string frame = std::string("\x95\2\0\0\0\0\0\0\0", 9);
+  EXPECT_EQ(told(frame + "N0N."), "");
+  EXPECT_EQ(told(frame + "NI5\n."), "(frame).INT: INT");
+  EXPECT_EQ(traced(frame + "NI5\n.").names.at(0).verdict, Verdict::dangerous);
+}
+
 TEST(Trace, ANameThatTheEndCutsOffIsTold) {
   EXPECT_EQ(told("(ios\nsystemX"), "os.system: INST!");
   EXPECT_EQ(told("cos\nsystem"), "os.syste: GLOBAL!");
