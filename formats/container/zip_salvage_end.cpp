@@ -26,7 +26,9 @@ constexpr std::uint64_t descriptor_lengths[] = {wide_descriptor, wide_descriptor
 /// it says.
 bool has_sound_extra(const LocalHeader& header) {
   if (header.bytes.empty()) return false;
-  auto extra = std::span<const std::byte>(header.bytes).subspan(local_size + header.name.size());
+  // The header's own name: that of the directory may have been believed.
+  const std::size_t name_size = load_le<std::uint16_t>(header.bytes.data() + 26);
+  auto extra = std::span<const std::byte>(header.bytes).subspan(local_size + name_size);
   constexpr std::size_t head = 4;
   while (extra.size() >= head) {
     const std::size_t length = head + load_le<std::uint16_t>(extra.data() + 2);
