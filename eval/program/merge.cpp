@@ -25,7 +25,7 @@ Bars bars_of(const BarSettings& given) {
 /// What is asked of each sample is to be in every part.
 void need_predictions(const std::vector<Part>& parts, const std::string& option) {
   for (const Part& part : parts) {
-    if (part.result.counts.samples == 0 || !part.result.predictions.labels.empty()) continue;
+    if (has_predictions(part)) continue;
     throw tools::usage_error(part.file + " has no predictions, which " + option + " needs of every part",
                              "ckpt eval MODEL --data DATA --shard " + std::to_string(part.result.shard->index) + "/" +
                                  std::to_string(part.result.shard->count) +

@@ -65,6 +65,10 @@ void check_tiling(const std::vector<Part>& parts) {
 
 }  // namespace
 
+bool has_predictions(const Part& part) {
+  return part.result.counts.samples == 0 || !part.result.predictions.labels.empty();
+}
+
 Result merge(std::vector<Part> parts) {
   if (parts.empty()) throw tools::usage_error("there are no parts to join", "ckpt eval-merge part0.json part1.json");
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
@@ -72,9 +76,7 @@ Result merge(std::vector<Part> parts) {
   });
   for (const Part& part : parts) check_same(parts.front(), part);
   check_tiling(parts);
-  const bool predicted = std::all_of(parts.begin(), parts.end(), [](const Part& part) {
-    return part.result.counts.samples == 0 || !part.result.predictions.labels.empty();
-  });
+  const bool predicted = std::all_of(parts.begin(), parts.end(), has_predictions);
   Result out = parts.front().result;
   out.shard.reset();
   for (std::size_t at = 1; at < parts.size(); ++at) join(out, parts[at].result);

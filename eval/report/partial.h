@@ -17,6 +17,9 @@ struct Part {
   Result result;
 };
 
+/// Whether each of its samples has a prediction.
+[[nodiscard]] bool has_predictions(const Part& part);
+
 /// Throws Error: unsupported (no partial result, or another version's), corrupt (numbers that contradict each other),
 /// limit_exceeded, io.
 [[nodiscard]] Part read_part(const std::string& file);
