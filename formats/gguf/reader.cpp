@@ -64,7 +64,7 @@ TensorSource tensor_of(const TensorEntry& tensor, const Header& header, const By
     out.byte_order = ByteOrder::little;
   } else {
     out.dtype = DType::float32;
-    out.bytes = std::make_shared<UnknownNumbers>(tensor, *source);
+    if (tensor.nbytes != 0) out.bytes = std::make_shared<UnknownNumbers>(tensor, *source);
     out.byte_order = ByteOrder::little;
   }
   return out;

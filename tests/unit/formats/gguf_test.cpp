@@ -187,6 +187,14 @@ TEST(Gguf, OtherBlocksAreRefusedByNameWhereNumbersAreAsked) {
   EXPECT_FALSE(error.hint().empty());
 }
 
+TEST(Gguf, NoNumbersAreMadeOfNoBlocksOfAnyKind) {
+  const Checkpoint read = read_file({.tensors = {{"empty", {0, 2}, q4_k, 0}}, .data = ""}, {.dequantize = true});
+  EXPECT_EQ(read.tensors.at(0).info.dtype, DType::float32);
+  EXPECT_TRUE(floats_of(read).empty());
+  std::span<std::byte> nothing;
+  EXPECT_NO_THROW(read.storages.at(0).bytes->read_exactly(0, nothing));
+}
+
 TEST(Gguf, EveryTypeWithABlockHasWholeRowsOfThem) {
   for (std::uint32_t id = 0; id < 64; ++id) {
     const auto* const type = gguf::find_type(id);
