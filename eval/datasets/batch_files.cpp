@@ -13,14 +13,13 @@
 namespace ckpt::eval {
 namespace {
 
-/// The number of a batch in its name; leading zeros are not ours.
+/// The number of a batch in its name.
 std::optional<std::uint64_t> batch_number(std::string_view name, std::string_view begin) {
   if (!name.starts_with(begin)) return std::nullopt;
   name.remove_prefix(begin.size());
   if (name.ends_with(".gz")) name.remove_suffix(3);
   if (!name.ends_with(".pt")) return std::nullopt;
   name.remove_suffix(3);
-  if (name.empty() || (name.size() > 1 && name.front() == '0')) return std::nullopt;
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
@@ -39,7 +38,7 @@ std::vector<std::string> batch_files(const std::string& folder, const std::strin
         throw Error(ErrorCode::invalid_argument, "two files of one batch: " + name + " and " +
                                                      std::filesystem::path(file->second).filename().string())
             .in(folder)
-            .expected("one a batch, with or without .gz")
+            .expected("one a batch, with or without zeros before its number and .gz")
             .hint("move one of them elsewhere");
     }
   std::vector<std::string> files;

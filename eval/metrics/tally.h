@@ -13,6 +13,9 @@ struct Tally {
   [[nodiscard]] double accuracy() const;
 };
 
+/// The counts of samples of which that was said.
+[[nodiscard]] Counts counts_of(const Signature& signature, const Predictions& predictions);
+
 /// How many labels a position got right. Samples that are not finite count, as wrong.
 [[nodiscard]] std::vector<Tally> per_position(const Signature& signature, const Counts& counts);
 

@@ -7,6 +7,7 @@
 #include "console/render.h"
 #include "datasets/dataset.h"
 #include "metrics/signature.h"
+#include "metrics/tally.h"
 #include "report/files.h"
 #include "report/json_depth.h"
 #include "report/partial.h"
@@ -174,6 +175,10 @@ void read_predictions(const Json& parsed, const Fields& fields, Part& part) {
   out.predictions.predicted = read_classes(fields, "predicted", samples * positions, out.signature.classes);
   out.predictions.confidence = read_floats(fields, "confidence", samples);
   out.predictions.truth = read_floats(fields, "truth", samples);
+  const Counts said = counts_of(out.signature, out.predictions);
+  if (said.correct != out.counts.correct || said.not_finite != out.counts.not_finite ||
+      said.confusion != out.counts.confusion)
+    throw contradiction("its predictions are others than it counts");
 }
 
 Part read_fields(const Json& parsed) {

@@ -86,7 +86,7 @@ void warn_of_blocks(const Header& header, std::vector<std::string>& warnings) {
     list += (list.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(name);
   warnings.push_back(std::to_string(all) + (all == 1 ? " tensor is" : " tensors are") + " quantised (" + list +
                      ") and shown as the bytes of " + (all == 1 ? "its" : "their") + " blocks" +
-                     (known ? "; --dequantize makes float32 of Q8_0 and Q4_0" : ""));
+                     (known ? "; ckpt convert --dequantize makes float32 of Q8_0 and Q4_0" : ""));
 }
 
 }  // namespace

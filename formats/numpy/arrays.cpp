@@ -64,6 +64,11 @@ std::vector<OutArray> arrays_of(const Checkpoint& checkpoint) {
   named_tensors::refuse_other_values(checkpoint);
   std::vector<OutArray> arrays;
   for (const NamedTensor& named : named_tensors::names_of(checkpoint)) arrays.push_back(array_of(checkpoint, named));
+  if (arrays.empty())
+    throw Error(ErrorCode::unsupported, "no tensor")
+        .expected("one at least, as npy and npz files hold")
+        .in(checkpoint.file)
+        .hint("ckpt inspect " + shell_word(checkpoint.file) + " shows what the file holds");
   check_views_together(checkpoint, arrays, &OutArray::tensor);
   return arrays;
 }

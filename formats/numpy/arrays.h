@@ -24,8 +24,8 @@ struct OutArray {
   TensorInfo placed;  ///< its elements in the order in which they are written
 };
 
-/// Every tensor under each of its names, in the file's order. Throws Error, naming the tensor: unsupported (what
-/// numpy has no array for), limit_exceeded; and what refuse_other_values() throws.
+/// Every tensor under each of its names, in the file's order: one at least. Throws Error, naming the tensor:
+/// unsupported (none, or what numpy has no array for), limit_exceeded; and what refuse_other_values() throws.
 std::vector<OutArray> arrays_of(const Checkpoint& checkpoint);
 
 /// Appends header and elements to `sink`. Returns the CRC-32 of the elements. Throws Error, naming the tensor: what

@@ -42,8 +42,7 @@ WriteReceipt write_npy(Checkpoint& checkpoint, ByteSink& sink, const WriteOption
   const std::vector<OutArray> arrays = arrays_of(checkpoint);
   const bool alone = arrays.size() == 1 && arrays.front().tensor.tensor->value == checkpoint.root;
   if (!alone)
-    throw Error(ErrorCode::unsupported,
-                "tensors under names, as '" + (arrays.empty() ? std::string() : arrays.front().tensor.name) + "'")
+    throw Error(ErrorCode::unsupported, "tensors under names, as '" + arrays.front().tensor.name + "'")
         .expected("one tensor alone, as npy files hold")
         .in(checkpoint.file)
         .hint("--format npz holds arrays by name; --root NAME takes one of them");

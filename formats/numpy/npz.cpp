@@ -98,12 +98,11 @@ Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context) {
 
 WriteReceipt write_npz(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
   const std::vector<OutArray> arrays = arrays_of(checkpoint);
-  if (arrays.empty() || arrays.front().tensor.tensor->value == checkpoint.root)
-    throw Error(ErrorCode::unsupported, arrays.empty() ? "no tensor" : "a tensor without a name")
+  if (arrays.front().tensor.tensor->value == checkpoint.root)
+    throw Error(ErrorCode::unsupported, "a tensor without a name")
         .expected("tensors by name, as npz files hold")
         .in(checkpoint.file)
-        .hint(arrays.empty() ? "ckpt inspect shows what the file holds"
-                             : "--format npy holds one array without a name");
+        .hint("--format npy holds one array without a name");
   const std::vector<Storage> storages = watched_storages(checkpoint);
   ZipWriter zip(sink);
   WriteReceipt receipt;

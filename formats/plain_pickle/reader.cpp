@@ -5,6 +5,7 @@
 #include "ckpt/state_dict.h"
 #include "io/bytes.h"
 #include "model/tensor_calls.h"
+#include "ops/tensor_bytes.h"
 #include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
@@ -64,10 +65,10 @@ void check_total(const Checkpoint& checkpoint) {
     total = checked_add(total, storage.nbytes).value_or(UINT64_MAX);
     if (seen.insert(storage.bytes.get()).second) held += storage.nbytes;
   }
-  if (total <= limits::expansion_floor || total / limits::expansion_ratio <= held) return;
+  if (!expands_too_far(total, held)) return;
   throw Error(ErrorCode::limit_exceeded,
               "the pickle makes " + std::to_string(total) + " bytes of storages out of " + std::to_string(held))
-      .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many")
+      .expected(expected_expansion())
       .in(checkpoint.file);
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ckpt/error.h"
-#include "ckpt/limits.h"
 #include "io/bytes.h"
 #include "ops/tensor_bytes.h"
 
@@ -83,11 +82,10 @@ void ViewsTogether::add_view(const TensorInfo& info) {
 void ViewsTogether::add_storage(std::uint64_t bytes) { held_ = checked_add(held_, bytes).value_or(UINT64_MAX); }
 
 void ViewsTogether::check() const {
-  if (bytes_ <= limits::expansion_floor) return;
-  if (bytes_ <= checked_mul(held_, limits::expansion_ratio).value_or(UINT64_MAX)) return;
+  if (!expands_too_far(bytes_, held_)) return;
   throw Error(ErrorCode::limit_exceeded, "the tensors stand for " + std::to_string(bytes_) +
                                              " bytes but their storages have " + std::to_string(held_))
-      .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
+      .expected(expected_expansion());
 }
 
 void check_views_together(const Checkpoint& checkpoint, std::span<const DenseTensor* const> views) {

@@ -138,14 +138,22 @@ std::uint64_t logical_bytes(const TensorInfo& info) {
   return *bytes;
 }
 
+bool expands_too_far(std::uint64_t bytes, std::uint64_t held) {
+  return bytes > limits::expansion_floor && bytes > checked_mul(held, limits::expansion_ratio).value_or(UINT64_MAX);
+}
+
+std::string expected_expansion() {
+  return "at most " + std::to_string(limits::expansion_ratio) + " times as many, or " +
+         std::to_string(limits::expansion_floor);
+}
+
 void check_expansion(std::string_view name, const TensorInfo& info, const Storage& storage) {
   const std::uint64_t bytes = logical_bytes(info);
-  const auto most = checked_mul(storage.nbytes, limits::expansion_ratio);
-  if (bytes <= limits::expansion_floor || !most || bytes <= *most) return;
+  if (!expands_too_far(bytes, storage.nbytes)) return;
   throw Error(ErrorCode::limit_exceeded, (name.empty() ? "the tensor" : "tensor '" + std::string(name) + "'") +
                                              " stands for " + std::to_string(bytes) + " bytes but its storage has " +
                                              std::to_string(storage.nbytes))
-      .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
+      .expected(expected_expansion());
 }
 
 struct TensorStream::State {

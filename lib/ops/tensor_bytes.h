@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,8 +20,13 @@ namespace ckpt {
 /// 64 bits.
 CKPT_API std::uint64_t logical_bytes(const TensorInfo& info);
 
-/// Refuses a view that stands for far more bytes than its storage has (limits::expansion_ratio and expansion_floor).
-/// Throws Error (limit_exceeded), naming the tensor.
+/// Whether `bytes` are made of far fewer, `held` (limits::expansion_ratio and expansion_floor), and what was expected
+/// instead, in words.
+CKPT_API bool expands_too_far(std::uint64_t bytes, std::uint64_t held);
+CKPT_API std::string expected_expansion();
+
+/// Refuses a view that stands for far more bytes than its storage has. Throws Error (limit_exceeded), naming the
+/// tensor.
 CKPT_API void check_expansion(std::string_view name, const TensorInfo& info, const Storage& storage);
 
 /// Whether going back in a storage costs nothing: else what lies before is inflated or computed again.

@@ -134,7 +134,7 @@ TEST(Gguf, QuantisedTensorsAreTheBytesOfTheirBlocks) {
   ASSERT_EQ(read.warnings.size(), 1U);
   EXPECT_EQ(read.warnings[0],
             "2 tensors are quantised (1 Q4_K, 1 Q8_0) and shown as the bytes of their blocks; "
-            "--dequantize makes float32 of Q8_0 and Q4_0");
+            "ckpt convert --dequantize makes float32 of Q8_0 and Q4_0");
 }
 
 /// Scale 0.5, and the numbers 0, 1, 2 …, of which the half precision float is exact.

@@ -242,7 +242,8 @@ TEST(Npz, HoldsViewsWithTheirOwnElementsOnly) {
 
 TEST(Npz, HoldsNoTensorWithoutAName) {
   EXPECT_TRUE(has(unsupported(read_bytes(raw(array)), "npz"), "a tensor without a name"));
-  EXPECT_TRUE(has(unsupported(torch_testing::checkpoint_of(py::dict({})), "npz"), "no tensor"));
+  for (const char* const format : {"npy", "npz"})
+    EXPECT_TRUE(has(unsupported(torch_testing::checkpoint_of(py::dict({})), format), "no tensor, expected one"));
 }
 
 TEST(Npz, RefusesValuesThatAreNoTensorsByName) {

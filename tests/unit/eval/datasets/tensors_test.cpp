@@ -61,9 +61,22 @@ TEST(Tensors, TheFirstIsNumberNought) {
   EXPECT_NE(std::string(error->what()).find("no file testing_set.0.pt"), std::string::npos) << error->what();
 }
 
+TEST(Tensors, NumbersMayHaveZerosBefore) {
+  const TemporaryFolder folder;
+  for (const char* name : {"testing_set.00.pt", "testing_set.01.pt.gz", "testing_set.2.pt"})
+    put_file(folder / name, "");
+  const auto files = batch_files(folder.path(), "testing");
+  ASSERT_EQ(files.size(), 3U);
+  EXPECT_EQ(files[1], folder / "testing_set.01.pt.gz");
+  put_file(folder / "testing_set.02.pt", "");
+  const auto error = error_of([&] { static_cast<void>(batch_files(folder.path(), "testing")); });
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("two files of one batch"), std::string::npos) << error->what();
+}
+
 TEST(Tensors, OtherNamesAreNoBatches) {
   const TemporaryFolder folder;
-  for (const char* name : {"testing_set.pt", "testing_set.01.pt", "testing_set.1a.pt", "testing_set.-1.pt",
+  for (const char* name : {"testing_set.pt", "testing_set..pt", "testing_set.1a.pt", "testing_set.-1.pt",
                            "xtesting_set.2.pt", "testing_set.99999999999999999999.pt", "testing_set.3.txt"})
     put_file(folder / name, "");
   EXPECT_TRUE(batch_files(folder.path(), "testing").empty());

@@ -99,6 +99,9 @@ TEST(Partial, of_hostile_json_is_refused) {
   broken("\"labels\":[0,", "\"labels\":[-2,");
   broken("\"labels\":[0,", "\"labels\":[18446744073709551615,");
   broken("\"labels\":[", "\"labels\":3,\"x\":[");
+  broken("\"labels\":[0,", "\"labels\":[1,");
+  broken("\"predicted\":[0,", "\"predicted\":[1,");
+  broken("\"predicted\":[0,", "\"predicted\":[-1,");
   broken("\"truth\":[0.99,", "\"truth\":[\"a\",");
   broken("\"truth\":[0.99,", "\"truth\":[1e300,");
   broken("\"data_digest\":\"", "\"data_digest\":\"g");
