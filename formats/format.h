@@ -29,7 +29,7 @@ struct ReadContext {
   struct Met {
     std::vector<GlobalUse> globals;  ///< of those that it read
     std::uint64_t last = 0;  ///< where the last one begins in the file, which it may have refused; 0: there is none
-    std::vector<std::pair<std::string, ByteSourcePtr>> beside;  ///< what lies in other files, read or not, by name
+    std::vector<std::pair<std::string, ByteSourcePtr>> beside;  ///< what lies in other files and is loaded, by name
   };
 
   /// Bytes that a pickle of this file may have, or an archive's directory: what is held in memory as a whole.

@@ -63,7 +63,7 @@ int run(const ScanOptions& options, bool quiet) {
   for (std::size_t i = 0; i < list.files.size(); ++i) {
     const ScannedFile& file = list.files[i];
     ScanResult result = scan_file(file.path);
-    if (result.recognised || file.named)
+    if (result.recognised || result.verdict == ScanVerdict::dangerous || file.named)
       report(std::move(result));
     else
       ++tally.skipped;

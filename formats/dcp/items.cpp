@@ -36,9 +36,11 @@ class Reader {
   Checkpoint run() {
     open_files();
     try {
-      return read();
+      Checkpoint checkpoint = read();
+      if (context_.met != nullptr) tell_items(*context_.met, false);
+      return checkpoint;
     } catch (const Error&) {
-      if (context_.met != nullptr) tell_items(*context_.met);
+      if (context_.met != nullptr) tell_items(*context_.met, true);
       throw;
     }
   }
@@ -72,10 +74,10 @@ class Reader {
     return checkpoint;
   }
 
-  /// Those that are there.
-  void tell_items(ReadContext::Met& met) const {
+  /// Those that are there; of tensors, which torch loads with weights_only, where they have not been read.
+  void tell_items(ReadContext::Met& met, bool of_tensors) const {
     for (const Entry& entry : metadata_.entries)
-      for (const std::uint32_t index : entry.items)
+      for (const std::uint32_t index : of_tensors || !entry.is_tensor ? entry.items : std::vector<std::uint32_t>())
         if (const Item& item = metadata_.items[index]; met.beside.size() <= limits::scan_parts &&
                                                        open_[item.file] != nullptr &&
                                                        in_bounds(item.offset, item.length, open_[item.file]->size()))

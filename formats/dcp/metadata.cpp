@@ -21,12 +21,13 @@ namespace ckpt::dcp {
 namespace {
 
 /// What a MetadataIndex is compared by: its name, and the offsets of the chunk, if it is one.
-std::string index_key(std::string_view name, const std::int64_t* offsets, std::size_t count) {
+std::string index_key(std::string_view name, const std::vector<std::int64_t>* offsets) {
   std::string key;
   append_le(key, static_cast<std::uint64_t>(name.size()));
   key += name;
-  if (offsets != nullptr) key += as_text(std::as_bytes(std::span(offsets, count)));
-  return key + (offsets == nullptr ? "v" : "t");
+  if (offsets == nullptr) return key + "v";
+  key += as_text(std::as_bytes(std::span(*offsets)));
+  return key + "t";
 }
 
 class Decoder {
@@ -61,7 +62,7 @@ class Decoder {
  private:
   std::vector<MappingEntry> mapping(const Record& record, std::string_view name, const std::string& what) const {
     const ValueId id = record.at(name);
-    if (id == no_value || !is_mapping(values_, id))
+    if (id == no_value || values_.kind(id) != ValueKind::dict)
       throw Error(ErrorCode::corrupt, "the Metadata has no '" + std::string(name) + "'").expected("a dict: " + what);
     return mapping_entries(values_, id);
   }
@@ -70,17 +71,16 @@ class Decoder {
     metadata_.items.reserve(entries.size());
     places_.reserve(entries.size());
     for (const MappingEntry& entry : entries) {
+      if (class_of(values_, entry.key) != "MetadataIndex" || class_of(values_, entry.value) != "_StorageInfo")
+        throw Error(ErrorCode::corrupt, "an entry of storage_data is of other classes")
+            .expected("a MetadataIndex, and a _StorageInfo");
       const Record index(values_, entry.key), info(values_, entry.value);
       const std::string name(index.text("fqn"));
       metadata_.steps.spend(1 + name.size() / bytes_a_step);
       const ValueId offset = index.at("offset");
-      std::string key;
-      if (offset == no_value) {
-        key = index_key(name, nullptr, 0);
-      } else {
-        const auto offsets = size_of(values_, offset);
-        key = index_key(name, offsets.data(), offsets.size());
-      }
+      std::optional<std::vector<std::int64_t>> offsets;
+      if (offset != no_value) offsets = size_of(values_, offset);
+      std::string key = index_key(name, offsets ? &*offsets : nullptr);
       if (const ValueId transforms = info.at("transform_descriptors"); transforms != no_value)
         refuse_transforms(name, transforms);
       const Item item{file(info.text("relative_path")), info.number("offset"), info.number("length")};
@@ -110,7 +110,7 @@ class Decoder {
   }
 
   void read_paths(ValueId planner) {
-    if (planner == no_value || !is_mapping(values_, planner)) return;
+    if (planner == no_value || values_.kind(planner) != ValueKind::dict) return;
     for (const MappingEntry& entry : mapping_entries(values_, planner))
       if (values_.is_string(entry.key)) paths_[values_.text(entry.key)] = entry.value;
   }
@@ -124,7 +124,7 @@ class Decoder {
     if (const auto path = paths_.find(entry.name); path != paths_.end()) entry.path = path->second;
     const std::string_view type = class_of(values_, value);
     if (type == "BytesStorageMetadata") {
-      entry.items = {place(index_key(entry.name, nullptr, 0))};
+      entry.items = {place(index_key(entry.name, nullptr))};
       if (entry.items[0] == nowhere) refuse_missing("the value");
     } else if (type == "TensorStorageMetadata") {
       read_tensor(entry, Record(values_, value));
@@ -162,7 +162,7 @@ class Decoder {
       throw Error(ErrorCode::corrupt, "a chunk of " + std::to_string(offsets.size()) + " and " +
                                           std::to_string(sizes.size()) + " dimensions")
           .expected(std::to_string(dims) + ", as the tensor has");
-    const std::uint32_t item = place(index_key(entry.name, offsets.data(), dims));
+    const std::uint32_t item = place(index_key(entry.name, &offsets));
     if (item == nowhere) refuse_missing("a chunk");
     const auto [first, fresh] = seen.try_emplace(item, entry.items.size());
     // A replica, saved by several ranks and kept of one.

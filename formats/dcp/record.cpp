@@ -37,10 +37,11 @@ ValueId state_of(const ValueGraph& values, ValueId id) {
 
 Record::Record(const ValueGraph& values, ValueId id) : values_(values), id_(id) {
   const ValueId state = state_of(values, id);
-  if (state == no_value || !is_mapping(values, state)) return;
+  if (state == no_value || values.kind(state) != ValueKind::dict) return;
   // BUILD copies: Python would not see what comes later.
+  const Time built = values.effect(values.first_effect(id)).time;
   for (auto handle = values.first_effect(state); handle != 0; handle = values.effect(handle).next)
-    if (values.effect(handle).late)
+    if (values.effect(handle).late || values.effect(handle).time > built)
       throw Error(ErrorCode::corrupt, "a state is changed after an object was given it").expected("a dict of its own");
   if (pair_count(values, state) > limits::dcp_record_fields)
     throw Error(ErrorCode::limit_exceeded,

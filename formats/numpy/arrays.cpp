@@ -37,7 +37,7 @@ OutArray array_of(const Checkpoint& checkpoint, const NamedTensor& named) {
   if (descr_of(info.dtype).empty())
     refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)),
            (is_floating(info.dtype) ? "--dtype float32 casts it; " : "") + drop);
-  const auto data_bytes = array_bytes(info.dtype, info.shape);
+  const auto data_bytes = array_bytes(dtype_size(info.dtype), info.shape);
   if (!data_bytes) refuse(checkpoint, named.name, "has a shape past 2^63 bytes", drop);
   auto dense = dense_tensor(checkpoint, named.name, *named.tensor);
   if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements", drop);

@@ -1,6 +1,8 @@
 #include "numpy/dtypes.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
 
 #include "ckpt/error.h"
@@ -47,6 +49,23 @@ ArrayType parse_descr(std::string_view descr) {
         .hint(std::string(told.hint));
   }
   throw Error(ErrorCode::corrupt, "dtype '" + shown + "'").expected("one of numpy's, such as '<f4'");
+}
+
+std::uint64_t item_bytes(std::string_view descr) {
+  const std::string_view code = descr.substr(!descr.empty() && is_order(descr[0]) ? 1 : 0);
+  if (const auto dtype = dtype_from_numpy(code)) return dtype_size(*dtype);
+  const std::string_view number = code.substr(0, code.find('[')).substr(std::min<std::size_t>(code.size(), 1));
+  std::uint64_t size = 0;
+  const char* const end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, size);
+  const bool has_unit = code.ends_with(']') && (code[0] == 'M' || code[0] == 'm');  // of time: [ns], [25s]
+  const bool is_plain = !code.empty() && std::string_view("fcMmSUV").find(code[0]) != std::string_view::npos &&
+                        error == std::errc{} && stop == end && size <= INT32_MAX &&
+                        (has_unit || number.size() + 1 == code.size());
+  if (!is_plain)
+    throw Error(ErrorCode::unsupported, "dtype '" + std::string(descr.substr(0, 40)) + "', whose size is not known")
+        .expected("one as numpy writes it, such as '<f4'");
+  return code[0] == 'U' ? size * sizeof(char32_t) : size;
 }
 
 std::string descr_of(DType dtype) {

@@ -43,9 +43,20 @@ Line find_line(const ByteSource& source) {
   return {begin, major == 1 ? load_le<std::uint16_t>(length) : load_le<std::uint32_t>(length), crc32(0, before)};
 }
 
-/// The keys of the dict, each once, in any order.
+std::vector<std::byte> read_line(const ByteSource& source, const Line& line) {
+  if (line.size > limits::numpy_header_bytes)
+    throw Error(ErrorCode::limit_exceeded, "an array's header of " + std::to_string(line.size) + " bytes")
+        .expected("at most " + std::to_string(limits::numpy_header_bytes))
+        .at(before_length);
+  std::vector<std::byte> bytes(line.size);
+  source.read_exactly(line.begin, bytes);
+  return bytes;
+}
+
+/// The keys of the dict, each once, in any order. `Type`: what is kept of the dtype.
+template <class Type>
 struct Fields {
-  std::optional<ArrayType> type;
+  std::optional<Type> type;
   std::optional<bool> fortran_order;
   std::optional<std::vector<std::int64_t>> shape;
 };
@@ -58,8 +69,44 @@ ArrayType read_descr(LiteralReader& reader) {
   return parse_descr(reader.string());
 }
 
-Fields parse_fields(LiteralReader& reader, std::uint64_t at) {
-  Fields fields;
+std::uint64_t read_item_bytes(LiteralReader& reader, unsigned depth = 0);
+
+/// (name, dtype[, shape]), or ((title, name), dtype[, shape]).
+std::uint64_t read_field_bytes(LiteralReader& reader, unsigned depth) {
+  reader.expect('(');
+  if (reader.accept('(')) {
+    reader.string();
+    reader.expect(',');
+    reader.string();
+    reader.expect(')');
+  } else {
+    reader.string();
+  }
+  reader.expect(',');
+  std::uint64_t bytes = read_item_bytes(reader, depth + 1);
+  if (reader.accept(',') && !reader.sees(')'))
+    for (const std::int64_t size : reader.integers())
+      bytes = checked_mul(bytes, static_cast<std::uint64_t>(size)).value_or(UINT64_MAX);
+  reader.expect(')');
+  return bytes;
+}
+
+/// Of one element of whatever numpy writes, which need be none of a tensor's.
+std::uint64_t read_item_bytes(LiteralReader& reader, unsigned depth) {
+  if (depth > limits::nesting)
+    throw Error(ErrorCode::limit_exceeded, "records within more than " + std::to_string(limits::nesting) + " others");
+  if (!reader.accept('[')) return item_bytes(reader.string());
+  std::uint64_t bytes = 0;
+  while (!reader.accept(']')) {
+    bytes = checked_add(bytes, read_field_bytes(reader, depth)).value_or(UINT64_MAX);
+    if (!reader.sees(']')) reader.expect(',');
+  }
+  return bytes;
+}
+
+template <class Type>
+Fields<Type> parse_fields(LiteralReader& reader, std::uint64_t at, Type read_type(LiteralReader&)) {
+  Fields<Type> fields;
   const auto set = [&](auto& field, auto value, std::string_view key) {
     if (field) throw Error(ErrorCode::corrupt, "the array's header says '" + std::string(key) + "' twice").at(at);
     field = std::move(value);
@@ -69,7 +116,7 @@ Fields parse_fields(LiteralReader& reader, std::uint64_t at) {
     const std::string_view key = reader.string();
     reader.expect(':');
     if (key == "descr")
-      set(fields.type, read_descr(reader), key);
+      set(fields.type, read_type(reader), key);
     else if (key == "fortran_order")
       set(fields.fortran_order, reader.boolean(), key);
     else if (key == "shape")
@@ -86,8 +133,8 @@ Fields parse_fields(LiteralReader& reader, std::uint64_t at) {
   return fields;
 }
 
-std::uint64_t bytes_of(const Header& header, std::uint64_t at) {
-  const auto bytes = array_bytes(header.type.dtype, header.shape);
+std::uint64_t bytes_of(std::uint64_t item, const std::vector<std::int64_t>& shape, std::uint64_t at) {
+  const auto bytes = array_bytes(item, shape);
   if (!bytes)
     throw Error(ErrorCode::corrupt, "the array's shape multiplies past 2^63 bytes")
         .expected("one that any machine could hold")
@@ -103,8 +150,9 @@ std::string tuple_text(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-std::optional<std::uint64_t> array_bytes(DType dtype, const std::vector<std::int64_t>& shape) {
-  auto product = static_cast<std::int64_t>(dtype_size(dtype));
+std::optional<std::uint64_t> array_bytes(std::uint64_t item, const std::vector<std::int64_t>& shape) {
+  if (item > INT64_MAX) return std::nullopt;
+  auto product = static_cast<std::int64_t>(item);
   bool overflows = false;
   for (const std::int64_t dimension : shape)
     overflows |= __builtin_mul_overflow(product, std::max<std::int64_t>(dimension, 1), &product);
@@ -115,22 +163,26 @@ std::optional<std::uint64_t> array_bytes(DType dtype, const std::vector<std::int
 
 Header read_header(const ByteSource& source) {
   const Line line = find_line(source);
-  if (line.size > limits::numpy_header_bytes)
-    throw Error(ErrorCode::limit_exceeded, "an array's header of " + std::to_string(line.size) + " bytes")
-        .expected("at most " + std::to_string(limits::numpy_header_bytes))
-        .at(before_length);
-  std::vector<std::byte> bytes(line.size);
-  source.read_exactly(line.begin, bytes);
+  const std::vector<std::byte> bytes = read_line(source, line);
   LiteralReader reader(as_text(bytes), line.begin);
-  Fields fields = parse_fields(reader, line.begin);
+  Fields<ArrayType> fields = parse_fields<ArrayType>(reader, line.begin, read_descr);
   Header header;
   header.type = *fields.type;
   header.fortran_order = *fields.fortran_order;
   header.shape = std::move(*fields.shape);
   header.size = line.begin + line.size;
   header.crc32 = crc32(line.crc32, bytes);
-  header.data_bytes = bytes_of(header, line.begin);
+  header.data_bytes = bytes_of(dtype_size(header.type.dtype), header.shape, line.begin);
   return header;
+}
+
+std::uint64_t find_end(const ByteSource& source) {
+  const Line line = find_line(source);
+  const std::vector<std::byte> bytes = read_line(source, line);
+  LiteralReader reader(as_text(bytes), line.begin);
+  const auto fields =
+      parse_fields<std::uint64_t>(reader, line.begin, [](LiteralReader& type) { return read_item_bytes(type); });
+  return line.begin + line.size + bytes_of(*fields.type, *fields.shape, line.begin);
 }
 
 std::string make_header(DType dtype, bool fortran_order, const std::vector<std::int64_t>& shape) {

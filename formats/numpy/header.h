@@ -28,9 +28,13 @@ struct Header {
 /// Throws Error: corrupt, truncated, unsupported (a dtype that no tensor has, a later version), limit_exceeded.
 Header read_header(const ByteSource& source);
 
-/// Of an array of that shape; none where they are 2^63 or more, or would be if its dimensions of 0 were 1: numpy has no
-/// such array.
-std::optional<std::uint64_t> array_bytes(DType dtype, const std::vector<std::int64_t>& shape);
+/// Where an array ends that `source` begins with, of any dtype that numpy writes without a pickle: texts, dates and
+/// records, too. Throws Error: as read_header().
+std::uint64_t find_end(const ByteSource& source);
+
+/// Of an array of that shape, of elements of `item` bytes; none where they are 2^63 or more, or would be if its
+/// dimensions of 0 were 1: numpy has no such array.
+std::optional<std::uint64_t> array_bytes(std::uint64_t item, const std::vector<std::int64_t>& shape);
 
 /// The header that numpy.save writes, byte for byte; its size is a multiple of 64. `dtype` is one that descr_of()
 /// knows.

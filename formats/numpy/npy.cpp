@@ -20,7 +20,7 @@ std::uint64_t end_of(const Header& header) { return header.size + header.data_by
 
 }  // namespace
 
-std::uint64_t end_of_npy(const ByteSourcePtr& source, const ReadContext&) { return end_of(read_header(*source)); }
+std::uint64_t end_of_npy(const ByteSourcePtr& source, const ReadContext&) { return find_end(*source); }
 
 Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
   const Header header = read_header(*source);

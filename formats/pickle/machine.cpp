@@ -282,8 +282,23 @@ Program Machine::run_to_end() {
   }
   keep_unreached();
   check_work();
-  for (const Misuse& misuse : misused_names(graph_, first_value_)) judge(misuse.name, misuse.verdict);
+  judge_uses();
   return std::move(program_);
+}
+
+void Machine::judge_uses() {
+  for (const Misuse& misuse : misused_names(graph_, first_value_)) judge(misuse.name, misuse.verdict);
+}
+
+JudgedNames Machine::judge_names() {
+  try {
+    const Program program = run_to_end();
+    return {program.globals, program.end, true};
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+    if (error.code() != ErrorCode::limit_exceeded) judge_uses();
+  }
+  return {std::move(program_.globals), at_, false};
 }
 
 void Machine::check_work() const {
@@ -306,10 +321,10 @@ Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph, s
   return Machine(source, offset, graph, cap).run();
 }
 
-Program run_as_one(const ByteSourcePtr& source, std::uint64_t offset, std::uint64_t until, ValueGraph& graph,
-                   std::uint64_t cap) {
+JudgedNames judge_as_one(const ByteSourcePtr& source, std::uint64_t offset, std::uint64_t until, std::uint64_t cap) {
   const MachineCaps caps{.values = limits::scan_values, .far_from = limits::pickle_far_text, .until = until};
-  return Machine(source, offset, graph, cap, caps).run();
+  ValueGraph values;
+  return Machine(source, offset, values, cap, caps).judge_names();
 }
 
 Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,

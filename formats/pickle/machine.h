@@ -40,10 +40,16 @@ Program run(const ByteSource& source, std::uint64_t offset, ValueGraph& graph,
 Program run_lazily(const ByteSourcePtr& source, std::uint64_t offset, ValueGraph& graph, std::uint64_t cap,
                    std::uint64_t far_from = limits::pickle_far_text);
 
-/// The same of all pickles that begin before `until`, one behind the other, as an unpickler reads them that is told to
-/// load again and again: its memo goes on. The root is the last one's. Of so many values as a scan judges.
-Program run_as_one(const ByteSourcePtr& source, std::uint64_t offset, std::uint64_t until, ValueGraph& graph,
-                   std::uint64_t cap);
+/// The names of pickles, judged as far as these go.
+struct JudgedNames {
+  std::vector<GlobalUse> globals;  ///< each once
+  std::uint64_t end = 0;           ///< after the last STOP, or the instruction that is refused
+  bool whole = false;              ///< none is
+};
+
+/// Of all pickles that begin before `until`, one behind the other, as an unpickler reads them that is told to load
+/// again and again: its memo goes on. Of so many values as a scan judges. Throws Error: io, out_of_memory.
+JudgedNames judge_as_one(const ByteSourcePtr& source, std::uint64_t offset, std::uint64_t until, std::uint64_t cap);
 
 /// A pickle as far as it goes.
 struct Salvage {

@@ -64,6 +64,7 @@ class Machine {
 
   Program run();
   Salvage salvage();
+  JudgedNames judge_names();
 
  private:
   Program run_to_end();
@@ -109,6 +110,7 @@ class Machine {
   void get(std::uint64_t index);
   void keep_unreached();
   void check_work() const;
+  void judge_uses();
 
   /// How a broken pickle is brought to an end (salvage.cpp).
   void close();

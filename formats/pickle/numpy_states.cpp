@@ -51,6 +51,7 @@ class NumpyStates {
       if (!is_dtype && risk != CallRisk::makes_array) continue;
       if (!is_dtype && !is_array(id)) found.push_back(id);
       const auto handle = values_.first_effect(id);
+      if (handle == 0 && is_dtype && may_be_several(id)) found.push_back(id);
       if (handle == 0) continue;
       built_.emplace(id, values_.effect(handle).time);
       if (is_dtype) in_order.emplace_back(values_.effect(handle).time, id);
@@ -98,6 +99,15 @@ class NumpyStates {
     if (!is_empty || handle == 0) return is_empty;
     const Effect& state = values_.effect(handle);
     return state.kind == EffectKind::build && state.next == 0 && has_all_elements(state);
+  }
+
+  /// Whether a dtype without a state may be of several elements, or of fields: numpy writes a state of those.
+  bool may_be_several(ValueId dtype) const {
+    const auto arguments = call_arguments(values_, dtype);
+    if (arguments.empty()) return false;
+    const ValueId type = arguments[0];
+    if (values_.is_string(type)) return values_.text(type).find_first_of("(){},") != std::string_view::npos;
+    return values_.kind(type) == ValueKind::tuple || values_.kind(type) == ValueKind::list || is_mapping(values_, type);
   }
 
   /// What an array or a scalar has elements of; no_value where it does not say.

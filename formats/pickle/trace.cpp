@@ -273,7 +273,10 @@ void Tracer::run_to_stop() {
     trace_.announced = trace_.announced || (trace_.instructions == 0 && op.code == PROTO);
     if (++trace_.instructions > options_.patience && trace_.names.empty())
       fail("no name and no end in " + std::to_string(options_.patience) + " instructions");
-    if (scanner_.leaves_frame()) suspect(op, "(frame)", opcode_table[op.code].name);
+    if (scanner_.leaves_frame()) {
+      trace_.odd_frame = true;
+      suspect(op, "(frame)", opcode_table[op.code].name);
+    }
     more = step(op);
   }
   trace_.end = scanner_.offset();
@@ -283,6 +286,7 @@ void Tracer::run_to_stop() {
   std::byte last{};
   if (source_->read_at(frame->end - 1, {&last, 1}) == 0)
     fail("a FRAME reaches past the end of the bytes", ErrorCode::truncated);
+  trace_.odd_frame = true;
   fail("a FRAME reaches past the end of its pickle");
 }
 

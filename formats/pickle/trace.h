@@ -52,6 +52,7 @@ struct Trace {
   bool announced = false;       ///< it begins with PROTO
   bool fetches = false;         ///< from the memo
   bool lacks = false;           ///< fetches what it has not stored, of a memo that goes on
+  bool odd_frame = false;       ///< a frame ends within an instruction or behind STOP: who reads it goes on elsewhere
   std::optional<Error> broken;  ///< why there was no STOP
 };
 

@@ -10,13 +10,14 @@
 
 namespace ckpt::scanning {
 
+struct Code;
+
 /// What is expected of a part of the file, and so what it means that it is none.
 enum class Role : std::uint8_t {
   file,     ///< what the user named, or what gzip held
   pickle,   ///< a member that is named as one, an array of objects, bytes for a function that loads them
   member,   ///< any other member: it may be a pickle in disguise, and most are none
   storage,  ///< a member where torch keeps numbers, and what follows a pickle or an array
-  code,     ///< TorchScript's code of a class that bears a name under which policy may know another
 };
 
 /// What an array of numpy's begins with.
@@ -32,6 +33,7 @@ struct Part {
   int depth = 0;           ///< how many parts it lies in
   int gzip_layers = 0;
   bool may_be_archive = true;
+  const Code* code = nullptr;     ///< where it is run by what loads the archive
   std::size_t loader = SIZE_MAX;  ///< the use of torch.storage._load_from_bytes that it lies in, by the walk's number
 };
 

@@ -14,6 +14,7 @@
 #include "io/gzip_header.h"
 #include "pickle/name_lists.h"
 #include "scan/archives.h"
+#include "scan/code_members.h"
 #include "scan/salvage.h"
 
 namespace ckpt::scanning {
@@ -22,73 +23,13 @@ namespace {
 /// Formats whose readers find pickles in other files than the one that is named, and how their loaders find that.
 struct OfSeveralFiles {
   std::string_view format, suffix;
+  std::string_view name = {};  ///< under which it is loaded as such, whatever it looks like
 };
-constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata"}, OfSeveralFiles{"torch-index", ".index.json"}};
+constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata", ".metadata"},
+                                      OfSeveralFiles{"torch-index", ".index.json"}};
 
 bool is_of_several_files(const Format& format) {
   return std::ranges::any_of(of_several_files, [&](const OfSeveralFiles& one) { return one.format == format.name; });
-}
-
-/// "T" by itself, which is a dtype of texts that are objects: "<T", "i4,T".
-bool says_texts(std::string_view text) {
-  const auto is_part_of_name = [&](std::size_t i) {
-    const char c = i < text.size() ? static_cast<char>(text[i] | 0x20) : ' ';
-    return (c >= 'a' && c <= 'z') || (i < text.size() && text[i] == '_');
-  };
-  for (std::size_t i = text.find('T'); i != std::string_view::npos; i = text.find('T', i + 1))
-    if (!is_part_of_name(i - 1) && !is_part_of_name(i + 1)) return true;
-  return false;
-}
-
-/// Whether the line that says what an array is may mean objects: "|O", and numpy knows the name as well; or texts of
-/// any length. Escapes may spell each, and so may texts that Python joins, or that numpy takes apart: where it has a
-/// tuple of name and dtype, it takes "aT" as well. numpy writes none of those.
-bool may_say_objects(std::string_view line) {
-  struct Open {
-    char bracket;
-    bool has_text = false, has_comma = false;
-  };
-  std::vector<Open> open;
-  if (line.find_first_of("O\\#") != std::string_view::npos || line.find("object") != std::string_view::npos)
-    return true;
-  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; };
-  char last = ' ';  // that is no space
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '\'' || c == '"') {
-      if (std::string_view("{[(,:").find(last) == std::string_view::npos) return true;  // behind a text, or a prefix
-      const std::size_t end = std::min(line.find(c, i + 1), line.size());
-      if (says_texts(line.substr(i + 1, end - (i + 1)))) return true;
-      i = end;
-      const bool stands_where_written =
-          !open.empty() && (open.back().bracket == '(' || (open.back().bracket == '{' && open.size() == 1));
-      if (!stands_where_written) return true;
-      open.back().has_text = true;
-    } else if (c == '(' || c == '[' || c == '{') {
-      open.push_back({c});
-    } else if (!open.empty() && c == ',') {
-      open.back().has_comma = true;
-    } else if (!open.empty() && (c == ')' || c == ']' || c == '}')) {
-      if (c == ')' && open.back().has_text && !open.back().has_comma) return true;  // no tuple
-      open.pop_back();
-    }
-    if (!is_space(c)) last = c;
-  }
-  return false;
-}
-
-/// Where the first array of numpy's begins; past the end where there is none.
-std::uint64_t find_array(const ByteSource& source) {
-  std::array<std::byte, 64 * limits::kib> window;
-  std::size_t wanted = 256;  // there may be thousands, one behind the other
-  for (std::uint64_t at = 0;;) {
-    const std::size_t got = source.read_at(at, std::span(window).first(wanted));
-    const std::size_t found = as_text(std::span(window).first(got)).find(numpy_magic);
-    if (found != std::string_view::npos) return at + found;
-    if (got < wanted) return UINT64_MAX;
-    at += got - numpy_magic.size();
-    wanted = window.size();
-  }
 }
 
 /// Whether an archive that begins with something else ends in this file. Readers differ in what they bear with.
@@ -156,10 +97,10 @@ void Walk::look_at(const Part& part) {
   tar::Block block;
   const auto head = std::span<const std::byte>(block).first(part.bytes->read_at(0, block));
   if (head.empty()) return;
-  if (part.role == Role::code) {
+  if (part.code != nullptr) {
     result_.recognised = true;
-    add({.verdict = Verdict::unknown,
-         .module = "(TorchScript)",
+    add({.verdict = part.code->verdict,
+         .module = "(" + std::string(part.code->of) + ")",
          .name = "(code)",
          .called = false,
          .how = "",
@@ -262,65 +203,35 @@ void Walk::read_records(const Part& tar) {
     return;  // which has been noted
   }
   for (const TarMember& member : members)
-    if (member.kind == TarMember::Kind::other && std::ranges::find(loaded, member.name) != loaded.end())
+    if (member.kind == TarMember::Kind::other && std::ranges::find(loaded, member.name) != loaded.end()) {
+      result_.recognised = true;
       add_use(tar, {"(tar)", member.name, Verdict::dangerous, member.offset - std::min(member.offset, tar::block)});
+    }
   const auto is_first = [&](const TarMember& member) {
     return member.kind == TarMember::Kind::file && member.name == loaded.front();
   };
   if (std::none_of(members.begin(), members.end(), is_first)) return;
   const Format& format = *find_format("torch-tar");
   result_.recognised = true;
-  if (const auto met = read_uses(tar, format)) {
-    if (met->last != 0) follow_record(tar, met->last);
-    search_pickles(tar);
-  }
+  ReadContext::Met met;
+  if (read_uses(tar, format, met)) return;
+  if (met.last != 0) follow_record(tar, met.last);
+  search_pickles(tar);
 }
 
-/// Adds what a format's reader names. Where that refuses, what it had met by then.
-std::optional<ReadContext::Met> Walk::read_uses(const Part& part, const Format& format) {
+/// Adds what a format's reader names. Where that refuses, what it had met by then, and is false.
+bool Walk::read_uses(const Part& part, const Format& format, ReadContext::Met& met) {
   ReadContext context = context_;
-  ReadContext::Met met;
   context.met = &met;
   try {
     for (const GlobalUse& use : format.read(part.bytes, context).globals) add_use(part, use);
-    return std::nullopt;
+    return true;
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     note(error, part);
     for (const GlobalUse& use : met.globals) add_use(part, use);
-    return met;
+    return false;
   }
-}
-
-/// "\x93NUMPY", a version, a length, a line of Python that says what follows: of objects, it is a pickle.
-void Walk::open_array(const Part& part) {
-  result_.recognised = true;
-  if (part.depth >= limits::nesting) throw too_deep();
-  std::array<std::byte, 12> fixed{};
-  part.bytes->read_exactly(0, fixed);
-  const bool is_first = fixed[6] == std::byte{1};
-  const std::uint64_t begin = is_first ? 10 : 12;
-  const std::uint64_t length = is_first ? load_le<std::uint16_t>(&fixed[8]) : load_le<std::uint32_t>(&fixed[8]);
-  if (length > limits::numpy_header_bytes)
-    throw Error(ErrorCode::limit_exceeded, "an array's header of " + std::to_string(length) + " bytes")
-        .expected("at most " + std::to_string(limits::numpy_header_bytes));
-  std::vector<std::byte> line(static_cast<std::size_t>(length));
-  part.bytes->read_exactly(begin, line);
-  const bool has_objects = may_say_objects(as_text(line));
-  const std::uint64_t data = begin + length;
-  const std::uint64_t size = part.bytes->size_is_known() ? part.bytes->size() : UINT64_MAX;
-  if (data >= size) return;
-  Part elements = part_in_place(part, slice(part.bytes, data, size - data, part.bytes->name()), data,
-                                has_objects ? Role::pickle : Role::storage, has_objects ? "objects of an array" : "");
-  elements.may_be_archive = false;
-  if (has_objects) return visit(elements);
-  follow_pickles(elements, false);
-  if (open_rest(part, "npy")) return;
-  // Where an array is none of a tensor's, its end is not known, and another one may follow.
-  const std::uint64_t next = find_array(*elements.bytes);
-  if (next < size - data) open_rest(part, data + next);
-  elements.bytes = slice(elements.bytes, 0, std::min(next, size - data), elements.bytes->name());
-  search_pickles(elements);
 }
 
 /// What stands behind the end of a file that says where it ends: whoever loads from one stream again and again gets
@@ -348,20 +259,23 @@ void Walk::open_rest(const Part& part, std::uint64_t at) {
 void Walk::ask_formats(const Part& part) {
   for (const Format* format : format_table())
     if (!format->pickled && recognises(*format, *part.bytes)) result_.recognised = true;
-  for (const auto& [name, suffix] : of_several_files)
-    if (part.bytes->name().ends_with(suffix) && recognises(*find_format(name), *part.bytes))
-      open_.push_back({part, &Walk::read_others});
+  if (std::ranges::any_of(of_several_files, [&](const auto& one) { return part.bytes->name().ends_with(one.suffix); }))
+    open_.push_back({part, &Walk::read_others});
 }
 
 /// What is read of several files may be loaded otherwise than each of them: of a distributed checkpoint, an item begins
-/// where its metadata says.
+/// where its metadata says; torch loads a shard unless its name says that it holds safetensors.
 void Walk::read_others(const Part& part) {
-  result_.recognised = true;
-  for (const auto& [name, suffix] : of_several_files) {
-    const Format& format = *find_format(name);
-    if (!recognises(format, *part.bytes)) continue;
-    if (const auto met = read_uses(part, format))
-      for (const auto& [called, bytes] : met->beside) visit(part_apart(part, bytes, Role::pickle, called));
+  const std::string_view path = part.bytes->name();
+  for (const OfSeveralFiles& one : of_several_files) {
+    const Format& format = *find_format(one.format);
+    const bool is_named = path.substr(path.rfind('/') + 1) == one.name && result_.pickles > 0;
+    if (!path.ends_with(one.suffix) || (!is_named && !recognises(format, *part.bytes))) continue;
+    result_.recognised = true;
+    ReadContext::Met met;
+    read_uses(part, format, met);
+    for (const auto& [called, bytes] : met.beside)
+      visit(part_apart(part, bytes, bytes->name().ends_with(".safetensors") ? Role::member : Role::pickle, called));
   }
 }
 

@@ -69,7 +69,7 @@ class Walk {
   void open_rest(const Part& part, std::uint64_t at);
   void read_others(const Part& part);
   void read_records(const Part& tar);
-  std::optional<ReadContext::Met> read_uses(const Part& part, const Format& format);
+  bool read_uses(const Part& part, const Format& format, ReadContext::Met& met);
   void search_pickles(const Part& part);
   void follow_record(const Part& tar, std::uint64_t at);
   void ask_formats(const Part& part);

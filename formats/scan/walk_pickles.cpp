@@ -71,7 +71,7 @@ void Walk::search_pickles(const Part& part) {
                     part, at + i);
       const pickle::Trace trace = follow_pickle(part, at + i);
       followed_ += trace.read - (at + i);
-      if (!names_something(trace) && !calls_an_extension(trace)) continue;
+      if (!names_something(trace) && !calls_an_extension(trace) && !trace.odd_frame) continue;
       add(part, trace, true);
       next = trace.end;
     }
@@ -143,7 +143,9 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
     // Python imports what it is told to, however it is spelt and whatever comes behind it.
     const bool imports = imports_something(trace);
     const bool begins = at == 0 && !is_archive;
-    const bool is_in_place = is_of_legacy || (begins && part.role == Role::pickle && trace.instructions > 1) ||
+    // No chance makes such a frame: its length would have to fit the bytes.
+    const bool is_in_place = is_of_legacy || (trace.odd_frame && part.role != Role::storage) ||
+                             (begins && part.role == Role::pickle && trace.instructions > 1) ||
                              (begins && imports && is_named_as_pickle(part)) ||
                              (expected && imports && !trace.broken && !may_be_prose(trace));
     if (is_in_place || is_pickle(part, trace, believed, expected && at == 0)) {
@@ -187,6 +189,7 @@ void Walk::add_up_to_lack(const Part& part, std::uint64_t at, bool odd_too) {
   pickle::Trace trace = pickle::trace(part.bytes, at, options);
   trace.broken.reset();
   add(part, trace, odd_too);
+  judge_values(part, trace, at, trace.end);
 }
 
 /// Pickles that stand one behind the other, as an unpickler reads them that is told to load again and again: what the
@@ -204,10 +207,10 @@ void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
     const bool by_name = !name.is_odd && name.module.find('(') == std::string::npos &&
                          judge_global(name.module, name.name) == Verdict::dangerous;
     if (!neighbours.lack && !by_name && name.verdict == Verdict::dangerous) name.verdict = Verdict::unknown;
-    if (neighbours.is_legacy && !by_name) name.verdict = Verdict::known;
+    if (neighbours.is_legacy && !neighbours.lack && !by_name) name.verdict = Verdict::known;
   }
   add(part, trace, part.role != Role::storage);
-  if (!neighbours.is_legacy)
+  if (!neighbours.is_legacy || neighbours.lack)
     judge_values(part, trace, neighbours.begin, neighbours.until,
                  neighbours.lack ? Verdict::dangerous : Verdict::unknown);
 }
@@ -217,20 +220,16 @@ void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
 void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
                         Verdict most) {
   if (past_a_cap(trace) || trace.names.empty()) return;
-  try {
-    ValueGraph values;
-    const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));
-    for (const GlobalUse& use : pickle::run_as_one(part.bytes, begin, until, values, cap).globals)
-      if (use.verdict != judge_global(use.module, use.name))
-        add_use(part, {use.module, use.name, std::min(use.verdict, most), use.offset}, &trace);
-  } catch (const Error& error) {
-    if (is_of_the_machine(error)) throw;
-    if (most != Verdict::dangerous) return;
-    // It reads less than a trace follows.
-    for (const pickle::TracedName& name : trace.names)
-      if (pickle::is_called(name) && name.verdict == Verdict::known)
-        add_use(part, {name.module, name.name, Verdict::unknown, name.offset}, &trace);
-  }
+  const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));
+  const pickle::JudgedNames judged = pickle::judge_as_one(part.bytes, begin, until, cap);
+  for (const GlobalUse& use : judged.globals)
+    if (use.verdict != judge_global(use.module, use.name))
+      add_use(part, {use.module, use.name, std::min(use.verdict, most), use.offset}, &trace);
+  if (judged.whole || judged.end == trace.end || most != Verdict::dangerous) return;
+  // It reads less than a trace follows.
+  for (const pickle::TracedName& name : trace.names)
+    if (pickle::is_called(name) && name.verdict == Verdict::known)
+      add_use(part, {name.module, name.name, Verdict::unknown, name.offset}, &trace);
 }
 
 bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool believed, bool expected) {

@@ -11,6 +11,7 @@
 #include "io/bytes.h"
 #include "io/inflate.h"
 #include "scan/archives.h"
+#include "scan/code_members.h"
 #include "scan/salvage.h"
 #include "suffix.h"
 
@@ -93,35 +94,19 @@ void visit_gap(const Part& zip, std::uint64_t from, std::uint64_t to, const Visi
   for (const std::uint64_t header : headers) visit_at(zip, header, to, nullptr, visit, count);
 }
 
-/// torch.jit.save keeps the code of all classes below `__torch__`. Code elsewhere is run all the same, where the pickle
-/// calls for a class of that name.
-bool is_code_of_another_name(std::string_view name) {
-  constexpr std::string_view folder = "/code/", own = "__torch__";
-  const std::size_t at = name.find('/');  // behind the archive's root
-  if (at == std::string_view::npos || !equal_in_any_case(name.substr(at, folder.size()), folder)) return false;
-  const std::string_view path = name.substr(at + folder.size());
-  const bool is_own = path.starts_with(own) && (path[own.size()] == '/' || path == "__torch__.py");
-  return !is_own && ends_with_in_any_case(path, ".py");
-}
-
-/// What libtorch asks for in any case; before PyTorch 1.3, the one or the other.
-bool is_script(const ZipReader& reader) {
-  return std::ranges::any_of(reader.members(), [](const ZipMember& member) {
-    return ends_with_in_any_case(member.name, "/constants.pkl") || ends_with_in_any_case(member.name, "/model.json");
-  });
-}
-
 void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit, const Count& count) {
   const zip::End end = zip::find_end(*zip.bytes);
-  const bool has_code = is_script(reader);
+  const CodeMembers code(reader.members());
   std::uint64_t behind = 0;
   for (const ZipMember& member : reader.members()) {
     visit_gap(zip, behind, member.header_offset, visit, count);
-    const Role role = has_code && is_code_of_another_name(member.name) ? Role::code : role_of_member(member.name);
-    if (member.method == zip::method_stored)
-      visit(part_in_place(zip, reader.read(member), member.data_offset, role, member_name(member.name)));
-    else
-      visit(part_apart(zip, salvage(reader.read(member)), role, member_name(member.name)));
+    const Role role = role_of_member(member.name);
+    const std::string where = member_name(member.name);
+    Part part = member.method == zip::method_stored
+                    ? part_in_place(zip, reader.read(member), member.data_offset, role, where)
+                    : part_apart(zip, salvage(reader.read(member)), role, where);
+    part.code = code.find(member.name);
+    visit(part);
     behind = member.data_offset + member.compressed_size;
   }
   visit_gap(zip, behind, end.directory_offset, visit, count);

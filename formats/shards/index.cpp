@@ -83,29 +83,27 @@ bool may_be_json(const ByteSource& source) {
   return first != std::string_view::npos && head[first] == '{';
 }
 
-/// "" also of a map that is broken: read_index() says how.
-std::string first_of_map(JsonReader& json) {
+/// The same of a map or list of files, whose error read_index() tells.
+bool names_others(JsonReader& json, bool is_map, std::string_view suffix) {
   try {
-    json.enter_object();
-    return json.next_key() ? json.string() : std::string();
+    is_map ? json.enter_object() : json.enter_array();
+    while (is_map ? json.next_key().has_value() : json.next_item())
+      if (!json.string().ends_with(suffix)) return true;
   } catch (const Error&) {
-    return {};
+    return false;
   }
+  return false;
 }
 
 }  // namespace
 
-std::optional<std::string> first_shard(const ByteSource& source) {
+std::optional<bool> names_others(const ByteSource& source, std::string_view suffix) {
   if (!may_be_json(source)) return std::nullopt;
   const std::vector<std::byte> bytes = read_all(source, limits::index_bytes);
   JsonReader json(as_text(bytes), 0, "the index");
   json.enter_object();
   while (const auto key = json.next_key()) {
-    if (*key == map_key) return first_of_map(json);
-    if (*key == list_key && json.sees('[')) {
-      json.enter_array();
-      return json.next_item() ? json.string() : std::string();
-    }
+    if (*key == map_key || (*key == list_key && json.sees('['))) return names_others(json, *key == map_key, suffix);
     json.skip();
   }
   return std::nullopt;

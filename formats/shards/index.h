@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct Index {
   std::optional<std::uint64_t> total_size;  ///< bytes of all tensors
 };
 
-/// The first file that an index names, "" of one that names none or is broken there; no value where this is no index.
-std::optional<std::string> first_shard(const ByteSource& source);
+/// Whether an index names a file, as far as it is not broken, whose name does not end so; no value where this is no
+/// index.
+std::optional<bool> names_others(const ByteSource& source, std::string_view suffix);
 
 /// Throws Error: corrupt, limit_exceeded.
 Index read_index(const ByteSource& source);

@@ -58,6 +58,7 @@ class Joiner {
       return false;
     }
     files_.push_back(source);
+    if (context_.met != nullptr) context_.met->beside.emplace_back(shard_called(name), source);
     ReadContext context = context_;
     context.pickle_cap = limits::pickle_cap(source->size());
     context.inflated_cap = limits::inflated_cap(source->size());
@@ -194,10 +195,8 @@ class Joiner {
 }  // namespace
 
 bool probe(const ByteSource& source, const Flavour& flavour) {
-  const auto first = first_shard(source);
-  if (!first) return false;
-  const bool safetensors = first->empty() || first->ends_with(safetensors_flavour.suffix);
-  return safetensors == (&flavour == &safetensors_flavour);
+  const auto others = names_others(source, safetensors_flavour.suffix);  // which torch loads
+  return others && *others == (&flavour == &torch_flavour);
 }
 
 Checkpoint read(const ByteSourcePtr& source, const ReadContext& context, const Flavour& flavour) {

@@ -6,6 +6,7 @@
 namespace ckpt::torch {
 
 std::optional<std::span<const ValueId>> sequence_items(const ValueGraph& values, ValueId id) {
+  Time until = 0;  // what a torch.Size is made of, it copies
   if (values.kind(id) == ValueKind::object && values.call(id) == CallKind::reduce) {
     const ValueId callable = values.items(id)[0];
     if (values.kind(callable) != ValueKind::global || values.module(callable) != "torch" ||
@@ -13,6 +14,7 @@ std::optional<std::span<const ValueId>> sequence_items(const ValueGraph& values,
       return std::nullopt;
     const ValueId arguments = values.items(id)[1];
     if (values.kind(arguments) != ValueKind::tuple || values.items(arguments).size() != 1) return std::nullopt;
+    until = values.made(id);
     id = values.items(arguments)[0];
   }
   if (values.kind(id) == ValueKind::tuple) return values.items(id);
@@ -20,7 +22,8 @@ std::optional<std::span<const ValueId>> sequence_items(const ValueGraph& values,
   if (values.kind(id) != ValueKind::list) return std::nullopt;
   const auto handle = values.first_effect(id);
   if (handle == 0) return values.items(id);
-  const bool single = values.items(id).empty() && values.effect(handle).next == 0;
+  const bool single =
+      values.items(id).empty() && values.effect(handle).next == 0 && (until == 0 || values.effect(handle).time < until);
   return single ? std::optional(values.items(values.effect(handle))) : std::nullopt;
 }
 

@@ -75,30 +75,45 @@ class Collector {
   PositionIndex places_;
 };
 
+/// The effect at `handle`, if there is one before `until`, a time; 0 is none.
+std::uint32_t before(const ValueGraph& values, std::uint32_t handle, Time until) {
+  return handle != 0 && (until == 0 || values.effect(handle).time < until) ? handle : 0;
+}
+
 /// The items of a [key, value] list: made with it, or appended at once, or one by one as protocol 0 has it.
-void add_python2_pair(const ValueGraph& values, ValueId pair, Collector& entries) {
+void add_python2_pair(const ValueGraph& values, ValueId pair, Collector& entries, Time until) {
   if (values.kind(pair) != ValueKind::list && values.kind(pair) != ValueKind::tuple) return;
-  const auto first = values.first_effect(pair);
+  const auto first = before(values, values.first_effect(pair), until);
   if (values.items(pair).size() == 2 && first == 0) return entries.add_pairs(values.items(pair), 0, pair);
   if (!values.items(pair).empty() || first == 0) return;
   const auto items = values.items(values.effect(first));
-  const auto second = values.effect(first).next;
+  const auto second = before(values, values.effect(first).next, until);
   if (items.size() == 2 && second == 0) return entries.add_pairs(items, first, pair);
-  if (items.size() != 1 || second == 0 || values.effect(second).count != 1 || values.effect(second).next != 0) return;
+  if (items.size() != 1 || second == 0 || values.effect(second).count != 1) return;
+  if (before(values, values.effect(second).next, until) != 0) return;
   entries.add({items[0], values.items(values.effect(second))[0], first, pair, 0, second});
 }
 
-void add_python2_pairs(const ValueGraph& values, ValueId list, Collector& entries) {
-  for (const ValueId pair : values.items(list)) add_python2_pair(values, pair, entries);
-  for (auto handle = values.first_effect(list); handle != 0; handle = values.effect(handle).next)
-    for (const ValueId pair : values.items(values.effect(handle))) add_python2_pair(values, pair, entries);
+/// What a list has, `until` a time. Returns how many items those are.
+std::size_t add_python2_pairs(const ValueGraph& values, ValueId list, Collector& entries, Time until) {
+  std::size_t count = 0;
+  const auto add = [&](std::span<const ValueId> pairs) {
+    for (const ValueId pair : pairs) add_python2_pair(values, pair, entries, until);
+    count += pairs.size();
+  };
+  add(values.items(list));
+  for (auto handle = values.first_effect(list); (handle = before(values, handle, until)) != 0;
+       handle = values.effect(handle).next)
+    add(values.items(values.effect(handle)));
+  return count;
 }
 
 /// What a dict is made with, and what it or a call's mapping is given afterwards, `until` a time.
 void add_own_pairs(const ValueGraph& values, ValueId mapping, Collector& entries, Time until = 0) {
   if (values.kind(mapping) == ValueKind::dict) entries.add_pairs(values.items(mapping), 0, mapping);
-  for (auto handle = values.first_effect(mapping); handle != 0; handle = values.effect(handle).next)
-    if (values.effect(handle).kind == EffectKind::set_items && (until == 0 || values.effect(handle).time < until))
+  for (auto handle = values.first_effect(mapping); (handle = before(values, handle, until)) != 0;
+       handle = values.effect(handle).next)
+    if (values.effect(handle).kind == EffectKind::set_items)
       entries.add_pairs(values.items(values.effect(handle)), handle, mapping);
 }
 
@@ -109,7 +124,7 @@ std::vector<MappingEntry> collect(const ValueGraph& values, ValueId mapping, boo
     if (values.kind(given) == ValueKind::dict)
       add_own_pairs(values, given, entries, values.made(mapping));
     else
-      add_python2_pairs(values, given, entries);
+      add_python2_pairs(values, given, entries, values.made(mapping));
   }
   add_own_pairs(values, mapping, entries);
   return entries.take();
@@ -144,11 +159,9 @@ ValueId given_pairs(const ValueGraph& values, ValueId mapping) {
   return kind == ValueKind::dict || is_list_of_pairs ? arguments[place] : no_value;
 }
 
-bool lists_pairs(const ValueGraph& values, ValueId list) {
+bool lists_pairs(const ValueGraph& values, ValueId list, Time until) {
   Collector entries(values, true);
-  add_python2_pairs(values, list, entries);
-  std::size_t count = 0;
-  values.each_operand(list, [&](ValueId) { ++count; });
+  const std::size_t count = add_python2_pairs(values, list, entries, until);
   return entries.take().size() == count;
 }
 
@@ -156,7 +169,8 @@ bool shows_all_pairs(const ValueGraph& values, ValueId mapping) {
   if (!is_mapping(values, mapping)) return false;
   if (values.kind(mapping) != ValueKind::object) return true;
   const ValueId given = given_pairs(values, mapping);
-  if (given != no_value && values.kind(given) == ValueKind::list && !lists_pairs(values, given)) return false;
+  if (given != no_value && values.kind(given) == ValueKind::list && !lists_pairs(values, given, values.made(mapping)))
+    return false;
   const bool has_factory = callable(values, mapping).second == "defaultdict";
   const auto arguments = call_arguments(values, mapping);
   for (std::size_t i = 0; i < arguments.size(); ++i)

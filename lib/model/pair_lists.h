@@ -10,8 +10,9 @@ namespace ckpt {
 /// pairs that Python 2 gives an OrderedDict; no_value where there is none.
 ValueId given_pairs(const ValueGraph& values, ValueId mapping);
 
-/// Whether all that a list holds are [key, value] pairs as Python 2 gives them.
-bool lists_pairs(const ValueGraph& values, ValueId list);
+/// Whether all that a list holds are [key, value] pairs as Python 2 gives them, `until` a time: what makes a mapping of
+/// it does not see what comes later. 0 is the end.
+bool lists_pairs(const ValueGraph& values, ValueId list, Time until);
 
 /// Whether it is a mapping whose entries say all that its call is given but for what makes a defaultdict's values. Of a
 /// list that Counter is to count, say, they do not.

@@ -126,6 +126,15 @@ class Averager {
     return last;
   }
 
+  /// Their shares of the sum stay, to the last bit, and no product leaves what a number can be.
+  static std::vector<double> scaled(std::vector<double> weights) {
+    double most = 0;
+    for (const double weight : weights) most = std::max(most, std::abs(weight));
+    if (std::isfinite(most) && most > 0)
+      for (double& weight : weights) weight = std::ldexp(weight, -std::ilogb(most));
+    return weights;
+  }
+
   void set_steps(const AverageOptions& options, std::size_t count) {
     if (!options.weights.empty() && options.decay)
       throw Error(ErrorCode::invalid_argument, "weights and a decay at once").expected("one of them");
@@ -138,7 +147,7 @@ class Averager {
     keep_.assign(count, options.decay.value_or(1));
     take_.assign(count, options.decay ? 1 - *options.decay : 1);
     if (options.decay) take_.front() = 1;
-    if (!options.weights.empty()) take_ = options.weights;
+    if (!options.weights.empty()) take_ = scaled(options.weights);
     divisor_ = options.decay ? 1 : 0;
     if (!options.decay)
       for (const double weight : take_) divisor_ += weight;
@@ -181,7 +190,7 @@ class Averager {
       if (!whole) {
         report_.kept.push_back(name);
       } else if (auto sources = sources_of(all, tensors, key, name)) {
-        add_view(views.front(), std::move(*sources), name);
+        add_view(views.front(), *sources, name);
       }
     }
   }
@@ -215,15 +224,13 @@ class Averager {
     return sources;
   }
 
-  void add_view(std::size_t view, Sources sources, const std::string& name) {
+  void add_view(std::size_t view, const Sources& sources, const std::string& name) {
     if (logical_bytes(sources.infos.back()) == 0) return;
-    const auto [known, fresh] = sources_.try_emplace(view, std::move(sources));
-    if (fresh) {
-      ++report_.tensors;
-      return;
-    }
-    // One tensor under two names here, two tensors elsewhere: it cannot hold the averages of both.
-    const Sources& first = known->second;
+    if (sources_.try_emplace(view, sources).second) ++report_.tensors;
+    const TensorInfo& last = sources.infos.back();
+    Place place = std::tuple_cat(std::tuple(sources.storages.back(), last.dtype), geometry(last));
+    // The same numbers under two names here, others elsewhere: they cannot be the averages of both.
+    const Sources& first = sources_.at(tied_.try_emplace(std::move(place), view).first->second);
     for (std::size_t i = 0; i < first.infos.size(); ++i)
       if (first.storages[i] != sources.storages[i] || geometry(first.infos[i]) != geometry(sources.infos[i])) {
         if (misfits_.empty()) fix_ = others_[i].file + " as the last file, which says what is tied";
@@ -271,7 +278,10 @@ class Averager {
     for (const std::size_t view : views) {
       const Sources& sources = sources_.at(view);
       for (std::size_t i = 0; i < all.size(); ++i) {
+        // An integer without a sign is no average of what is stored, once all are negative.
+        const bool is_signed = is_floating(sources.infos[i].dtype) || is_complex(sources.infos[i].dtype);
         const bool same = sources.storages[i] == first.storages[i] && sources.infos[i].dtype == first.infos[i].dtype &&
+                          (is_signed || !sources.infos[i].negative) &&
                           geometry(sources.infos[i]) == geometry(sources.infos.back()) &&
                           elements(i) == elements(all.size() - 1);
         if (!same) return false;
@@ -324,21 +334,19 @@ class Averager {
     TensorInfo info = sources.infos.back();
     info.offset = 0;
     // The pickle goes on saying that the last one's numbers are conjugate or negative: what is stored is averaged.
-    for (TensorInfo& shown : sources.infos) {
-      shown.conjugate ^= info.conjugate;
-      shown.negative ^= info.negative;
-    }
+    for (TensorInfo& shown : sources.infos) shown.conjugate ^= info.conjugate;
     std::int64_t step = 1;
     for (std::size_t i = info.shape.size(); i-- > 0; step *= info.shape[i]) info.stride[i] = step;
     Key key;
     for (std::size_t i = 0; i < all.size(); ++i)
       key.push_back(std::tuple_cat(std::tuple(sources.storages[i]), geometry(sources.infos[i])));
     const auto [known, fresh] = alone_.try_emplace(std::move(key), 0);
-    if (fresh) known->second = edit_.add(averaged(all, sources), sources.storages.back());
+    if (fresh) known->second = edit_.add(averaged(all, sources, info.negative), sources.storages.back());
     edit_.set(view, known->second, std::move(info));
   }
 
-  Storage averaged(const std::vector<const Checkpoint*>& all, const Sources& sources) {
+  /// `negated`: of the numbers, each with its sign turned.
+  Storage averaged(const std::vector<const Checkpoint*>& all, const Sources& sources, bool negated = false) {
     std::vector<AverageStep> steps;
     for (std::size_t i = 0; i < all.size(); ++i) {
       Storage storage = all[i]->storages[sources.storages[i]];
@@ -349,7 +357,7 @@ class Averager {
           {gathered_source(storage, sources.infos[i], gathered_block), sources.infos[i].dtype, keep_[i], take_[i]});
     }
     Storage made = all.back()->storages[sources.storages.back()];
-    made.bytes = averaged_source(std::move(steps), divisor_, sources.infos.back().dtype);
+    made.bytes = averaged_source(std::move(steps), negated ? -divisor_ : divisor_, sources.infos.back().dtype);
     made.nbytes = made.bytes->size();
     made.byte_order = ByteOrder::little;
     return made;
@@ -357,6 +365,7 @@ class Averager {
 
   using Shape = std::vector<std::int64_t>;
   using Key = std::vector<std::tuple<std::uint32_t, std::int64_t, Shape, Shape, bool, bool>>;
+  using Place = std::tuple<std::uint32_t, DType, std::int64_t, Shape, Shape, bool, bool>;
 
   std::vector<Checkpoint> others_;
   /// By checkpoint and storage: its views share one, so that it is read to its end once.
@@ -369,6 +378,7 @@ class Averager {
   int fixes_tried_ = 0;
   std::string fix_;
   std::map<std::size_t, Sources> sources_;  ///< by view of the last checkpoint
+  std::map<Place, std::size_t> tied_;       ///< the first view of the last checkpoint that looks at it so
   std::map<Key, std::uint32_t> alone_;      ///< storages that were made
 };
 

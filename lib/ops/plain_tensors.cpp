@@ -42,6 +42,14 @@ bool PlainTensors::is_plain(ValueId call) const {
   return given.size() > 4 && values_.kind(given[4]) == ValueKind::boolean && !values_.boolean(given[4]);
 }
 
+/// A tensor of torch's own class that has attributes, as a Buffer has, which detaching leaves behind:
+/// _rebuild_from_type_v2(function, type, arguments, attributes).
+bool PlainTensors::is_torch_tensor(ValueId call) const {
+  const auto given = call_arguments(values_, call);
+  return given.size() > 1 && values_.kind(given[1]) == ValueKind::global && values_.name(given[1]) == "Tensor" &&
+         (values_.module(given[1]) == "torch" || values_.module(given[1]) == "torch._tensor");
+}
+
 /// Of a script, what says that numbers are conjugate or negative stands in a call that a Python pickle has not.
 void PlainTensors::untag(ValueId call) {
   const auto given = call_arguments(values_, call);
@@ -65,7 +73,8 @@ ValueId PlainTensors::detached(ValueId id) {
   const bool strided = info.layout == Layout::strided && tensor.storage && tensor.device_holder == no_value;
   if (!strided || is_quantised(info.dtype) || info.conjugate || info.negative) return call;
   const TensorPlace place = tensor_place(checkpoint_, call);
-  return place.storage == no_value || place.form == TensorPlace::Form::subclass ? call : rebuilt(tensor, place.storage);
+  const bool stays = place.storage == no_value || (place.form == TensorPlace::Form::subclass && !is_torch_tensor(call));
+  return stays ? call : rebuilt(tensor, place.storage);
 }
 
 /// A storage of a class that Python has not becomes one of bytes.

@@ -28,6 +28,7 @@ class PlainTensors {
  private:
   ValueId inner_call(ValueId id);
   bool is_plain(ValueId call) const;
+  bool is_torch_tensor(ValueId call) const;
   void untag(ValueId call);
   ValueId untyped(const Tensor& tensor);
   ValueId rebuilt(const Tensor& tensor, ValueId storage);

@@ -61,7 +61,8 @@ void ViewBuilder::any_call(ValueId callable, Arguments arguments, ValueId keywor
 void ViewBuilder::mapping_call(const std::string& name, Arguments arguments) {
   container(Family::mapping, name == "builtins.dict" ? "dict" : name);
   const ValueId given = given_pairs(values_, view_.value);
-  const bool are_entries = given != no_value && (values_.kind(given) == ValueKind::dict || lists_pairs(values_, given));
+  const bool are_entries = given != no_value && (values_.kind(given) == ValueKind::dict ||
+                                                 lists_pairs(values_, given, values_.made(view_.value)));
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!are_entries || arguments[i] != given) children_.add("r", std::to_string(i), arguments[i]);
   children_.add_mapping(view_.value);

@@ -226,6 +226,54 @@ def names():
     yield Attack("dcp-runs-before-it-breaks.pt", broken, refused("posix.system"))
 
 
+def elsewhere():
+    """A value that Python reads out of a tensor's numbers, and whose place another reader might take for another."""
+    payload = torch_zip(program(call(name("posix", "system"), text("true"))))
+    harmless = torch_zip(program(mapping(("x", number(1)))))
+    floats = 16 + (len(payload) + 3) // 4
+    numbers = torch_zip(program(tensor(storage(elements=floats), (floats,))), {"0": (bytes(64) + payload).ljust(4 * floats, b"\0")})
+    item = harmless + numbers
+    hidden = place(offset=item.index(payload), length=len(payload))
+    shown = place(offset=0, length=len(harmless))
+    of_numbers = (index("w", 0), place(offset=len(harmless), length=len(numbers)))
+    contents = (("b", BYTES), ("w", described((floats,), [chunk((0,), (floats,))])))
+
+    def hides(what, places, said, contents=mapping(*contents), before=b""):
+        parts = (("state_dict_metadata", contents), ("planner_data", NONE), ("storage_data", places))
+        data = {".metadata": program(before + thing("Metadata", *parts)), "__0_0.distcp": item}
+        return Attack(f"dcp-place-elsewhere-{what}.pt", data, {"scan": said})
+
+    def listed(*items):
+        return b"](" + b"".join(items) + b"e"
+
+    found = Outcome(1, "dangerous: posix.system")
+    yield hides("honest", mapping((index("b"), hidden), of_numbers), found)
+    at = thing("MetadataIndex", ("fqn", text("b")), ("offset", b")"))
+    yield hides("of-no-dimensions", mapping((index("b"), hidden), (at, shown), of_numbers), found)
+    # BUILD has copied the dict by the time that it is changed.
+    changed = name("torch.distributed.checkpoint.filesystem", "_StorageInfo") + b")\x81"
+    state = mapping(("relative_path", text("__0_0.distcp")), ("offset", number(item.index(payload))), ("length", number(len(payload))))
+    late = state + b"q\x32" + changed + b"h\x32bq\x330" + text("offset") + number(0) + b"s" + text("length") + number(len(harmless)) + b"s0"
+    given = Outcome(3, "a state is changed after an object was given it")
+    yield hides("changed-too-late", mapping((index("b"), b"h\x33"), of_numbers), given, before=late)
+    other = name("uuid", "UUID") + b")\x81" + mapping(("int", number(1)), ("fqn", text("b"))) + b"b"
+    said = Outcome(3, "an entry of storage_data is of other classes")
+    yield hides("of-another-class", mapping((index("b"), hidden), (other, shown), of_numbers), said)
+    ordered = name("collections", "OrderedDict")
+    pairs = call(ordered, many(listed(text("b"), BYTES))) + text("w") + contents[1][1] + b"s"
+    no_dict = Outcome(3, "the Metadata has no 'state_dict_metadata', expected a dict")
+    yield hides("in-a-tuple", mapping((index("b"), hidden), of_numbers), no_dict, contents=pairs)
+    first = listed(listed(index("b"), hidden), listed(*of_numbers)) + b"q\x320" + call(ordered, b"h\x32") + b"q\x330"
+    more = first + b"h\x32" + listed(index("b"), shown) + b"a0"
+    yield hides("appended-too-late", b"h\x33", Outcome(3, "the Metadata has no 'storage_data', expected a dict"), before=more)
+    # What a value is made of is judged as it would be elsewhere.
+    layer = name("torch.nn.modules.activation", "ReLU") + b")\x81" + mapping(("inplace", b"\x89")) + b"b"
+    value = torch_zip(program(mapping(("x", layer))))
+    spots = ((index("b"), place(length=len(value))),)
+    whole = folder((("b", BYTES),), spots, item=value)
+    yield Attack("dcp-layer-in-an-item.pt", whole, {"scan": Outcome(0, "unknown: torch.nn.modules.activation.ReLU")})
+
+
 def controls():
     yield Attack("dcp-honest.pt", folder(), fine("float32"))
     yield Attack("dcp-honest-again", folder(), {"inspect": Outcome(0, "dcp"), "convert": Outcome(0, "dcp")})
@@ -239,4 +287,5 @@ def attacks():
     yield from work()
     yield from shards()
     yield from names()
+    yield from elsewhere()
     yield from controls()

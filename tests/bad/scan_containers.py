@@ -189,6 +189,40 @@ def other_formats():
     yield from plain("joblib", wrapper + bytes(range(256)) + CALL, "dangerous: joblib.numpy_pickle.NumpyArrayWrapper")
 
 
+def code_members():
+    """What loads such an archive runs what lies in it beside the pickles."""
+    known = b"\x80\2cargparse\nNamespace\n)\x81."
+    code = b"import os\nos.system('echo this must never run > ran')\nclass Namespace: pass\n"
+    for root, marks in (("r/", ".data/extern_modules"), ("r/", ".DATA/Extern_Modules"), ("", ".data/extern_modules")):
+        package = [Part(root + marks, b"os\n"), Part(root + "argparse.py", code), Part(root + "model/model.pkl", known)]
+        yield from hit(f"package-{len(root)}-{marks[1:5]}.pt", archive(package), "dangerous: (torch.package).(code)")
+    yield from harmless("package-of-pickles.pt", archive([Part("r/.data/extern_modules", b"os\n"), Part("r/model/model.pkl", known)]))
+    yield from harmless("python-in-no-package.zip", archive([Part("r/argparse.py", code), Part("r/model.pkl", known)]))
+    program_of = b'{"expr_str": "__import__(\'os\').system(\'true\')"}'
+    for title, parts in (
+        ("in-a-folder", [Part("r/archive_format", b"pt2"), Part("r/models/model.json", program_of)]),
+        ("older", [Part("serialized_exported_program.json", program_of), Part("version", b"1.0")]),
+    ):
+        yield from harmless(f"export-{title}.pt2", archive(parts), "unknown: (torch.export).(code)")
+    library = [Part("r/archive_format", b"pt2"), Part("r/data/aotinductor/model/model.so", b"\x7fELF" + bytes(60))]
+    yield from hit("export-with-a-library.pt2", archive(library), "dangerous: (AOTInductor).(code)")
+
+
+def indexes():
+    """The index of shards names files that torch loads, whatever the first of them is."""
+    index = b'{"metadata": {}, "weight_map": {"w": "a.safetensors", "b": "b.bin"}}'
+    shards = {"m.index.json": index, "a.safetensors": safetensors(), "b.bin": torch_zip(EVIL)}
+    said = "m.index.json: dangerous\n  dangerous: os.system, called (GLOBAL, REDUCE), at byte 42 of shard 'b.bin'"
+    yield Attack("scan-index-of-both-kinds", shards, {"scan FILE/m.index.json": Outcome(1, said)})
+
+
+def links():
+    """torch.load of a tar of PyTorch 0.1's loads what a link leads to."""
+    cut = b"\x95" + struct.pack("<Q", 2) + b"V\\u004\n" + OLD
+    linked = tar_attacks.tar(tar_attacks.member(b"blob", cut), tar_attacks.member(b"storages", kind=b"1", link=b"blob"))
+    yield from hit("folder-with-a-tar-of-links", {"x.tar": linked}, "x.tar: dangerous")
+
+
 def packed():
     """What is not looked into is not called safe."""
     yield from unjudged("7z.pt", b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100), "this is a 7z archive")

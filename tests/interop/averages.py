@@ -148,6 +148,30 @@ def lazy(checks):
             checks.suite.equal(f"average, lazy: {title}, {name} is as it was", (got[name].is_conj(), got[name].is_neg()), (objs[-1][name].is_conj(), objs[-1][name].is_neg()))
 
 
+def lazy_of_other_dtypes(checks):
+    """A sign that is turned in the dtype of one file, in the average with another's."""
+    for dtype in (torch.float8_e4m3fn, torch.float16, torch.uint8, torch.int8, torch.uint16, torch.bool):
+        plain = torch.tensor([3.0, 1.0, 0.0, -128.0]).to(dtype) if dtype == torch.int8 else torch.tensor([3.0, 1.0, 0.0, 2.0]).to(dtype)
+        last = torch._neg_view(torch.tensor([1.0, 1.0, 1.0, 0.5]))
+        firsts = [plain] if dtype in (torch.float8_e4m3fn, torch.uint16, torch.bool) else [plain, torch._neg_view(plain)]
+        for first in firsts:
+            label = f"average, lazy: {dtype}{' negative' if first.is_neg() else ''} and float32"
+            out = checks.path()
+            checks.run(label, "average", *saved(checks, [{"w": first}, {"w": last}]), out, "--verify=full")
+            got, wanted = saving.load(out)["w"].resolve_neg(), averaged([first.resolve_neg(), last.resolve_neg()])
+            checks.suite.check(label, same_bytes(got, wanted), lambda got=got, wanted=wanted: f"{got}\n{wanted}")
+
+
+def shares(checks):
+    """What counts of weights is the share of their sum, however large or small they are."""
+    torch.manual_seed(15)
+    objs = [{"w": torch.tensor([0.3, 1e9]) * (i + 1)} for i in range(3)]
+    wanted = {"w": averaged([o["w"] for o in objs], [1.0, 2.0, 1.0])}
+    paths = saved(checks, objs)
+    for weights in ("1,2,1", "1e300,2e300,1e300", "1e-300,2e-300,1e-300", "5e-324,1e-323,5e-324", "0.25,0.5,0.25", "-1,-2,-1"):
+        average(checks, f"average --weights {weights}", paths, wanted, "--weights", weights)
+
+
 def trainers(checks):
     """Everything but the state dict is the last file's."""
     torch.manual_seed(13)
@@ -178,8 +202,12 @@ def misfits(checks):
     tied = torch.randn(3)
     paths = saved(checks, [{"a": torch.randn(3), "b": torch.randn(3)}, {"a": tied, "b": tied}])
     average(checks, "average, tied in the last alone", paths[:1] + paths[:1], saving.load(paths[0]))
+    both = saved(checks, [{"a": torch.randn(3), "b": torch.randn(3)}, {"a": tied, "b": tied.detach()}])
+    done = checks.run("average, one storage in the last alone", "average", *both, checks.path(), code=3)
+    checks.suite.check("average, one storage in the last alone: said", "is not tied to another name" in done.err, done)
+    average(checks, "average, one storage in the first alone", both[::-1], {n: averaged([tied, saving.load(both[0])[n]]) for n in "ab"})
     real = saved(checks, [{"w": torch.randn(3)}, {"w": torch.randn(3, dtype=torch.complex64)}])
     checks.run("average of real and complex", "average", *real, checks.path(), code=3)
 
 
-GROUPS = [dtypes, layouts, lazy, trainers, misfits]
+GROUPS = [dtypes, layouts, lazy, lazy_of_other_dtypes, shares, trainers, misfits]

@@ -117,6 +117,11 @@ def deep(levels):
 def with_attributes():
     module = nn.Linear(2, 2)
     module.weight.note = "a parameter with state"
+    noted = torch.ones(3)
+    noted.history = torch.randn(10)
+    module.register_buffer("noted", noted)
+    module.register_buffer("again", noted)
+    module.made = nn.Buffer(torch.zeros(2))
     return module
 
 

@@ -180,9 +180,9 @@ TEST(NumpyHeader, IsReadAsItWasWritten) {
 }
 
 TEST(NumpyHeader, HasNoShapeThatNumpyHasNot) {
-  EXPECT_EQ(array_bytes(DType::float32, {2, 3}), 24U);
-  EXPECT_EQ(array_bytes(DType::float32, {0, 1L << 40}), 0U);
-  EXPECT_EQ(array_bytes(DType::float32, {0, 1L << 40, 1L << 40}), std::nullopt);
+  EXPECT_EQ(array_bytes(4, {2, 3}), 24U);
+  EXPECT_EQ(array_bytes(4, {0, 1L << 40}), 0U);
+  EXPECT_EQ(array_bytes(4, {0, 1L << 40, 1L << 40}), std::nullopt);
 }
 
 TEST(NumpyHeader, GivesStridesOfBothOrders) {

@@ -252,9 +252,48 @@ TEST(Scan, AnArrayOfObjectsIsAPickle) {
   EXPECT_EQ(told(npy("<f4", "cos\n")), "safe");
 }
 
+TEST(Scan, WhatStandsBehindAnArrayOfAnyDtypeIsLookedAt) {
+  const auto npy = [](const std::string& descr, std::size_t bytes) {
+    const std::string line = "{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,), }\n";
+    return "\x93NUMPY\1" + std::string(1, '\0') + static_cast<char>(line.size()) + std::string(1, '\0') + line +
+           std::string(bytes, '\0');
+  };
+  const std::string unannounced = "cos\nsystem\n(S'echo'\ntR.";
+  const std::vector<std::pair<std::string, std::size_t>> arrays{
+      {"'<f4'", 4},
+      {"'|b1'", 1},
+      {"'<U3'", 12},
+      {"'|S2'", 2},
+      {"'|V5'", 5},
+      {"'<M8[s]'", 8},
+      {"'>m8[25ns]'", 8},
+      {"'<f16'", 16},
+      {"'<c32'", 32},
+      {"[('a', '<i4'), ('', '|V4'), (('t', 'b'), '<f8', (2, 3))]", 56},
+      {"[('x', [('y', '<f4', (2,)), ('z', '<U2')])]", 16},
+  };
+  for (const auto& [descr, bytes] : arrays) {
+    EXPECT_EQ(told(npy(descr, bytes)), "safe") << descr;
+    EXPECT_EQ(told(npy(descr, bytes) + unannounced).substr(0, 9), "dangerous") << descr;
+    EXPECT_EQ(told(npy(descr, bytes + 1) + unannounced).substr(0, 9), "safe") << descr;
+  }
+  // numpy reads those, and does not write them: where they end is not known.
+  for (const char* descr : {"'float32'", "'f'", "('<f4', (2,))", "'<f4', 'descr': '<f4'", "'<M8[s'", "'U'"})
+    EXPECT_EQ(told(npy(descr, 8) + unannounced).substr(0, 10), "unreadable") << descr;
+}
+
+TEST(Scan, AFrameThatEndsWithinAnInstructionIsSeenInAnyFile) {
+  const std::string within = "\x95" + std::string("\2\0\0\0\0\0\0\0", 8) + "V\\u004\ncos\nsystem\n(S'echo'\ntR.";
+  for (const std::string& file : {within, good + within, std::string(3, 'N') + within})
+    EXPECT_EQ(told(file).substr(0, 9), "dangerous");
+  // The readers that read a frame whole go on behind it.
+  const std::string behind = "\x95" + std::string("\x04\0\0\0\0\0\0\0", 8) + "N.NN" + "cos\nsystem\n(S'echo'\ntR.";
+  EXPECT_NE(told(behind), "safe");
+}
+
 TEST(Scan, AnArraysFieldsStandInTuples) {
   const auto npy = [](const std::string& descr) {
-    const std::string line = "{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,), }\n";
+    const std::string line = "{'descr': " + descr + ", 'fortran_order': False, 'shape': (99999,), }\n";
     const std::string late = "\x80\2" + std::string(80'000, 'N') + evil.substr(2);
     return "\x93NUMPY\1" + std::string(1, '\0') + static_cast<char>(line.size()) + std::string(1, '\0') + line + late;
   };
@@ -313,6 +352,11 @@ TEST(Scan, ArraysInArraysAreNotOpenedForEver) {
   std::string file;
   for (int i = 0; i < 10'000; ++i) file += std::string("\x93NUMPY\1\0\0\0", 10);
   EXPECT_EQ(told(file), "unreadable");
+  const std::string line = "{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }\n";
+  file.clear();
+  for (int i = 0; i < 10'000; ++i)
+    file += std::string("\x93NUMPY\1\0", 8) + static_cast<char>(line.size()) + std::string(1, '\0') + line;
+  EXPECT_EQ(told(file), "safe");
   EXPECT_EQ(told(file + evil).substr(0, 9), "dangerous");
 }
 

@@ -1,0 +1,61 @@
+#include "scan/code_members.h"
+
+#include "suffix.h"
+
+namespace ckpt::scanning {
+namespace {
+
+/// TorchScript of a class that bears a name under which policy may know another.
+constexpr Code script{"TorchScript", Verdict::unknown};
+/// Python, run when the archive's pickles ask for a module of its name: known names are none there.
+constexpr Code package{"torch.package", Verdict::dangerous};
+/// Sizes of tensors stand there as expressions, which torch.export.load() has sympy evaluate as Python.
+constexpr Code exported{"torch.export", Verdict::unknown};
+/// A library, loaded into the process.
+constexpr Code compiled{"AOTInductor", Verdict::dangerous};
+
+/// What stands behind the archive's root; torch.export wrote archives without one.
+std::string_view behind_root(std::string_view name) { return name.substr(name.find('/') + 1); }
+
+bool is_at_root(std::string_view name, std::string_view path) {
+  return equal_in_any_case(name, path) || equal_in_any_case(behind_root(name), path);
+}
+
+bool is_below(std::string_view name, std::string_view folder) {
+  const auto begins = [&](std::string_view text) { return equal_in_any_case(text.substr(0, folder.size()), folder); };
+  return begins(name) || begins(behind_root(name));
+}
+
+/// torch.jit.save keeps the code of all classes below `__torch__`. Code elsewhere is run all the same, where the pickle
+/// calls for a class of that name.
+bool is_script_of_another_name(std::string_view name) {
+  constexpr std::string_view folder = "code/", own = "__torch__";
+  if (name.find('/') == std::string_view::npos) return false;
+  const std::string_view inside = behind_root(name);
+  if (!equal_in_any_case(inside.substr(0, folder.size()), folder)) return false;
+  const std::string_view path = inside.substr(folder.size());
+  const bool is_own = path.starts_with(own) && (path[own.size()] == '/' || path == "__torch__.py");
+  return !is_own && ends_with_in_any_case(path, ".py");
+}
+
+}  // namespace
+
+CodeMembers::CodeMembers(const std::vector<ZipMember>& members) {
+  for (const ZipMember& member : members) {
+    const std::string_view name = member.name;
+    // What libtorch asks for in any case; before PyTorch 1.3, the one or the other.
+    is_script_ |= ends_with_in_any_case(name, "/constants.pkl") || ends_with_in_any_case(name, "/model.json");
+    is_package_ |= is_at_root(name, ".data/extern_modules");
+    is_export_ |= is_at_root(name, "archive_format") || is_at_root(name, "serialized_exported_program.json");
+  }
+}
+
+const Code* CodeMembers::find(std::string_view name) const {
+  if (is_script_ && is_script_of_another_name(name)) return &script;
+  if (is_package_ && ends_with_in_any_case(name, ".py")) return &package;
+  if (is_below(name, "data/aotinductor/") && ends_with_in_any_case(name, ".so")) return &compiled;
+  const bool is_program = is_below(name, "models/") && ends_with_in_any_case(name, ".json");
+  return is_export_ && (is_program || is_at_root(name, "serialized_exported_program.json")) ? &exported : nullptr;
+}
+
+}  // namespace ckpt::scanning
