@@ -266,10 +266,10 @@ void Walk::ask_formats(const Part& part) {
 /// What is read of several files may be loaded otherwise than each of them: of a distributed checkpoint, an item begins
 /// where its metadata says; torch loads a shard unless its name says that it holds safetensors.
 void Walk::read_others(const Part& part) {
-  const std::string_view path = part.bytes->name();
+  const std::string path = part.bytes->name();
   for (const OfSeveralFiles& one : of_several_files) {
     const Format& format = *find_format(one.format);
-    const bool is_named = path.substr(path.rfind('/') + 1) == one.name && result_.pickles > 0;
+    const bool is_named = std::string_view(path).substr(path.rfind('/') + 1) == one.name && result_.pickles > 0;
     if (!path.ends_with(one.suffix) || (!is_named && !recognises(format, *part.bytes))) continue;
     result_.recognised = true;
     ReadContext::Met met;
