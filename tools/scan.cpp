@@ -59,7 +59,7 @@ int run(const ScanOptions& options, bool quiet) {
   };
   for (const std::string& link : list.links)
     print_warning(link + ": a link that leads out of the folder: not followed");
-  for (ScanResult& folder : list.unopened) report(std::move(folder));
+  for (ScanResult& folder : list.results) report(std::move(folder));
   for (std::size_t i = 0; i < list.files.size(); ++i) {
     const ScannedFile& file = list.files[i];
     ScanResult result = scan_file(file.path);

@@ -23,6 +23,16 @@ ScanResult unopened(const std::string& path, std::string why) {
   return result;
 }
 
+/// PackageImporter runs it where a pickle of the package asks for a module of its name.
+ScanResult package_code(const std::string& path) {
+  ScanResult result;
+  result.file = path;
+  result.verdict = ScanVerdict::dangerous;
+  result.recognised = true;
+  result.findings.push_back({.verdict = Verdict::dangerous, .module = "(torch.package)", .name = "(code)"});
+  return result;
+}
+
 /// Whether a link leads to what a walk through `root` does not come to by itself. One that leads nowhere does not.
 bool leads_out(const fs::path& link, const fs::path& root) {
   std::error_code error;
@@ -46,24 +56,39 @@ void list_folder(const fs::path& folder, const std::string& root, const std::vec
     std::error_code gone;
     const fs::file_status status = next->symlink_status(gone);
     if (status.type() == fs::file_type::none)  // of what is no longer there it would be not_found
-      list.unopened.push_back(unopened(path.string(), "cannot look at it: " + gone.message()));
-    if (fs::is_symlink(status) && leads_out(path, root)) list.links.push_back(path.string());
+      list.results.push_back(unopened(path.string(), "cannot look at it: " + gone.message()));
+    // A loader finds a link by its name, wherever it leads.
+    const bool is_file = fs::is_regular_file(fs::is_symlink(status) ? next->status(gone) : status);
+    if (fs::is_symlink(status) && !is_file && leads_out(path, root)) list.links.push_back(path.string());
     if (fs::is_directory(status)) open.push_back(path);
-    if (fs::is_regular_file(status)) list.files.push_back({path.string(), false});
+    if (is_file) list.files.push_back({path.string(), false});
   }
-  if (error) list.unopened.push_back(unopened(folder.string(), "cannot read the folder: " + error.message()));
+  if (error) list.results.push_back(unopened(folder.string(), "cannot read the folder: " + error.message()));
+}
+
+/// Adds what is run of each torch.package that lies unpacked among the files from `first` on.
+void add_package_code(std::ptrdiff_t first, FileList& list) {
+  constexpr std::string_view mark = "/.data/extern_modules", source = ".py";
+  std::vector<std::string> packages;
+  for (auto file = list.files.begin() + first; file != list.files.end(); ++file)
+    if (file->path.ends_with(mark)) packages.push_back(file->path.substr(0, file->path.size() - mark.size()) + "/");
+  for (auto file = list.files.begin() + first; file != list.files.end(); ++file)
+    if (file->path.ends_with(source) &&
+        std::ranges::any_of(packages, [&](const std::string& package) { return file->path.starts_with(package); }))
+      list.results.push_back(package_code(file->path));
 }
 
 void walk(const std::string& root, const std::vector<std::string>& excluded, FileList& list) {
   const auto files = static_cast<std::ptrdiff_t>(list.files.size());
-  const auto unopened = static_cast<std::ptrdiff_t>(list.unopened.size());
+  const auto results = static_cast<std::ptrdiff_t>(list.results.size());
   for (std::vector<fs::path> open{root}; !open.empty();) {
     const fs::path folder = std::move(open.back());
     open.pop_back();
     list_folder(folder, root, excluded, open, list);
   }
+  add_package_code(files, list);
   std::sort(list.files.begin() + files, list.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
-  std::sort(list.unopened.begin() + unopened, list.unopened.end(),
+  std::sort(list.results.begin() + results, list.results.end(),
             [](const auto& a, const auto& b) { return a.file < b.file; });
   std::sort(list.links.begin(), list.links.end());
 }

@@ -14,12 +14,12 @@ struct ScannedFile {
 
 struct FileList {
   std::vector<ScannedFile> files;
-  std::vector<std::string> links;    ///< in folders, to what lies outside of them: they are not followed
-  std::vector<ScanResult> unopened;  ///< folders that cannot be read
+  std::vector<std::string> links;   ///< in folders, to folders outside of them: they are not followed
+  std::vector<ScanResult> results;  ///< of folders that cannot be read, and of the Python of an unpacked torch.package
 };
 
-/// What `paths` name: files as they are, folders with all that is below them, by name. What one of the globs in
-/// `excluded` matches, by its path below the folder or by its name alone, is left out.
+/// What `paths` name: files as they are, folders with all that is below them, by name. A link to a file is a file. What
+/// one of the globs in `excluded` matches, by its path below the folder or by its name alone, is left out.
 FileList list_files(const std::vector<std::string>& paths, const std::vector<std::string>& excluded);
 
 /// scan() of the file; one that cannot be opened is unreadable, too. Throws Error: out_of_memory.

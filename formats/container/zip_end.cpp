@@ -112,11 +112,12 @@ constexpr std::size_t longest_records = end64_size + locator_size + end_size;
 
 /// The end record in the last bytes of a file, which `tail` gets; none where it is not among them, or not with all that
 /// may belong to it.
-std::optional<Candidate> find_in_tail(const ByteSource& source, std::uint64_t file_size, std::vector<std::byte>& tail) {
+std::optional<Candidate> find_in_tail(const ByteSource& source, std::uint64_t file_size, std::vector<std::byte>& tail,
+                                      std::size_t farthest) {
   const std::uint64_t tail_at = file_size - tail.size();
   source.read_exactly(tail_at, tail);
   for (std::size_t i = tail.size() >= end_size ? tail.size() - end_size + 1 : 0; i-- > 0;) {
-    if (file_size - (tail_at + i) > end_size + comment_maximum) break;
+    if (file_size - (tail_at + i) > farthest) break;
     if (load_le<std::uint32_t>(tail.data() + i) != end_signature) continue;
     if (tail_at > 0 && i + end_size < longest_records) break;
     return Candidate{tail.data() + i, i, tail_at + i};
@@ -124,12 +125,14 @@ std::optional<Candidate> find_in_tail(const ByteSource& source, std::uint64_t fi
   return std::nullopt;
 }
 
-std::optional<Candidate> find_record(const ByteSource& source, std::vector<std::byte>& tail) {
+/// `farthest`: bytes from the record's first to the file's last.
+std::optional<Candidate> find_record(const ByteSource& source, std::vector<std::byte>& tail,
+                                     std::size_t farthest = end_size + comment_maximum) {
   const std::uint64_t file_size = source.size();
   // The record is nearly always the last thing in the file, and an inflating source still holds its last few bytes.
-  for (const std::size_t most : {limits::kib, longest_records + comment_maximum}) {
+  for (const std::size_t most : {std::size_t{limits::kib}, longest_records + farthest}) {
     tail.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file_size, most)));
-    if (const auto found = find_in_tail(source, file_size, tail)) return found;
+    if (const auto found = find_in_tail(source, file_size, tail, farthest)) return found;
   }
   return std::nullopt;
 }
@@ -148,15 +151,23 @@ End find_end(const ByteSource& source, std::uint64_t directory_cap) {
   return end;
 }
 
-bool has_directory(const ByteSource& source) {
+std::optional<std::uint64_t> find_begin(const ByteSource& source) {
+  constexpr std::size_t step_of_miniz = 4096;
   std::vector<std::byte> tail;
-  const std::optional<Candidate> found = find_record(source, tail);
-  if (!found) return false;
+  const std::optional<Candidate> found = find_record(source, tail, end_size + comment_maximum + step_of_miniz);
+  if (!found) return std::nullopt;
   const bool is_wide =
       found->before >= locator_size && load_le<std::uint32_t>(found->record - locator_size) == locator_signature;
-  std::array<std::byte, 4> first{};
-  return is_wide || (source.read_at(load_le<std::uint32_t>(found->record + 16), first) == first.size() &&
-                     load_le<std::uint32_t>(first.data()) == entry_signature);
+  const auto has_entry = [&](std::uint64_t at) {
+    std::array<std::byte, 4> first{};
+    return source.read_at(at, first) == first.size() && load_le<std::uint32_t>(first.data()) == entry_signature;
+  };
+  const std::uint64_t size = load_le<std::uint32_t>(found->record + 12);
+  const std::uint64_t offset = load_le<std::uint32_t>(found->record + 16);
+  if (is_wide || has_entry(offset)) return 0;
+  if (size > found->position || offset > found->position - size || !has_entry(found->position - size))
+    return std::nullopt;
+  return found->position - size - offset;
 }
 
 }  // namespace ckpt::zip

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/limits.h"
@@ -23,8 +24,10 @@ struct End {
 /// Throws Error: truncated (there is none), corrupt (it does not fit), unsupported (several disks), limit_exceeded, io.
 End find_end(const ByteSource& source, std::uint64_t directory_cap = limits::zip_directory_bytes);
 
-/// Whether there is an end record, right or wrong, where find_end() looks for it, and a directory where that says (or a
-/// ZIP64 record might). Throws Error: io.
-bool has_directory(const ByteSource& source);
+/// Where an archive begins that some reader finds by the last end record, right or wrong: 0 where its directory stands
+/// where that says (or a ZIP64 record might), else in front of the record, with offsets that count from there. miniz
+/// looks for the record somewhat farther back than there may be a comment. None: there is no such directory.
+/// Throws Error: io.
+std::optional<std::uint64_t> find_begin(const ByteSource& source);
 
 }  // namespace ckpt::zip

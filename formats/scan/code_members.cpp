@@ -5,13 +5,13 @@
 namespace ckpt::scanning {
 namespace {
 
-/// TorchScript of a class that bears a name under which policy may know another.
+/// TorchScript of a class that bears a name under which policy may know another; before PyTorch 1.3, of any.
 constexpr Code script{"TorchScript", Verdict::unknown};
 /// Python, run when the archive's pickles ask for a module of its name: known names are none there.
 constexpr Code package{"torch.package", Verdict::dangerous};
 /// Sizes of tensors stand there as expressions, which torch.export.load() has sympy evaluate as Python.
 constexpr Code exported{"torch.export", Verdict::unknown};
-/// A library, loaded into the process.
+/// A library, loaded into the process, or what it is compiled from, and the command that does.
 constexpr Code compiled{"AOTInductor", Verdict::dangerous};
 
 /// What stands behind the archive's root; torch.export wrote archives without one.
@@ -53,9 +53,10 @@ CodeMembers::CodeMembers(const std::vector<ZipMember>& members) {
 const Code* CodeMembers::find(std::string_view name) const {
   if (is_script_ && is_script_of_another_name(name)) return &script;
   if (is_package_ && ends_with_in_any_case(name, ".py")) return &package;
-  if (is_below(name, "data/aotinductor/") && ends_with_in_any_case(name, ".so")) return &compiled;
-  const bool is_program = is_below(name, "models/") && ends_with_in_any_case(name, ".json");
-  return is_export_ && (is_program || is_at_root(name, "serialized_exported_program.json")) ? &exported : nullptr;
+  if (is_script_ && is_at_root(name, "model.json")) return &script;
+  if (is_below(name, "data/aotinductor/")) return &compiled;
+  return is_export_ && (is_below(name, "models/") || is_at_root(name, "serialized_exported_program.json")) ? &exported
+                                                                                                           : nullptr;
 }
 
 }  // namespace ckpt::scanning

@@ -28,6 +28,8 @@ void Walk::note(const Error& error, const Part& part) { note(error, part, error.
 
 void Walk::note(const Error& error, const Part& part, std::optional<std::uint64_t> at) {
   raise(ScanVerdict::unreadable);
+  // What is past a limit may be anything behind that.
+  result_.recognised = result_.recognised || error.code() == ErrorCode::limit_exceeded;
   if (result_.error.empty()) result_.error = message_of(error, part, result_.file, at);
   doubt(part);
 }

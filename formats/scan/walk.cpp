@@ -28,18 +28,39 @@ struct OfSeveralFiles {
 constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata", ".metadata"},
                                       OfSeveralFiles{"torch-index", ".index.json"}};
 
+/// ".metadata", or a rank's "__0.metadata".
+bool is_loaded_by_name(const OfSeveralFiles& one, std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return !one.name.empty() && name.ends_with(one.name) && (name == one.name || name.starts_with("__"));
+}
+
 bool is_of_several_files(const Format& format) {
   return std::ranges::any_of(of_several_files, [&](const OfSeveralFiles& one) { return one.format == format.name; });
 }
 
-/// Whether an archive that begins with something else ends in this file. Readers differ in what they bear with.
-bool ends_as_zip(const ByteSource& source) {
+/// Where an archive begins that ends in this file. Readers differ in what they bear with.
+std::optional<std::uint64_t> begin_of_zip(const ByteSource& source) {
   try {
-    return zip::has_directory(source);
+    return zip::find_begin(source);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    return std::nullopt;
+  }
+}
+
+/// Whether a tar's member begins there, which is looked at anyway.
+bool is_member_of_tar(const ByteSource& source, std::uint64_t begin) {
+  try {
+    return std::ranges::any_of(read_tar(source), [&](const TarMember& member) { return member.offset == begin; });
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     return false;
   }
+}
+
+/// A TorchScript model as a flatbuffer, which torch.jit.load() knows by these bytes, whatever stands before them.
+bool is_flatbuffer(std::string_view head) {
+  return head.substr(std::min<std::size_t>(head.size(), 4)).starts_with("PTMF");
 }
 
 }  // namespace
@@ -110,6 +131,11 @@ void Walk::look_at(const Part& part) {
   }
   const std::size_t before = result_.pickles;
   const bool is_archive = part.may_be_archive && open_archive(part, head);
+  if (part.may_be_archive && !as_text(head).starts_with("PK")) open_tail(part, is_archive);
+  if (is_flatbuffer(as_text(head)) && part.role != Role::storage) {
+    result_.recognised = true;
+    note(Error(ErrorCode::unsupported, "this is a TorchScript model as a flatbuffer, and was not looked into"), part);
+  }
   if (as_text(head).starts_with(numpy_magic)) return open_array(part);
   if (part.role == Role::file) {
     innermost_ = part.bytes;
@@ -134,12 +160,26 @@ void Walk::refuse_packed(const Part& part, std::string_view head) {
   throw Error(ErrorCode::unsupported, "this is " + std::string(packed) + ", and was not looked into");
 }
 
-/// Whether it is an archive or compressed; notes that it is to be opened.
+/// An archive that something else stands before, which is looked at as well. Of what is inflated, its end is not asked
+/// for, unless all of it is.
+void Walk::open_tail(const Part& part, bool is_archive) {
+  const bool is_at_hand = part.stream.empty() || part.stream == "gzip";
+  if (!is_at_hand || part.role == Role::storage || part.depth >= limits::nesting) return;
+  const auto begin = begin_of_zip(*part.bytes);
+  if (!begin) return;
+  if (*begin == 0) return open_.push_back({part, &Walk::open_zip});
+  if (is_archive && is_member_of_tar(*part.bytes, *begin)) return;
+  const ByteSourcePtr tail = slice(part.bytes, *begin, part.bytes->size() - *begin, part.bytes->name());
+  const std::string where = "archive at byte " + std::to_string(*begin);
+  open_.push_back({part_in_place(part, tail, *begin, part.role, where), &Walk::open_zip});
+}
+
+/// Whether it begins as an archive or what is compressed does; notes that it is to be opened.
 bool Walk::open_archive(const Part& part, std::span<const std::byte> head) {
   const std::size_t before = open_.size();
   if (has_gzip_magic(head) && is_gzip(*part.bytes)) open_.push_back({part, &Walk::open_gzip});
   const bool begins_as_zip = as_text(head).starts_with("PK") && is_zip(*part.bytes);
-  if (begins_as_zip || (part.depth == 0 && ends_as_zip(*part.bytes))) open_.push_back({part, &Walk::open_zip});
+  if (begins_as_zip) open_.push_back({part, &Walk::open_zip});
   tar::Block block;
   std::copy(head.begin(), head.end(), block.begin());
   if (head.size() == block.size() && !tar::is_zero(block) && tar::parse_header(block))
@@ -251,7 +291,8 @@ void Walk::open_rest(const Part& part, std::uint64_t at) {
   Part rest = part;
   rest.bytes = slice(part.bytes, at, part.bytes->size() - at, part.bytes->name());
   rest.base += at;
-  rest.may_be_archive = false;
+  std::array<std::byte, 4> first{};
+  rest.may_be_archive = as_text(std::span(first).first(rest.bytes->read_at(0, first))) == "PK\3\4";
   open_.push_back({std::move(rest), &Walk::visit});
 }
 
@@ -269,7 +310,7 @@ void Walk::read_others(const Part& part) {
   const std::string path = part.bytes->name();
   for (const OfSeveralFiles& one : of_several_files) {
     const Format& format = *find_format(one.format);
-    const bool is_named = std::string_view(path).substr(path.rfind('/') + 1) == one.name && result_.pickles > 0;
+    const bool is_named = is_loaded_by_name(one, path) && result_.pickles > 0;
     if (!path.ends_with(one.suffix) || (!is_named && !recognises(format, *part.bytes))) continue;
     result_.recognised = true;
     ReadContext::Met met;

@@ -50,6 +50,7 @@ class Walk {
   void look_at(const Part& part);
   void count_headers(std::uint64_t bytes);
   bool open_archive(const Part& part, std::span<const std::byte> head);
+  void open_tail(const Part& part, bool is_archive);
   void open_array(const Part& part);
   void refuse_packed(const Part& part, std::string_view head);
   void follow_pickles(const Part& part, bool is_archive);

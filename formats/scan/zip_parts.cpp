@@ -139,6 +139,23 @@ std::optional<std::uint64_t> directory_bytes(const ByteSource& source) {
   }
 }
 
+/// Whether miniz, which torch reads archives with, finds a directory by the last end record that is neither that one's
+/// nor the first archive's: it counts from the first byte of all.
+bool has_other_directory(const Part& zip, const ByteSource& first) {
+  std::array<std::byte, zip::locator_size + zip::end_size> records{};
+  if (zip.bytes->read_at(zip.bytes->size() - records.size(), records) != records.size()) return false;
+  const zip::End end = zip::find_end(first);
+  const auto stands_at = [&](std::uint64_t at, std::uint32_t signature) {
+    std::array<std::byte, 4> bytes{};
+    return zip.bytes->read_at(at, bytes) == bytes.size() && load_le<std::uint32_t>(bytes.data()) == signature;
+  };
+  const auto directory = load_le<std::uint32_t>(records.data() + zip::locator_size + 16);
+  if (directory != end.directory_offset && stands_at(directory, zip::entry_signature)) return true;
+  if (load_le<std::uint32_t>(records.data()) != zip::locator_signature) return false;
+  const auto wide = load_le<std::uint64_t>(records.data() + 8);
+  return wide != end.directory_offset + end.directory_size && stands_at(wide, zip::end64_signature);
+}
+
 /// Archives one after the other, without a byte between them, as the files of a distributed checkpoint are; none where
 /// the file is anything else.
 std::vector<Part> split_sequence(const Part& zip, const ReadContext& context) {
@@ -158,7 +175,7 @@ std::vector<Part> split_sequence(const Part& zip, const ReadContext& context) {
     archives.push_back(part_in_place(zip, bytes, begin, zip.role, "archive at byte " + std::to_string(begin)));
     begin += length;
   }
-  if (begin != size) archives.clear();
+  if (begin != size || (archives.size() > 1 && has_other_directory(zip, *archives.front().bytes))) archives.clear();
   return archives;
 }
 

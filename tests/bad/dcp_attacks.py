@@ -266,6 +266,9 @@ def elsewhere():
     first = listed(listed(index("b"), hidden), listed(*of_numbers)) + b"q\x320" + call(ordered, b"h\x32") + b"q\x330"
     more = first + b"h\x32" + listed(index("b"), shown) + b"a0"
     yield hides("appended-too-late", b"h\x33", Outcome(3, "the Metadata has no 'storage_data', expected a dict"), before=more)
+    # A rank's own metadata, which says late that it is some.
+    late = program(text("z" * 200) + b"0" + thing("Metadata", ("state_dict_metadata", mapping(("b", BYTES))), ("planner_data", NONE), ("storage_data", mapping((index("b"), hidden)))))
+    yield Attack("dcp-place-elsewhere-of-a-rank", {"__0.metadata": late, "__0_0.distcp": item}, {"scan": found})
     # What a value is made of is judged as it would be elsewhere.
     layer = name("torch.nn.modules.activation", "ReLU") + b")\x81" + mapping(("inplace", b"\x89")) + b"b"
     value = torch_zip(program(mapping(("x", layer))))

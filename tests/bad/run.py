@@ -181,6 +181,7 @@ def attack_one(suite, ckpt, folder, attack, lines):
     if isinstance(attack.data, dict):
         path.mkdir()
         for name, data in attack.data.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
             (path / name).write_bytes(data)
     else:
         path.write_bytes(attack.data)

@@ -189,6 +189,59 @@ def other_formats():
     yield from plain("joblib", wrapper + bytes(range(256)) + CALL, "dangerous: joblib.numpy_pickle.NumpyArrayWrapper")
 
 
+def in_a_row():
+    """Of several archives, miniz counts the last one's offsets from the first byte of all."""
+    version = b"3\n"
+    members = [Part("a/data.pkl", EVIL), Part("a/version", version)]
+    front = archive([Part("a/data.pkl", GOOD), Part("a/data/0", b"")]).index(b"a/data/0") + len("a/data/0")
+    hidden = archive(members, shift=front)
+    directory = front + hidden.index(b"PK\1\2")
+    outer = archive([Part("a/data.pkl", GOOD), Part("a/data/0", hidden), Part("a/version", version)])
+    assert outer[directory : directory + 4] == b"PK\1\2"
+    filler = directory - archive([Part("b/data.pkl", GOOD), Part("b/version", version)]).index(b"PK\1\2")
+    last = archive([Part("b/data.pkl", GOOD + bytes(filler)), Part("b/version", version)])
+    assert last.index(b"PK\1\2") == directory
+    yield from hit("archives-in-a-row-with-another-directory.pt", outer + last)
+    wide = archive([Part("b/data.pkl", GOOD + bytes(filler)), Part("b/version", version)], zip64=True)
+    record = outer.index(b"PK\1\2") + 4000
+    numbers = bytearray(8192)
+    numbers[record - front : record - front + 4] = b"PK\6\6"
+    outer = archive([Part("a/data.pkl", GOOD), Part("a/data/0", bytes(numbers)), Part("a/version", version)])
+    at = outer.index(b"PK\6\6")
+    filler = at - wide.index(b"PK\6\6")
+    wide = archive([Part("b/data.pkl", GOOD + bytes(4 * len(numbers)))], zip64=True)
+    filler = at - wide.index(b"PK\6\6") + 4 * len(numbers)
+    wide = archive([Part("b/data.pkl", GOOD + bytes(filler))], zip64=True)
+    assert wide.index(b"PK\6\6") == at
+    yield from unjudged("archives-in-a-row-with-another-end.pt", outer + wide, "unreadable: ")
+    same = archive([Part("a/data.pkl", GOOD), Part("a/version", version)], zip64=True)
+    yield from harmless("archives-in-a-row.distcp", same * 3)
+    yield from harmless("archives-in-a-row-of-other-sizes.distcp", outer + same + WHOLE)
+
+
+def behind_others():
+    """Readers of archives look for them from the end, and bear with what stands in front."""
+    packed = archive([Part("w.pth", torch_zip(EVIL))])
+    broken = GOOD + b"\xff" * 8
+    fronts = {"array": npy(), "legacy-file": legacy(), "broken-pickle": broken, "safetensors": safetensors(), "text": b"no pickle\n"}
+    for title, front in fronts.items():
+        yield from hit(f"archive-behind-a-{title}.x", front + packed)
+        yield from hit(f"archive-behind-a-{title}-that-knows.x", archive([Part("w.pth", torch_zip(EVIL))], before=front))
+    for title, data in (
+        ("gzip", gzip.compress(broken + packed, mtime=0)),
+        ("zip", archive([Part("in.x", broken + packed)])),
+        ("tar", tar_attacks.tar(tar_attacks.member(b"in.x", broken + packed))),
+        ("tar-in-gzip", gzip.compress(tar_attacks.tar(tar_attacks.member(b"in.x", broken + packed)), mtime=0)),
+    ):
+        yield from hit(f"archive-behind-a-broken-pickle-in-{title}.x", data)
+    # miniz steps back by 4,093 bytes, and so looks farther than a comment is long.
+    far = archive([Part("w.pth", torch_zip(EVIL))], before=broken) + bytes(69_500)
+    yield from hit("archive-whose-end-is-far.x", far)
+    yield from harmless("array-and-archive-of-arrays.x", npy() + npz(npy()), ": safe")
+    tar_of_one = tar_attacks.tar(tar_attacks.member(b"w", WHOLE))
+    yield from harmless("tar-of-one-archive.tar", tar_of_one, ": safe (1 pickle")
+
+
 def code_members():
     """What loads such an archive runs what lies in it beside the pickles."""
     known = b"\x80\2cargparse\nNamespace\n)\x81."
@@ -201,11 +254,23 @@ def code_members():
     program_of = b'{"expr_str": "__import__(\'os\').system(\'true\')"}'
     for title, parts in (
         ("in-a-folder", [Part("r/archive_format", b"pt2"), Part("r/models/model.json", program_of)]),
+        ("of-another-suffix", [Part("r/archive_format", b"pt2"), Part("r/models/model.text", program_of)]),
         ("older", [Part("serialized_exported_program.json", program_of), Part("version", b"1.0")]),
     ):
         yield from harmless(f"export-{title}.pt2", archive(parts), "unknown: (torch.export).(code)")
     library = [Part("r/archive_format", b"pt2"), Part("r/data/aotinductor/model/model.so", b"\x7fELF" + bytes(60))]
     yield from hit("export-with-a-library.pt2", archive(library), "dangerous: (AOTInductor).(code)")
+    flags = b'{"compiler": "echo this must never run > ran; true"}'
+    source = [Part("r/archive_format", b"pt2"), Part("r/data/aotinductor/model/x.wrapper_compile_flags.json", flags)]
+    yield from hit("export-with-a-compiler.pt2", archive(source), "dangerous: (AOTInductor).(code)")
+    old = [Part("m/version", b"1"), Part("m/model.json", b"{}"), Part("m/code/__torch__.py", b"def forward(self): pass\n")]
+    yield from harmless("old-torchscript.pt", archive(old), "unknown: (TorchScript).(code)")
+    # A pickle sees a text and STOP.
+    flat = b"\x8c\x10\0\0PTMF" + b"N" * 10 + b"." + bytes(4000)
+    yield from unjudged("flatbuffer-that-is-a-pickle.pt", flat, "this is a TorchScript model as a flatbuffer")
+    yield from unjudged("folder-with-a-flatbuffer", {"m.ptl": b"\x18\0\0\0PTMF" + bytes(400)}, "m.ptl: unreadable")
+    unpacked = {"r/.data/extern_modules": b"os\n", "r/argparse.py": code, "r/model/model.pkl": known}
+    yield from hit("package-that-is-unpacked", unpacked, "r/argparse.py: dangerous\n  dangerous: (torch.package).(code)")
 
 
 def indexes():
@@ -253,6 +318,7 @@ def packed():
     for _ in range(12):
         nest = archive([Part("x", nest)])
     yield from unjudged("zips-12-deep.zip", nest, "a file within more than 8 others")
+    yield from unjudged("folder-with-zips-12-deep", {"x": nest}, "x: unreadable: ")
 
 
 def bombs():
