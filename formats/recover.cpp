@@ -98,11 +98,10 @@ class Recoverer {
     take_out(salvage.doubts, remains, named);
     for (const RecoveredTensor& tensor : result_.tensors)
       if (tensor.survival == Survival::whole && !tensor.is_checked && tensor.nbytes > 0) ++result_.unchecked;
-    const auto is_wrong = [](const Error& error) { return error.code() == ErrorCode::corrupt; };
-    const auto& faults = faults_->faults();
-    // Inflated bytes are wrong from the damage on, and where that is, only a checksum of their own tells.
+    // Inflated bytes are wrong from the damage on, and where that is, only a checksum of their own tells. A stream that
+    // ends too soon may be damaged where its end was said.
     const bool is_checked = salvage.is_checked && result_.unchecked == 0;
-    if (!is_checked && std::any_of(faults.begin(), faults.end(), is_wrong)) result_.is_certain = false;
+    if (!is_checked && !faults_->faults().empty()) result_.is_certain = false;
     return std::move(result_);
   }
 

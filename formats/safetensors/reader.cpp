@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -128,12 +129,17 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
 Salvage salvage(const ByteSourcePtr& source, const ReadContext& context) {
   if (!begins_with_header(*source)) throw Error(ErrorCode::unsupported, "no header of safetensors").expected("one");
   Salvage result;
+  const std::size_t known = context.findings->size();
   Header header = read_header(*source, context);
   try {
     check_end(*source, header.data_end);
   } catch (const Error& error) {
     context.report(error, "");
   }
+  // No checksum tells which of the header's numbers is wrong, or where bytes are missing or too many: others may lie
+  // where a tensor is looked for, and of an entry that is broken nothing is left.
+  result.is_certain = std::none_of(context.findings->begin() + static_cast<std::ptrdiff_t>(known),
+                                   context.findings->end(), [](const Finding& finding) { return finding.fault; });
   result.checkpoint = make_checkpoint(std::move(header), std::make_shared<Endless>(source), context);
   return result;
 }

@@ -9,12 +9,19 @@
 
 namespace ckpt::torchscript {
 
-template <class Use>
-void ScriptDetails::each_code(Use&& use) const {
+std::map<std::string, ByteSourcePtr> ScriptDetails::code() const {
+  std::map<std::string, ByteSourcePtr> files;
   for (const ZipMember& member : zip->members()) {
     const std::string_view name = std::string_view(member.name).substr(root.size() + 1);
-    if (!name.starts_with(code_folder) || !name.ends_with(".py")) continue;
-    const auto bytes = read_all(*zip->read(member), limits::zip_small_member);
+    if (name.starts_with(code_folder) && name.ends_with(".py")) files.emplace(name, zip->read(member));
+  }
+  return files;
+}
+
+template <class Use>
+void ScriptDetails::each_code(Use&& use) const {
+  for (const auto& [name, file] : code()) {
+    const auto bytes = read_all(*file, limits::zip_small_member);
     use(name, as_text(bytes));
   }
 }

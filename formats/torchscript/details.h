@@ -33,9 +33,10 @@ class ScriptDetails final : public FormatDetails {
   [[nodiscard]] std::optional<std::string> whole_module() const override { return class_name; }
   [[nodiscard]] StateEntries state_entries(const Checkpoint& checkpoint) const override;
   [[nodiscard]] std::vector<std::string> out_of_reach(const DeviceMap& map) const override;
+  [[nodiscard]] std::map<std::string, ByteSourcePtr> code() const override;
 
  private:
-  /// Calls use(name within the root, its text) for each file of the code, in the order of the archive.
+  /// Calls use(name within the root, its text) for each file of the code, in the order of their names.
   template <class Use>
   void each_code(Use&& use) const;
 };

@@ -38,6 +38,8 @@ StateEntries FormatDetails::state_entries(const Checkpoint&) const { return {}; 
 
 std::vector<std::string> FormatDetails::out_of_reach(const DeviceMap&) const { return {}; }
 
+std::map<std::string, ByteSourcePtr> FormatDetails::code() const { return {}; }
+
 std::vector<std::string> files_of(const Checkpoint& checkpoint) {
   std::vector<std::string> files = checkpoint.parts;
   files.push_back(checkpoint.file);

@@ -304,4 +304,33 @@ def named(checks):
         checks.suite.check(f"named, {said}: it is", said in done.err, done)
 
 
-GROUPS = [unedited, moved, to_meta, state_dicts, loads_into_the_model, packed, layouts, named]
+class Times(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        return x * self.weight * 2
+
+
+def code(checks):
+    """Two models of one object that compute otherwise."""
+    one, other, damaged = (checks.path(".pt") for _ in range(3))
+    torch.jit.save(torch.jit.script(Times()), one)
+    with zipfile.ZipFile(one) as source, zipfile.ZipFile(other, "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            target.writestr(name, data.replace(b", 2)", b", 3)") if name.endswith(".py") else data)
+    x = torch.ones(2)
+    checks.suite.equal("code: the models differ", (torch.jit.load(one)(x)[0].item(), torch.jit.load(other)(x)[0].item()), (2.0, 3.0))
+    done = checks.run("code: diff", "diff", one, other, code=1)
+    checks.suite.check("code: diff says where", b"code/__torch__" in done.out and b"other from byte" in done.out, done)
+    checks.run("code: of the same", "diff", one, one)
+    checks.run("code: left aside", "diff", one, other, "--ignore", "other")
+    data = bytearray(other.read_bytes())
+    data[data.index(b", 3)") + 2] ^= 1
+    damaged.write_bytes(data)
+    checks.run("code: damage is no difference", "diff", one, damaged, code=3)
+
+
+GROUPS = [code, unedited, moved, to_meta, state_dicts, loads_into_the_model, packed, layouts, named]

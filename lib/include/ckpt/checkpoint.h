@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,10 @@ class CKPT_API FormatDetails {
   /// What a remap leaves as it is though it names a device, each a sentence without a full stop. Throws Error: what
   /// reading throws.
   [[nodiscard]] virtual std::vector<std::string> out_of_reach(const DeviceMap& map) const;
+
+  /// The code that stands beside the object and is run with it, by the names of its files. Throws Error: what reading
+  /// throws.
+  [[nodiscard]] virtual std::map<std::string, ByteSourcePtr> code() const;
 };
 
 /// A checkpoint: one object graph, the storages its tensors live in, and where it all came from.
