@@ -151,6 +151,11 @@ End find_end(const ByteSource& source, std::uint64_t directory_cap) {
   return end;
 }
 
+bool has_signature(const ByteSource& source, std::uint64_t at, std::uint32_t signature) {
+  std::array<std::byte, 4> bytes{};
+  return source.read_at(at, bytes) == bytes.size() && load_le<std::uint32_t>(bytes.data()) == signature;
+}
+
 std::optional<std::uint64_t> find_begin(const ByteSource& source) {
   constexpr std::size_t step_of_miniz = 4096;
   std::vector<std::byte> tail;
@@ -158,10 +163,7 @@ std::optional<std::uint64_t> find_begin(const ByteSource& source) {
   if (!found) return std::nullopt;
   const bool is_wide =
       found->before >= locator_size && load_le<std::uint32_t>(found->record - locator_size) == locator_signature;
-  const auto has_entry = [&](std::uint64_t at) {
-    std::array<std::byte, 4> first{};
-    return source.read_at(at, first) == first.size() && load_le<std::uint32_t>(first.data()) == entry_signature;
-  };
+  const auto has_entry = [&](std::uint64_t at) { return has_signature(source, at, entry_signature); };
   const std::uint64_t size = load_le<std::uint32_t>(found->record + 12);
   const std::uint64_t offset = load_le<std::uint32_t>(found->record + 16);
   if (is_wide || has_entry(offset)) return 0;

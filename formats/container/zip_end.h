@@ -24,6 +24,9 @@ struct End {
 /// Throws Error: truncated (there is none), corrupt (it does not fit), unsupported (several disks), limit_exceeded, io.
 End find_end(const ByteSource& source, std::uint64_t directory_cap = limits::zip_directory_bytes);
 
+/// Whether one of zip_format.h's signatures stands there. Throws Error: io.
+bool has_signature(const ByteSource& source, std::uint64_t at, std::uint32_t signature);
+
 /// Where an archive begins that some reader finds by the last end record, right or wrong: 0 where its directory stands
 /// where that says (or a ZIP64 record might), else in front of the record, with offsets that count from there. miniz
 /// looks for the record somewhat farther back than there may be a comment. None: there is no such directory.

@@ -76,12 +76,14 @@ class Reader {
 
   /// Those that are there; of tensors, which torch loads with weights_only, where they have not been read.
   void tell_items(ReadContext::Met& met, bool of_tensors) const {
-    for (const Entry& entry : metadata_.entries)
-      for (const std::uint32_t index : of_tensors || !entry.is_tensor ? entry.items : std::vector<std::uint32_t>())
+    for (const Entry& entry : metadata_.entries) {
+      if (entry.is_tensor && !of_tensors) continue;
+      for (const std::uint32_t index : entry.items)
         if (const Item& item = metadata_.items[index]; met.beside.size() <= limits::scan_parts &&
                                                        open_[item.file] != nullptr &&
                                                        in_bounds(item.offset, item.length, open_[item.file]->size()))
           met.beside.emplace_back("item " + quoted_name(entry.name), bytes_of(item, in_quotes(entry.name)));
+    }
   }
 
   void fault(std::size_t entry, const Error& error) {

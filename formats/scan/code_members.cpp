@@ -51,12 +51,11 @@ CodeMembers::CodeMembers(const std::vector<ZipMember>& members) {
 }
 
 const Code* CodeMembers::find(std::string_view name) const {
-  if (is_script_ && is_script_of_another_name(name)) return &script;
+  if (is_script_ && (is_script_of_another_name(name) || is_at_root(name, "model.json"))) return &script;
   if (is_package_ && ends_with_in_any_case(name, ".py")) return &package;
-  if (is_script_ && is_at_root(name, "model.json")) return &script;
   if (is_below(name, "data/aotinductor/")) return &compiled;
-  return is_export_ && (is_below(name, "models/") || is_at_root(name, "serialized_exported_program.json")) ? &exported
-                                                                                                           : nullptr;
+  const bool is_program = is_below(name, "models/") || is_at_root(name, "serialized_exported_program.json");
+  return is_export_ && is_program ? &exported : nullptr;
 }
 
 }  // namespace ckpt::scanning

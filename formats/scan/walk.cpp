@@ -23,15 +23,14 @@ namespace {
 /// Formats whose readers find pickles in other files than the one that is named, and how their loaders find that.
 struct OfSeveralFiles {
   std::string_view format, suffix;
-  std::string_view name = {};  ///< under which it is loaded as such, whatever it looks like
+  bool by_name = false;  ///< it is loaded as such whatever it looks like, under that name alone or a rank's, "__0" + it
 };
-constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata", ".metadata"},
+constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata", true},
                                       OfSeveralFiles{"torch-index", ".index.json"}};
 
-/// ".metadata", or a rank's "__0.metadata".
 bool is_loaded_by_name(const OfSeveralFiles& one, std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return !one.name.empty() && name.ends_with(one.name) && (name == one.name || name.starts_with("__"));
+  return one.by_name && name.ends_with(one.suffix) && (name == one.suffix || name.starts_with("__"));
 }
 
 bool is_of_several_files(const Format& format) {

@@ -145,15 +145,12 @@ bool has_other_directory(const Part& zip, const ByteSource& first) {
   std::array<std::byte, zip::locator_size + zip::end_size> records{};
   if (zip.bytes->read_at(zip.bytes->size() - records.size(), records) != records.size()) return false;
   const zip::End end = zip::find_end(first);
-  const auto stands_at = [&](std::uint64_t at, std::uint32_t signature) {
-    std::array<std::byte, 4> bytes{};
-    return zip.bytes->read_at(at, bytes) == bytes.size() && load_le<std::uint32_t>(bytes.data()) == signature;
-  };
   const auto directory = load_le<std::uint32_t>(records.data() + zip::locator_size + 16);
-  if (directory != end.directory_offset && stands_at(directory, zip::entry_signature)) return true;
+  if (directory != end.directory_offset && zip::has_signature(*zip.bytes, directory, zip::entry_signature)) return true;
   if (load_le<std::uint32_t>(records.data()) != zip::locator_signature) return false;
   const auto wide = load_le<std::uint64_t>(records.data() + 8);
-  return wide != end.directory_offset + end.directory_size && stands_at(wide, zip::end64_signature);
+  return wide != end.directory_offset + end.directory_size &&
+         zip::has_signature(*zip.bytes, wide, zip::end64_signature);
 }
 
 /// Archives one after the other, without a byte between them, as the files of a distributed checkpoint are; none where

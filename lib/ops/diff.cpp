@@ -179,8 +179,10 @@ NameSet Differ::unequal_names(const std::vector<NamedTensor>& a, const std::vect
 
 void Differ::compare_others() {
   OtherValues others(a_.checkpoint, b_.checkpoint, values_of(names_a_), values_of(names_b_), common_, found_);
-  if (!options_.ignore_other) others.compare_roots();
-  if (!options_.ignore_other) compare_code(a_.checkpoint, b_.checkpoint, found_);
+  if (!options_.ignore_other) {
+    others.compare_roots();
+    compare_code(a_.checkpoint, b_.checkpoint, found_);
+  }
   for (const Match& match : matches_) {
     const bool quantised = is_quantised(match.a->info.dtype) && is_quantised(match.b->info.dtype);
     if (!options_.ignore_other || quantised)
