@@ -8,6 +8,7 @@
 #include "ckpt/limits.h"
 #include "ckpt/modules.h"
 #include "ckpt/state_dict.h"
+#include "ckpt/utf8.h"
 #include "io/keyed_hash.h"
 #include "model/module_reader.h"
 #include "model/pair_lists.h"
@@ -193,7 +194,8 @@ class Unpacker {
       throw Error(ErrorCode::limit_exceeded,
                   "the modules give more than " + std::to_string(most_names_) + " names of tensors and modules")
           .in(checkpoint_.file);
-    return kept(values_.make_str(name));
+    // Python 2's names may be bytes that are no text: a name with such a part is of that kind, too.
+    return kept(values_.make_text(is_utf8(name, Surrogates::allowed) ? ValueKind::str : ValueKind::py2_str, name));
   }
 
   void count_step(std::uint64_t steps = 1) {

@@ -167,6 +167,13 @@ TEST(UnpackModules, NamesASharedModuleOnEachPath) {
   EXPECT_EQ(names(unpacked(code)), (Names{"a.weight", "b.weight"}));
 }
 
+TEST(UnpackModules, KeepsPython2sNamesThatAreNoText) {
+  const auto code = module({}, {}, {{py::str("a"), module({}, {}, {{py::py2_str("caf\xe9"), linear()}})}});
+  const Checkpoint out = unpacked(code);
+  EXPECT_EQ(names(out), (Names{"a.caf\xe9.weight"}));
+  EXPECT_EQ(versions(out), (Names{": 1", "a: 1", "a.caf\xe9: 1"}));
+}
+
 TEST(UnpackModules, LeavesTheRestAsItIs) {
   const auto code = py::dict({{py::str("model"), linear()},
                               {py::str("epoch"), py::integer(3)},
