@@ -61,6 +61,7 @@ ENVIRONMENT = {
 WORTH_MINIMISING = 60  # seconds of a run: to minimise takes as long as a short one
 SAMPLE = 50  # files that a shorter run begins with: a grown corpus takes minutes to read, and hundreds all the time there is
 ADOPTING = 600  # seconds that all that the other targets keep may take
+MERGING = 3600  # seconds that minimising a whole corpus may take: nearly 90,000 files of the program's
 REPLAYING = 600  # seconds that a part of a corpus may take under sanitizers
 PART = 500  # files of it
 OWN = ("lib/", "formats/", "tools/", "eval/")  # whose lines and branches count
@@ -278,7 +279,7 @@ class Fuzzer:
         """Keeps, of all that there is, what is needed to reach all that it reaches."""
         merged = self.scratch / "merged"
         merged.mkdir()
-        status, text, _ = self.call(self.program, "-merge=1", merged, self.corpus, self.slow, self.seeds, timeout=600)
+        status, text, _ = self.call(self.program, "-merge=1", merged, self.corpus, self.slow, self.seeds, timeout=MERGING)
         if status != 0:
             self.outcome.failure = self.outcome.failure or f"merge: exit {status}: {text[-2000:]}"
             return
