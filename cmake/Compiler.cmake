@@ -40,6 +40,7 @@ set(CKPT_STANDARD_HEADERS <algorithm> <array> <cstdint> <functional> <map> <memo
 function(ckpt_precompile target)  # ckpt_precompile(TARGET [HEADER…]): these besides
   if(PROJECT_IS_TOP_LEVEL)
     target_precompile_headers(${target} PRIVATE ${CKPT_STANDARD_HEADERS} ${ARGN})
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")  # for ccache
   endif()
 endfunction()
 
@@ -71,9 +72,6 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CKPT_SANITIZE)
   add_link_options(${CKPT_HARDENED_LINK})
 endif()
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # for ccache, as above
-endif()
 if(CKPT_SANITIZE)
   add_compile_options(-fsanitize=${CKPT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CKPT_SANITIZE})

@@ -81,6 +81,9 @@ inline bool is_text_entry(const std::pair<std::string, std::string>& entry) {
 /// That a read fails or memory runs out is no fault of the file.
 bool is_of_the_machine(const Error& error);
 
+/// Whether any of them is more than a remark.
+bool has_faults(std::span<const Finding> findings);
+
 /// The CRC-32 of each storage as it was written, by its key in the file.
 using WriteReceipt = NameMap<std::uint32_t>;
 

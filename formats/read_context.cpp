@@ -84,6 +84,10 @@ void ReadContext::check_bytes(const ByteSource& bytes, const std::string& where)
   }
 }
 
+bool has_faults(std::span<const Finding> findings) {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.fault; });
+}
+
 bool is_of_the_machine(const Error& error) {
   return error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory;
 }

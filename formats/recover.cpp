@@ -67,10 +67,6 @@ void add_remains(const Tensor& tensor, const std::vector<Storage>& storages, con
   }
 }
 
-bool has_faults(const std::vector<Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.fault; });
-}
-
 class Recoverer {
  public:
   explicit Recoverer(const ByteSourcePtr& source)

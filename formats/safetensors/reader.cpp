@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "ckpt/assemble.h"
@@ -138,8 +138,7 @@ Salvage salvage(const ByteSourcePtr& source, const ReadContext& context) {
   }
   // No checksum tells which of the header's numbers is wrong, or where bytes are missing or too many: others may lie
   // where a tensor is looked for, and of an entry that is broken nothing is left.
-  result.is_certain = std::none_of(context.findings->begin() + static_cast<std::ptrdiff_t>(known),
-                                   context.findings->end(), [](const Finding& finding) { return finding.fault; });
+  result.is_certain = !has_faults(std::span(*context.findings).subspan(known));
   result.checkpoint = make_checkpoint(std::move(header), std::make_shared<Endless>(source), context);
   return result;
 }

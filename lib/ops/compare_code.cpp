@@ -24,7 +24,8 @@ std::string size_text(const ByteSource& file) { return "code of " + std::to_stri
 /// The first byte in which they differ; none where they are the same. Reads both to their ends, whose checksums tell.
 std::optional<std::uint64_t> first_difference(const ByteSource& a, const ByteSource& b) {
   std::optional<std::uint64_t> first;
-  std::vector<std::byte> piece_a(limits::copy_chunk), piece_b(limits::copy_chunk);
+  const auto piece = std::clamp<std::uint64_t>(std::max(a.size(), b.size()), 1, limits::copy_chunk);
+  std::vector<std::byte> piece_a(piece), piece_b(piece);
   for (std::uint64_t at = 0;;) {
     const std::size_t got_a = a.read_at(at, piece_a), got_b = b.read_at(at, piece_b);
     if (got_a == 0 && got_b == 0) return first;
@@ -33,7 +34,7 @@ std::optional<std::uint64_t> first_difference(const ByteSource& a, const ByteSou
     const auto differs = std::mismatch(piece_a.begin(), end_a, piece_b.begin(), end_b).first;
     if (!first && (differs != end_a || got_a != got_b))
       first = at + static_cast<std::uint64_t>(differs - piece_a.begin());
-    at += limits::copy_chunk;
+    at += piece;
   }
 }
 
