@@ -4,15 +4,35 @@
 
 namespace ckpt {
 
+/// Says that `count` bytes follow `what` in the file that the checkpoint was read from and belong to nothing of it, and
+/// keeps save() from replacing that file. Nothing is said of none. `more` ends the sentence.
+void leave_out(Checkpoint& checkpoint, std::uint64_t count, const std::string& what, const std::string& more = "");
+
+/// The same as a sentence alone.
+std::string left_out(std::uint64_t count, const std::string& what);
+
+/// Details of a file that may go on behind the checkpoint, which is known once finish() has been there.
+class OpenEnd {
+ public:
+  virtual ~OpenEnd() = default;
+
+  [[nodiscard]] virtual bool goes_on() const = 0;
+};
+
+/// Whether more than the checkpoint is in its file, of what finish_reading() has found.
+bool goes_on(const Checkpoint& checkpoint);
+
 /// Where a file that says how long it is has to end: finish() throws Error: truncated, before it, and tells what
 /// follows.
-class EndOfFile final : public FormatDetails {
+class EndOfFile final : public FormatDetails, public OpenEnd {
  public:
   /// `end` bytes from the beginning of `source`, and less than `padding` more; `what` ends there: "the array".
   EndOfFile(ByteSourcePtr source, std::uint64_t end, std::string what, std::uint64_t padding = 1)
       : source_(std::move(source)), end_(end), padding_(padding), what_(std::move(what)) {}
 
   [[nodiscard]] std::vector<std::string> finish() const override;
+
+  [[nodiscard]] bool goes_on() const override { return source_->size() - end_ >= padding_; }
 
  private:
   ByteSourcePtr source_;

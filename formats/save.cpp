@@ -7,6 +7,7 @@
 #include "ckpt/file_sink.h"
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
+#include "end_of_file.h"
 #include "format.h"
 #include "model/rooted.h"
 #include "read_back.h"
@@ -34,13 +35,29 @@ const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& 
   return *format;
 }
 
-/// Write: format.write() or format.write_folder(), to the sink of either. Nothing is left of the checkpoint, whose
-/// memory is as much as that of what is read back.
+/// Whether what is written to `path` would land in the file `read`, by whatever names.
+bool lands_in(const std::string& path, const std::string& read) {
+  std::error_code unknown;
+  return std::filesystem::equivalent(path == "-" ? "/dev/stdout" : path, read == "standard input" ? "/dev/stdin" : read,
+                                     unknown);
+}
+
+Error loses_rest(const std::string& file) {
+  return Error(ErrorCode::invalid_argument, "holds more than the checkpoint, which would be lost")
+      .expected("another OUT")
+      .in(file)
+      .hint("ckpt convert " + shell_word(file) + " OTHER makes another of the checkpoint alone");
+}
+
+/// Write: format.write() or format.write_folder(), to the sink of either, which replaces `target`. Nothing is left of
+/// the checkpoint, whose memory is as much as that of what is read back.
 template <class Write, class Sink>
-WriteReceipt write_with(Write write, Checkpoint& checkpoint, Sink& sink, const WriteOptions& options) {
+WriteReceipt write_with(Write write, Checkpoint& checkpoint, Sink& sink, const WriteOptions& options,
+                        const std::string& target) {
   try {
     WriteReceipt receipt = write(checkpoint, sink, options);
     finish_reading(checkpoint);
+    if (goes_on(checkpoint) && lands_in(target, checkpoint.file)) throw loses_rest(checkpoint.file);
     checkpoint = Checkpoint();
     return receipt;
   } catch (Error& error) {
@@ -73,13 +90,6 @@ bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const Sav
   return was && !ends_in_gz(checkpoint.file);
 }
 
-/// Whether what is written to `path` would land in the file `read`, by whatever names.
-bool lands_in(const std::string& path, const std::string& read) {
-  std::error_code unknown;
-  return std::filesystem::equivalent(path == "-" ? "/dev/stdout" : path, read == "standard input" ? "/dev/stdin" : read,
-                                     unknown);
-}
-
 /// A file that is read may be replaced as a whole by what is made of it, but not where others need it or would go with
 /// it, and nothing is written into it while it is read.
 void refuse_to_lose_input(const Checkpoint& checkpoint, const std::string& path) {
@@ -95,8 +105,12 @@ void refuse_to_lose_input(const Checkpoint& checkpoint, const std::string& path)
     refuse("is a tar archive, and would be replaced by the checkpoint in it alone", "another OUT",
            "tar xf " + shell_word(checkpoint.file) + " gives the file to change");
   if (std::any_of(checkpoint.parts.begin(), checkpoint.parts.end(),
-                  [&](const std::string& part) { return lands_in(path, part); }))
-    refuse("is a part of what is read, which would be lost", "another OUT", "name a file outside its folder");
+                  [&](const std::string& part) { return lands_in(path, part); })) {
+    if (std::ranges::all_of(checkpoint.parts, [&](const std::string& part) { return part == checkpoint.file; }))
+      throw loses_rest(path);
+    refuse("is a part of what is read or holds more, which would be lost", "another OUT",
+           "name another file, outside its folder");
+  }
 }
 
 /// A pickle that is only read may be of any protocol. torch.save's own is 2.
@@ -153,11 +167,11 @@ void save_file(const Format& format, Checkpoint& checkpoint, const std::string& 
     const GzipOptions gzip_options{.level = options.gzip_level.value_or(gzip_default_level),
                                    .copies = !options.gzip_level};
     const auto gzip = gzip_sink(*sink, gzip_options);
-    const WriteReceipt receipt = write_with(format.write, checkpoint, *gzip, options);
+    const WriteReceipt receipt = write_with(format.write, checkpoint, *gzip, options, path);
     gzip->commit();
     read_back(receipt);
   } else {
-    read_back(write_with(format.write, checkpoint, *sink, options));
+    read_back(write_with(format.write, checkpoint, *sink, options, path));
   }
   report.bytes = sink->offset();
   sink->commit();
@@ -177,7 +191,7 @@ void save_folder(const Format& format, Checkpoint& checkpoint, const std::string
     throw refuse("'" + name + "' is a folder of files, which is not compressed", "a name for it without .gz");
   report.removed = sink.removed();
   const Expected expected(format, checkpoint, options.read_back);
-  const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options);
+  const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options, path);
   if (!options.dry_run && options.read_back != ReadBack::none)
     check_read_back(
         format, expected, [&] { return open_checkpoint(sink.path()); }, false, receipt);
@@ -194,7 +208,7 @@ void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options) {
     throw Error(ErrorCode::unsupported, "format '" + std::string(format.name) + "' is a folder of files")
         .expected("a format of one file")
         .in(checkpoint.file);
-  write_with(format.write, checkpoint, sink, options);
+  write_with(format.write, checkpoint, sink, options, "");
 }
 
 SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options) {

@@ -145,10 +145,10 @@ int run(const RecoverOptions& options, bool quiet) {
         .in(job.in)
         .hint(std::string(nothing_left));
   const bool complete = found.is_complete();
-  if (complete && !quiet) print_note(job.in + ": nothing of it is lost");
   std::vector<std::string> done;
   if (!complete) done.push_back("what is lost of " + job.in + " is left out");
   write_output(std::move(found.checkpoint), job, done, quiet || options.json);
+  if (complete && !quiet) print_note(job.in + ": nothing of it is lost");
   return complete ? exit_done : exit_no;
 }
 

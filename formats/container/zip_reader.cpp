@@ -200,8 +200,6 @@ std::vector<std::string> archive_warnings(const ZipReader& zip) {
   std::vector<std::string> warnings;
   if (!zip.has_checksums())
     warnings.emplace_back("the archive has no checksums (every CRC is 0), so damaged bytes would not be noticed");
-  if (zip.trailing_bytes() > 0)
-    warnings.push_back(std::to_string(zip.trailing_bytes()) + " bytes follow the archive and are left out");
   return warnings;
 }
 

@@ -119,7 +119,10 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
   checkpoint.format = gguf_format.name;
   checkpoint.metadata = std::move(header.metadata);
   checkpoint.warnings = std::move(warnings);
-  if (!to_the_end) checkpoint.details = std::move(details);
+  if (!to_the_end)
+    checkpoint.details = std::move(details);
+  else if (details->goes_on())
+    checkpoint.parts.push_back(checkpoint.file);
   return checkpoint;
 }
 

@@ -33,7 +33,10 @@ Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
   checkpoint.file = source->name();
   checkpoint.format = npy_format.name;
   checkpoint.warnings = std::move(warnings);
-  if (!to_the_end) checkpoint.details = std::move(details);
+  if (!to_the_end)
+    checkpoint.details = std::move(details);
+  else if (details->goes_on())
+    checkpoint.parts.push_back(checkpoint.file);
   context.check_bytes(*checkpoint.storages.front().bytes, "");
   return checkpoint;
 }

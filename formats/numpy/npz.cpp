@@ -7,6 +7,7 @@
 #include "container/zip_names.h"
 #include "container/zip_reader.h"
 #include "container/zip_writer.h"
+#include "end_of_file.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "named_tensors/names.h"
@@ -92,6 +93,7 @@ Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context) {
   checkpoint.file = source->name();
   checkpoint.format = npz_format.name;
   checkpoint.warnings = std::move(warnings);
+  leave_out(checkpoint, zip.trailing_bytes(), "the archive");
   checkpoint.details = std::move(details);
   return checkpoint;
 }

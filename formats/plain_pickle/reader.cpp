@@ -3,6 +3,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
+#include "end_of_file.h"
 #include "io/bytes.h"
 #include "model/tensor_calls.h"
 #include "ops/tensor_bytes.h"
@@ -107,11 +108,11 @@ void judge_rest(const ByteSourcePtr& source, std::uint64_t end, const ReadContex
     if (is_of_the_machine(error)) throw;
   }
   if (pickles > 0) refuse_odd_head(checkpoint);
-  std::string warning = std::to_string(source->size() - end) + " bytes follow the pickle and are left out";
+  std::string more;
   if (pickles > 0)
-    warning += ": pickle.load reads one object a call, and there " +
-               (pickles == 1 ? "is 1 more" : "are " + std::to_string(pickles) + " more");
-  checkpoint.warnings.push_back(std::move(warning));
+    more = ": pickle.load reads one object a call, and there " +
+           (pickles == 1 ? "is 1 more" : "are " + std::to_string(pickles) + " more");
+  leave_out(checkpoint, source->size() - end, "the pickle", more);
 }
 
 }  // namespace

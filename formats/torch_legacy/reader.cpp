@@ -158,16 +158,19 @@ Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context) 
   pickle::GlobalUses(checkpoint.globals).add(globals);
   for (const Storage& storage : checkpoint.storages)
     context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
-  if (!source->size_is_known()) return checkpoint;  // its end is found when it is read
-  if (source->size() < end)
+  if (context.findings == nullptr && !source->size_is_known()) {  // its end is found when it is read
+    auto details = std::make_shared<LegacyDetails>(dynamic_cast<const LegacyDetails&>(*checkpoint.details));
+    details->end = EndOfFile(source, end, "the last storage");
+    checkpoint.details = std::move(details);
+  } else if (source->size() < end) {
     context.report(Error(ErrorCode::truncated, "the file ends at byte " + std::to_string(source->size()))
                        .expected(std::to_string(end) + " bytes")
                        .at(source->size())
                        .in(source->name()),
                    "");
-  else if (source->size() > end)
-    checkpoint.warnings.push_back(std::to_string(source->size() - end) +
-                                  " bytes follow the last storage and are left out");
+  } else {
+    leave_out(checkpoint, source->size() - end, "the last storage");
+  }
   return checkpoint;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
+#include "end_of_file.h"
 #include "format.h"
 
 namespace ckpt::torch {
@@ -24,9 +26,15 @@ inline constexpr std::string_view legacy_magic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\x
 inline constexpr std::int64_t legacy_version = 1001;
 
 /// What a legacy file holds beside its object and storages.
-class LegacyDetails final : public FormatDetails {
+class LegacyDetails final : public FormatDetails, public OpenEnd {
  public:
   std::vector<std::byte> header;  ///< the pickles before the object, as they stand in the file
+  std::optional<EndOfFile> end;   ///< where that is known when all else has been read
+
+  [[nodiscard]] std::vector<std::string> finish() const override {
+    return end ? end->finish() : std::vector<std::string>();
+  }
+  [[nodiscard]] bool goes_on() const override { return end && end->goes_on(); }
 };
 
 }  // namespace ckpt::torch

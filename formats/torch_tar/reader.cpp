@@ -226,8 +226,10 @@ Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& contex
     throw;
   }
   for (const TarMember& member : members)
-    if (std::find(std::begin(parts), std::end(parts), member.name) == std::end(parts))
+    if (std::find(std::begin(parts), std::end(parts), member.name) == std::end(parts)) {
       checkpoint.warnings.push_back("member " + quoted_name(member.name) + " is none of PyTorch's and is left out");
+      checkpoint.parts.push_back(checkpoint.file);
+    }
   for (const Storage& storage : checkpoint.storages)
     context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");
   return checkpoint;

@@ -6,6 +6,7 @@
 
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
+#include "end_of_file.h"
 #include "model/order_storages.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
@@ -62,7 +63,7 @@ class ForwardStorage final : public ByteSource {
   mutable ByteSourcePtr listed_;
 };
 
-class ForwardDetails final : public ZipDetails {
+class ForwardDetails final : public ZipDetails, public OpenEnd {
  public:
   explicit ForwardDetails(ArchivePtr archive) : archive_(std::move(archive)) { root = archive_->root(); }
 
@@ -94,6 +95,11 @@ class ForwardDetails final : public ZipDetails {
   [[nodiscard]] std::vector<std::string> finish() const override {
     const auto turn = archive_->turn();
     return archive_->finish(byte_order);
+  }
+
+  [[nodiscard]] bool goes_on() const override {
+    const auto turn = archive_->turn();
+    return archive_->goes_on();
   }
 
  private:

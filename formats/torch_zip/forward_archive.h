@@ -53,6 +53,8 @@ class ForwardArchive final : public SourceNames {
   /// Every storage is there, every checksum was one, and the byte order is the one that the storages were read by:
   /// `told` by a record before them, else little. Returns what a user should know.
   std::vector<std::string> finish(std::optional<ByteOrder> told);
+  /// Whether bytes follow the archive: once finish() has been there.
+  [[nodiscard]] bool goes_on() const { return goes_on_; }
 
   [[nodiscard]] const ByteSourcePtr& source() const { return source_; }
   [[nodiscard]] const std::string& root() const { return root_; }
@@ -97,6 +99,7 @@ class ForwardArchive final : public SourceNames {
   SeenHeaders seen_;
   std::optional<ZipReader> directory_;
   std::optional<std::vector<std::string>> finished_;
+  bool goes_on_ = false;
 };
 
 }  // namespace ckpt::torch

@@ -7,6 +7,7 @@
 #include "container/quoted_name.h"
 #include "container/zip_kind.h"
 #include "container/zip_reader.h"
+#include "end_of_file.h"
 #include "io/stream.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"
@@ -92,6 +93,7 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
     for (const ZipMember& member : zip.members())
       context.check_bytes(*zip.read(member), "member " + quoted_name(member.name));
   for (std::string& warning : archive_warnings(zip)) checkpoint.warnings.push_back(std::move(warning));
+  leave_out(checkpoint, zip.trailing_bytes(), "the archive");
   return checkpoint;
 }
 

@@ -3,6 +3,7 @@
 
 #include "container/zip_kind.h"
 #include "container/zip_reader.h"
+#include "end_of_file.h"
 #include "torch_common/archive.h"
 #include "torch_common/tensors.h"
 #include "torchscript/details.h"
@@ -44,6 +45,7 @@ Checkpoint read_script(const ByteSourcePtr& source, const ReadContext& context) 
     for (const ZipMember& member : zip.members())
       context.check_bytes(*zip.read(member), "member '" + member.name + "'");
   checkpoint.warnings = archive_warnings(zip);
+  leave_out(checkpoint, zip.trailing_bytes(), "the archive");
   return checkpoint;
 }
 

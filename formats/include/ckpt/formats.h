@@ -108,7 +108,7 @@ struct SaveReport {
 /// directory; it cannot be read back). Before a file appears, as much of it is read back as `read_back` says and
 /// compared with what was to be written; a difference is an Error (io, on_output), and the old file stands. A format of
 /// several files makes the folder `path`, which must be new or empty (ckpt/folder_sink.h). Throws Error: what write()
-/// throws; invalid_argument (`path` is a part of what is read; gzip or "-" for a folder), io (on_output).
+/// throws; invalid_argument (`path` is a part of what is read or holds more; gzip or "-" for a folder), io (on_output).
 CKPT_API SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options = {});
 
 /// One thing verify() found.
