@@ -7,6 +7,7 @@
 #include "model/big_integer.h"
 #include "model/byte_texts.h"
 #include "model/module_reader.h"
+#include "model/python_names.h"
 
 namespace ckpt {
 
@@ -86,8 +87,10 @@ std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest)
       return quote_string(values.text(id).substr(0, longest), false);
     case ValueKind::bytes:
       return "b" + quote_string(values.text(id).substr(0, longest));
-    case ValueKind::global:
-      return std::string(values.module(id).substr(0, longest)) + "." + std::string(values.name(id).substr(0, longest));
+    case ValueKind::global: {
+      const auto [module, name] = to_python3(values.module(id).substr(0, longest), values.name(id).substr(0, longest));
+      return module + "." + name;
+    }
     case ValueKind::persistent: {
       const ValueId with_source = class_with_source(values, id);
       return with_source == no_value ? "<object>" : atom_repr(values, with_source, longest);

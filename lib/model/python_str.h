@@ -14,8 +14,9 @@ std::string float32_repr(float value);
 /// Python's repr of a string, quotes included: `ascii` as of bytes and Python 2's str, which show only ASCII as it is.
 std::string quote_string(std::string_view text, bool ascii = true);
 
-/// Python's repr of None, a bool, a number (of 512 bits at most), a string, bytes, or the name of a global or of a
-/// class that has its source beside it; "<object>" for other kinds. Of a longer text its first `longest` bytes.
+/// Python's repr of None, a bool, a number (of 512 bits at most), a string, bytes, or the name that Python 3 has for a
+/// global or for a class that has its source beside it; "<object>" for other kinds. Of a longer text its first
+/// `longest` bytes.
 std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest = SIZE_MAX);
 
 /// What Python's str() gives for a value that serves as a key: strings as they are, numbers, tuples as their repr, and

@@ -83,6 +83,12 @@ TEST(PythonStr, OfBytesIsAsciiOnly) { EXPECT_EQ(shown(py::bytes("a\xff'")), "b\"
 
 TEST(PythonStr, OfANameIsTheName) { EXPECT_EQ(shown(py::global("torch", "float32")), "torch.float32"); }
 
+/// Of whatever protocol: what is the same key to Python has the same name.
+TEST(PythonStr, OfANameThatPython2HadIsPython3s) {
+  EXPECT_EQ(shown(py::global("__builtin__", "dict")), "builtins.dict");
+  EXPECT_EQ(shown(py::global("__builtin__", "long")), "builtins.int");
+}
+
 TEST(PythonStr, OfAClassWithItsSourceIsTheNameOfTheClass) {
   EXPECT_EQ(shown(py::persistent(py::tuple(
                 {py::str("module"), py::global("zoo", "Net"), py::str("zoo.py"), py::str("class Net: pass")}))),
