@@ -73,6 +73,9 @@ Checkpoint read_opened(const Opened& opened, const ReadContext& context) {
   checkpoint.source = opened.bytes;
   checkpoint.archive = opened.archive;
   if (opened.archive) checkpoint.warnings.push_back(archive_remark(opened));
+  if (opened.gzip_layers > 1)
+    checkpoint.warnings.push_back("it lies in " + std::to_string(opened.gzip_layers) +
+                                  " layers of gzip, of which what is written has one at most");
   return checkpoint;
 }
 

@@ -11,6 +11,7 @@
 #include "model/pair_lists.h"
 #include "model/python_str.h"
 #include "model/walk.h"
+#include "named_tensors/losses.h"
 
 namespace ckpt::dcp {
 namespace {
@@ -33,7 +34,8 @@ class Flattener {
       throw Error(ErrorCode::unsupported, "the object is no dict")
           .expected("a state dict, as torch.distributed.checkpoint saves")
           .in(checkpoint_.file)
-          .hint("--root PATH takes a part of it");
+          .hint(named_tensors::has_weights(checkpoint_) ? "--weights-only takes the state dict alone"
+                                                        : "--root PATH takes a part of it");
     enter(checkpoint_.root, 0, "");
     while (!tasks_.empty()) {
       Task task = std::move(tasks_.back());

@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
+#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "model/pair_lists.h"
@@ -106,9 +107,10 @@ bool has_attributes(const ValueGraph& values, ValueId id) {
   return false;
 }
 
-/// Whether --weights-only finds what it takes, and that is less than all.
 bool has_weights(const Checkpoint& checkpoint) {
   try {
+    const Parts parts = find_parts(checkpoint);
+    if (parts.state_dicts.empty() && parts.modules.size() == 1) return true;
     return !resolve_root(checkpoint, "auto").empty() || !is_mapping(checkpoint.values, checkpoint.root);
   } catch (const Error&) {
     return false;

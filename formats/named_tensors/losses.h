@@ -23,6 +23,9 @@ std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint);
 /// asked to be dropped. Throws Error: unsupported, naming what else there is; limit_exceeded.
 void refuse_other_values(const Checkpoint& checkpoint);
 
+/// Whether --weights-only finds what it takes, a module too, and that is less than all.
+bool has_weights(const Checkpoint& checkpoint);
+
 /// Whether it is given a state.
 bool has_attributes(const ValueGraph& values, ValueId id);
 

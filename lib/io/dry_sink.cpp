@@ -24,7 +24,7 @@ class DrySink final : public ByteSink {
 std::unique_ptr<ByteSink> dry_sink(const std::string& path, FileSinkOptions options) {
   if (path == "-") return std::make_unique<DrySink>("standard output");
   const OutputTarget target = open_target(path);
-  if (options.no_clobber && target.existing) throw exists_already(path);
+  require_replaceable(target, options.no_clobber);
   if (::faccessat(target.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
     throw output_error("cannot create", path, errno);
   return std::make_unique<DrySink>(path);

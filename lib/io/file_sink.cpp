@@ -136,7 +136,7 @@ FileSink::FileSink(const std::string& path, FileSinkOptions options)
     : ByteSink(path), state_(std::make_unique<State>()) {
   state_->options = options;
   state_->target = open_target(path);
-  if (options.no_clobber && state_->target.existing) throw exists_already(path);
+  require_replaceable(state_->target, options.no_clobber);
   state_->removed = remove_leftovers(state_->target.folder.get());
   state_->create();
 }

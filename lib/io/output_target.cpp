@@ -106,6 +106,15 @@ Error exists_already(const std::string& path) {
   return output_error("cannot create", path, EEXIST).hint("leave out --no-clobber, or name another file");
 }
 
+void require_replaceable(const OutputTarget& target, bool no_clobber) {
+  if (!target.existing) return;
+  if (no_clobber) throw exists_already(target.shown);
+  if (::faccessat(AT_FDCWD, target.shown.c_str(), W_OK, AT_EACCESS) == 0) return;
+  Error error = output_error("cannot replace", target.shown, errno);
+  throw errno == EACCES ? error.hint("chmod u+w " + shell_word(target.shown) + ", where it is yours, or another file")
+                        : error;
+}
+
 OutputTarget open_target(const std::string& path) {
   OutputTarget target;
   target.shown = path;
@@ -130,6 +139,7 @@ OutputTarget open_folder_target(const std::string& path) {
   OutputTarget target;
   target.shown = path;
   struct stat status {};
+  bare = follow_links(bare);
   const bool exists = ::lstat(bare.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) throw output_error("cannot create", path, errno);
   const auto refuse = [&](std::string what) {

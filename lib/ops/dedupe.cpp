@@ -4,7 +4,9 @@
 #include <tuple>
 #include <vector>
 
+#include "ckpt/state_dict.h"
 #include "ckpt/tensor_ops.h"
+#include "ops/prune.h"
 #include "ops/tensor_edit.h"
 
 namespace ckpt {
@@ -23,15 +25,26 @@ void mark_possible(const std::vector<Storage>& storages, const std::vector<std::
     for (const std::uint32_t place : sharing) possible[place] = (unknown ? places : sharing).size() > 1;
 }
 
+/// Storages of optimizers' states: load_state_dict() keeps the tensors that it is given, and each step changes them.
+std::vector<bool> of_optimizers(const Checkpoint& checkpoint) {
+  std::vector<bool> below(checkpoint.values.size()), found(checkpoint.storages.size());
+  for (const OptimizerState& state : find_optimizer_states(checkpoint))
+    mark_held(checkpoint.values, state.value, {}, below);
+  for (const auto& [id, use] : checkpoint.storage_uses)
+    if (below[id]) found[use.storage] = true;
+  return found;
+}
+
 }  // namespace
 
 std::pair<Checkpoint, DedupeReport> dedupe(Checkpoint checkpoint) {
   TensorEdit edit(std::move(checkpoint));
   const std::vector<Storage>& storages = edit.checkpoint().storages;
+  const std::vector<bool> optimizers = of_optimizers(edit.checkpoint());
   std::map<Likeness, std::vector<std::uint32_t>> alike;
   for (std::uint32_t i = 0; i < storages.size(); ++i) {
     const Storage& storage = storages[i];
-    if (storage.bytes != nullptr && storage.nbytes > 0)
+    if (storage.bytes != nullptr && storage.nbytes > 0 && !optimizers[i])
       alike[{storage.nbytes, storage.dtype, storage.typed, storage.byte_order, storage.location}].push_back(i);
   }
   std::vector<bool> compared(storages.size());

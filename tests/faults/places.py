@@ -157,6 +157,20 @@ def as_nobody(suite, program, source, folder):
             done.returncode == 6 and b"Permission denied" in done.stderr and (place / "old.pt").read_bytes() == b"old"
         )
         suite.check(f"a folder that refuses {out}", good and len(list(place.iterdir())) == 1, str(done))
+    place.chmod(0o777)
+    (place / "old.pt").chmod(0o444)
+    for more in ((), ("--dry-run",)):
+        done = subprocess.run(
+            [program.ckpt, "convert", "-", place / "old.pt", *more],
+            input=data,
+            capture_output=True,
+            check=False,
+            env=environment(TMPDIR="/tmp"),
+            **who,
+        )
+        good = done.returncode == 6 and b"cannot replace" in done.stderr and b"chmod u+w" in done.stderr
+        whole = (place / "old.pt").read_bytes() == b"old" and len(list(place.iterdir())) == 1
+        suite.check(f"a file that may not be written to {' '.join(more)}", good and whole, str(done))
     closed = folder / "closed"
     closed.mkdir()
     (closed / "model.pt").write_bytes(data)
@@ -199,7 +213,8 @@ def modes(suite, program, files, folders):
             )
 
         with folders.temporary() as folder:
-            for mode in (0o644, 0o600, 0o666, 0o444, 0o755, 0o640, 0o4755, 0o2755, 0o1644):
+            # Only root may write to a file whose mode says that nobody may.
+            for mode in (0o644, 0o600, 0o666, 0o755, 0o640, 0o4755, 0o2755, 0o1644, *([0o444] if os.geteuid() == 0 else [])):
                 target = folder / f"{mode:o}.pt"
                 target.write_bytes(b"old")
                 target.chmod(mode)

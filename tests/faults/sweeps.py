@@ -84,11 +84,12 @@ def judge_failing_call(case, call, number, trouble):
     outcome = case.run(f"{call.kind}:{call.number}:fail={number}")
     case.program.count("calls that failed")
     unreadable_folder = call.subject == str(case.out_folder) and call.kind == "open" and number == errno.EACCES
-    if call.kind in TOLERATED or unreadable_folder:
+    protected = call.kind == "access" and call.subject == str(case.target)  # as it says that the old target is
+    if (call.kind in TOLERATED and not protected) or unreadable_folder:
         if call.kind == "unlink":
             case.remove_spooled()  # what cannot be removed stays
         return judge(case, outcome, 0, "", "", ["new"], trouble, what)
-    where = side(case, call)
+    where = "output" if protected else side(case, call)
     given = "standard input" if case.scenario.pipe else case.source
     file = given if where in ("input", "spool") else case.target
     # Once the target has its name only its folder's fsync can fail.

@@ -2,6 +2,7 @@
 
 import torch
 from casts import scalar_cast
+from chain_names import found, is_optimizer
 from chain_objects import FLOATING, UNTYPED
 from torch import nn
 
@@ -117,9 +118,11 @@ def to_dtype(state, dtype, keeps):
 
 def dedupe(state):
     first, of = {}, {}
+    optimizers = [each for each in found(state.obj) if is_optimizer(each)]
+    stays = {tensor.untyped_storage()._cdata for each in optimizers for tensor in tensors_in(each)}
     for tensor in tensors_in(state.obj):
         storage = tensor.untyped_storage()
-        if not storage.nbytes():
+        if not storage.nbytes() or storage._cdata in stays:
             continue
         kind = None if tensor.dtype in UNTYPED else tensor.dtype
         content = bytes(torch.empty(0, dtype=torch.uint8).set_(storage).numpy())

@@ -60,8 +60,9 @@ struct DedupeReport {
 };
 
 /// Makes storages of the same dtype, device, size and bytes one: their tensors are tied from then on, and what changes
-/// one in Python changes all. One that the object holds as such stays. Reads those that have the same size, and
-/// recorded checksum, as another. Throws Error: what reading throws.
+/// one in Python changes all. One that the object holds as such stays, and so do those of an optimizer's state, which
+/// steps change. Reads those that have the same size, and recorded checksum, as another. Throws Error: what reading
+/// throws, limit_exceeded.
 CKPT_API std::pair<Checkpoint, DedupeReport> dedupe(Checkpoint checkpoint);
 
 }  // namespace ckpt

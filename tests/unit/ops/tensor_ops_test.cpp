@@ -244,6 +244,24 @@ TEST(Dedupe, TiesEqualStorages) {
   EXPECT_EQ(values_of(read, 1), (std::vector<float>{1, 3}));
 }
 
+/// Optimizer.load_state_dict() keeps the tensors that it is given: a step of one parameter would count for all.
+TEST(Dedupe, LeavesAnOptimizersState) {
+  const auto step_of = [&](const char* key) {
+    return py::dict({{py::str("step"), torch_testing::tensor(torch_testing::storage({.key = key}), {4}, {1})}});
+  };
+  const auto weights =
+      py::dict({{py::str("a"), torch_testing::tensor(torch_testing::storage({.key = "2"}), {4}, {1})},
+                {py::str("b"), torch_testing::tensor(torch_testing::storage({.key = "3"}), {4}, {1})}});
+  const auto state = py::dict({{py::integer(0), step_of("0")}, {py::integer(1), step_of("1")}});
+  const auto optimizer = py::dict({{py::str("state"), state}, {py::str("param_groups"), py::list({})}});
+  const auto bytes = torch_testing::floats({0, 1, 2, 3});
+  const auto [made, report] = dedupe(torch_testing::read_bytes(torch_testing::bytes_of(
+      torch_testing::ZipFile{.object = py::dict({{py::str("model"), weights}, {py::str("optimizer"), optimizer}}),
+                             .data = {{"data/0", bytes}, {"data/1", bytes}, {"data/2", bytes}, {"data/3", bytes}}})));
+  EXPECT_EQ(report.storages, 1U);
+  EXPECT_EQ(made.storages.size(), 3U);
+}
+
 TEST(Dedupe, TellsDevicesAndDtypesApart) {
   TensorSource there = view("gpu", bytes_of({1, 2}), {2});
   there.location = "cuda:0";
