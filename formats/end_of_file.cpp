@@ -5,6 +5,8 @@
 
 namespace ckpt {
 
+void keep_rest(Checkpoint& checkpoint) { checkpoint.parts.push_back(checkpoint.file); }
+
 std::string left_out(std::uint64_t count, const std::string& what) {
   return std::to_string(count) + " bytes follow " + what + " and are left out";
 }
@@ -12,7 +14,7 @@ std::string left_out(std::uint64_t count, const std::string& what) {
 void leave_out(Checkpoint& checkpoint, std::uint64_t count, const std::string& what, const std::string& more) {
   if (count == 0) return;
   checkpoint.warnings.push_back(left_out(count, what) + more);
-  checkpoint.parts.push_back(checkpoint.file);
+  keep_rest(checkpoint);
 }
 
 bool goes_on(const Checkpoint& checkpoint) {

@@ -4,12 +4,14 @@
 
 namespace ckpt {
 
-/// Says that `count` bytes follow `what` in the file that the checkpoint was read from and belong to nothing of it, and
-/// keeps save() from replacing that file. Nothing is said of none. `more` ends the sentence.
-void leave_out(Checkpoint& checkpoint, std::uint64_t count, const std::string& what, const std::string& more = "");
+/// Keeps save() from replacing the file that the checkpoint was read from: it holds more, which would be lost.
+void keep_rest(Checkpoint& checkpoint);
 
-/// The same as a sentence alone.
+/// Says that `count` bytes follow `what`, a part of the file, and belong to nothing.
 std::string left_out(std::uint64_t count, const std::string& what);
+
+/// Says so among the checkpoint's warnings, and does keep_rest(); nothing of none. `more` ends the sentence.
+void leave_out(Checkpoint& checkpoint, std::uint64_t count, const std::string& what, const std::string& more = "");
 
 /// Details of a file that may go on behind the checkpoint, which is known once finish() has been there.
 class OpenEnd {

@@ -13,6 +13,7 @@
 #include "container/zip_end.h"
 #include "container/zip_format.h"
 #include "container/zip_local.h"
+#include "end_of_file.h"
 #include "io/bytes.h"
 #include "io/inflate.h"
 
@@ -200,6 +201,7 @@ std::vector<std::string> archive_warnings(const ZipReader& zip) {
   std::vector<std::string> warnings;
   if (!zip.has_checksums())
     warnings.emplace_back("the archive has no checksums (every CRC is 0), so damaged bytes would not be noticed");
+  if (zip.trailing_bytes() > 0) warnings.push_back(left_out(zip.trailing_bytes(), "the archive"));
   return warnings;
 }
 

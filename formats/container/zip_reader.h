@@ -109,7 +109,7 @@ bool is_zip(const ByteSource& source);
 /// what reading the source throws.
 std::string first_member_name(const ByteSource& source);
 
-/// What a user should know about an archive that reads all the same, but of trailing_bytes().
+/// What a user should know about an archive that reads all the same.
 std::vector<std::string> archive_warnings(const ZipReader& zip);
 
 }  // namespace ckpt

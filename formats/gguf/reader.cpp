@@ -122,7 +122,7 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
   if (!to_the_end)
     checkpoint.details = std::move(details);
   else if (details->goes_on())
-    checkpoint.parts.push_back(checkpoint.file);
+    keep_rest(checkpoint);
   return checkpoint;
 }
 

@@ -36,7 +36,7 @@ Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
   if (!to_the_end)
     checkpoint.details = std::move(details);
   else if (details->goes_on())
-    checkpoint.parts.push_back(checkpoint.file);
+    keep_rest(checkpoint);
   context.check_bytes(*checkpoint.storages.front().bytes, "");
   return checkpoint;
 }

@@ -93,7 +93,7 @@ Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context) {
   checkpoint.file = source->name();
   checkpoint.format = npz_format.name;
   checkpoint.warnings = std::move(warnings);
-  leave_out(checkpoint, zip.trailing_bytes(), "the archive");
+  if (zip.trailing_bytes() > 0) keep_rest(checkpoint);
   checkpoint.details = std::move(details);
   return checkpoint;
 }

@@ -4,6 +4,7 @@
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
 #include "container/tar_reader.h"
+#include "end_of_file.h"
 #include "io/keyed_hash.h"
 #include "model/order_storages.h"
 #include "model/tensor_calls.h"
@@ -228,7 +229,7 @@ Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& contex
   for (const TarMember& member : members)
     if (std::find(std::begin(parts), std::end(parts), member.name) == std::end(parts)) {
       checkpoint.warnings.push_back("member " + quoted_name(member.name) + " is none of PyTorch's and is left out");
-      checkpoint.parts.push_back(checkpoint.file);
+      keep_rest(checkpoint);
     }
   for (const Storage& storage : checkpoint.storages)
     context.check_bytes(*storage.bytes, "storage '" + storage.key + "'");

@@ -6,7 +6,6 @@
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
 #include "container/zip_format.h"
-#include "end_of_file.h"
 #include "io/stream.h"
 #include "torch_zip/layout.h"
 
@@ -160,7 +159,6 @@ std::vector<std::string> ForwardArchive::finish(std::optional<ByteOrder> told) {
     if (entries_[i].crc32.value_or(0) == 0 && entries_[i].size > 0) check_all(*zip.read(zip.members()[i]));
   finished_ = archive_warnings(zip);
   goes_on_ = zip.trailing_bytes() > 0;
-  if (goes_on_) finished_->push_back(left_out(zip.trailing_bytes(), "the archive"));
   forget_the_walk();
   return *finished_;
 }

@@ -93,7 +93,7 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
     for (const ZipMember& member : zip.members())
       context.check_bytes(*zip.read(member), "member " + quoted_name(member.name));
   for (std::string& warning : archive_warnings(zip)) checkpoint.warnings.push_back(std::move(warning));
-  leave_out(checkpoint, zip.trailing_bytes(), "the archive");
+  if (zip.trailing_bytes() > 0) keep_rest(checkpoint);
   return checkpoint;
 }
 

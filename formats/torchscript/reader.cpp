@@ -45,7 +45,7 @@ Checkpoint read_script(const ByteSourcePtr& source, const ReadContext& context) 
     for (const ZipMember& member : zip.members())
       context.check_bytes(*zip.read(member), "member '" + member.name + "'");
   checkpoint.warnings = archive_warnings(zip);
-  leave_out(checkpoint, zip.trailing_bytes(), "the archive");
+  if (zip.trailing_bytes() > 0) keep_rest(checkpoint);
   return checkpoint;
 }
 

@@ -10,7 +10,6 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "container/zip_builder.h"
-#include "formats/numpy_files.h"
 #include "formats/torch_files.h"
 
 namespace ckpt {
@@ -345,60 +344,6 @@ TEST(Save, LeavesOutMetadataThatIsNoText) {
   EXPECT_EQ(report.left_out.back(), "2 entries of metadata are left out: bytes that are no UTF-8");
   const std::vector<std::pair<std::string, std::string>> kept{{"format", "pt"}, {"a", "text"}};
   EXPECT_EQ(load(folder / "out.safetensors").metadata, kept);
-}
-
-TEST(Save, MayReplaceItsOwnSource) {
-  const TemporaryFolder folder;
-  io_testing::put_file(folder / "model.pt", bytes_of(ZipFile{.object = torch_testing::weight()}));
-  const std::string before = io_testing::text_of(folder / "model.pt");
-  save(load(folder / "model.pt"), folder / "model.pt");
-  EXPECT_EQ(io_testing::text_of(folder / "model.pt"), before);
-}
-
-/// Checkpoints of `size` bytes of a storage and more in each format that tells where it ends.
-std::vector<std::pair<std::string, Bytes>> with_an_end(std::int64_t size) {
-  const std::int64_t count = size / 4;
-  const Bytes data = io_testing::random_bytes(static_cast<std::size_t>(size));
-  const auto shape = std::to_string(count) + ",";
-  const auto object = [&](const py::Code& storage) {
-    return py::dict({{py::str("w"), torch_testing::tensor(storage, {count}, {1})}});
-  };
-  const torch_testing::StorageSpec spec{.elements = count};
-  const Bytes zip = bytes_of(ZipFile{.object = object(torch_testing::storage(spec)), .data = {{"data/0", data}}});
-  const Bytes legacy = bytes_of(torch_testing::LegacyFile{.object = object(torch_testing::legacy_storage(spec)),
-                                                          .data = {{"0", static_cast<std::uint64_t>(count), data}}});
-  const std::string npy = numpy_testing::npy(numpy_testing::line("<f4", "(" + shape + ")"), as_text(data));
-  return {{"zip", zip}, {"legacy", legacy}, {"npy", io_testing::bytes_of(npy)}};
-}
-
-/// What follows a checkpoint in its file (another, say, of the same stream) would be lost with it.
-TEST(Save, ReplacesNoSourceThatGoesOn) {
-  for (const std::int64_t size : {16, 1 << 23})  // the end of a long stream is met when all else has been read
-    for (const auto& [format, whole] : with_an_end(size)) {
-      Bytes more = whole;
-      more.insert(more.end(), whole.begin(), whole.begin() + 64);
-      Bytes behind_gzip = io_testing::gzipped(whole);
-      behind_gzip.insert(behind_gzip.end(), 9, std::byte{7});
-      const TemporaryFolder folder;
-      // An empty member behind those of ckpt's hides their index.
-      const Bytes streamed = io_testing::joined({io_testing::gzipped(more), io_testing::gzipped({})});
-      for (const Bytes& bytes : {more, io_testing::gzipped(more), streamed, behind_gzip}) {
-        SCOPED_TRACE(format + " of " + std::to_string(bytes.size()) + " bytes");
-        const std::string file = folder / "model";
-        io_testing::put_file(file, bytes);
-        const auto error = error_of([&] { save(load(file), file); });
-        ASSERT_TRUE(error);
-        EXPECT_EQ(error->what(), file + ": holds more than the checkpoint, which would be lost, expected another OUT");
-        EXPECT_EQ(io_testing::text_of(file), std::string(as_text(bytes)));
-        EXPECT_EQ(folder.entries().size(), 1U);
-        SaveOptions options;
-        options.dry_run = true;
-        EXPECT_TRUE(error_of([&] { save(load(file), file, options); }));
-        save(load(file), folder / "other.pt");
-        EXPECT_EQ(load(folder / "other.pt").tensors.size(), 1U);
-        std::filesystem::remove(folder / "other.pt");
-      }
-    }
 }
 
 }  // namespace
