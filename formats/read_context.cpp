@@ -5,6 +5,7 @@
 
 #include "ckpt/error.h"
 #include "format.h"
+#include "io/indexed_gzip_source.h"
 #include "io/paths.h"
 #include "io/stream.h"
 #include "opened.h"
@@ -36,7 +37,9 @@ Checkpoint ReadContext::open(const ByteSourcePtr& source, const std::string& whe
     if (context.depth > limits::nesting)
       throw Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
     const Opened opened = open_layers(source, findings == nullptr ? gunzip_by_index : gunzip);
-    return read_opened(opened, context);
+    Checkpoint checkpoint = read_opened(opened, context);
+    if (findings != nullptr && opened.gzip_layers > 0) check_gzip_members(*source);
+    return checkpoint;
   } catch (Error& error) {
     throw error.within(where);
   }

@@ -7,7 +7,7 @@
 #include "ckpt/file_sink.h"
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "format.h"
 #include "model/rooted.h"
 #include "read_back.h"

@@ -1,6 +1,7 @@
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
 #include "format.h"
+#include "io/indexed_gzip_source.h"
 #include "opened.h"
 
 namespace ckpt {
@@ -16,6 +17,7 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
     const Checkpoint checkpoint = read_opened(opened, context);
     static_cast<void>(opened.bytes->size());
     static_cast<void>(whole.size());  // a compressed stream is read to its end and its checksum compared
+    if (opened.gzip_layers > 0) check_gzip_members(*source);  // what else reads it goes by its index
     for (const std::string& warning : checkpoint.warnings) context.remark(warning);
     context.remark_dangers(checkpoint.globals);
     static_cast<void>(tensor_names(checkpoint));

@@ -64,15 +64,15 @@ void take_files(Job& job, const WritingOptions& options, const std::string& comm
   }
 }
 
-/// An OUT that is there may have been meant as the last IN, unless it is one already.
-void keep_what_is_there(const WritingOptions& options, const std::vector<std::string>& inputs,
+/// An OUT that is there may have been meant as the last IN, unless it is one already. Gives whether there is one.
+bool keep_what_is_there(const WritingOptions& options, const std::vector<std::string>& inputs,
                         const std::string& command) {
   const std::string& out = options.files.back();
   std::error_code unknown;
   const bool is_there = out != "-" && std::filesystem::exists(out, unknown);
   if (unknown) throw Error(ErrorCode::io, "cannot look at it: " + unknown.message()).in(out).on_output();
   const auto is_out = [&](const std::string& input) { return is_same_file(input, out); };
-  if (!is_there || (inputs.size() > 1 && std::any_of(inputs.begin(), inputs.end(), is_out))) return;
+  if (!is_there || (inputs.size() > 1 && std::any_of(inputs.begin(), inputs.end(), is_out))) return is_there;
   std::string line = "ckpt " + command;
   for (const std::string& file : options.files) line += " " + shell_word(file);
   throw usage_error(command + " would replace " + out,
@@ -154,7 +154,9 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
     return save(std::move(checkpoint), job.out, options);
   } catch (Error& error) {
     const std::string hint = error.hint();
-    if (error.code() == ErrorCode::unsafe)
+    if (job.unasked && hint.starts_with("leave out --no-clobber"))
+      error.hint("it has appeared since the command began: name another file, or --clobber replaces it");
+    else if (error.code() == ErrorCode::unsafe)
       error.in(job.in).hint("ckpt scan " + shell_word(job.in) + " shows them; --allow-unsafe writes them through");
     else if (hint.starts_with("--") && job.of_several)
       error.within(shown_output(job) + " is to be of its format")
@@ -243,7 +245,9 @@ Job plan_many(const WritingOptions& options, const std::string& command, std::ve
   Job job = plan(last, command);
   job.of_several = inputs.size() > 1;
   for (const std::string& input : inputs) keep_from_standard_output(input, job.out);
-  if (!options.clobber && !options.no_clobber) keep_what_is_there(options, inputs, command);
+  // What appears meanwhile is kept too.
+  if (!options.clobber && !options.no_clobber) job.unasked = !keep_what_is_there(options, inputs, command);
+  if (job.unasked) job.save.no_clobber = true;
   return job;
 }
 

@@ -36,6 +36,7 @@ struct Job {
   std::string in, out;
   bool in_place = false;
   bool of_several = false;  ///< `in` is the last of them
+  bool unasked = false;     ///< save.no_clobber, since there was no OUT when it was looked for
   SaveOptions save;
 };
 

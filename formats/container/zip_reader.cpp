@@ -13,7 +13,7 @@
 #include "container/zip_end.h"
 #include "container/zip_format.h"
 #include "container/zip_local.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "io/bytes.h"
 #include "io/inflate.h"
 

@@ -5,7 +5,7 @@
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "gguf/dequantize.h"
 #include "gguf/gguf.h"
 #include "gguf/header.h"

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "ckpt/error.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "io/bytes.h"
 #include "numpy/arrays.h"
 #include "numpy/numpy.h"

@@ -7,7 +7,7 @@
 #include "container/zip_names.h"
 #include "container/zip_reader.h"
 #include "container/zip_writer.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
 #include "named_tensors/names.h"

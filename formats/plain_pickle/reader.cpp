@@ -3,7 +3,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "io/bytes.h"
 #include "model/tensor_calls.h"
 #include "ops/tensor_bytes.h"

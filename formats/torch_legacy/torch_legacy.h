@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "format.h"
 
 namespace ckpt::torch {

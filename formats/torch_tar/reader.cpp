@@ -4,7 +4,7 @@
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
 #include "container/tar_reader.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "io/keyed_hash.h"
 #include "model/order_storages.h"
 #include "model/tensor_calls.h"
@@ -222,7 +222,7 @@ Checkpoint read_torch_tar(const ByteSourcePtr& source, const ReadContext& contex
       judge_system(source, *system, context.pickle_cap, checkpoint);
   } catch (Error& error) {
     pickle::GlobalUses(checkpoint.globals).add(records.globals);
-    if (context.met != nullptr) *context.met = {std::move(records.globals), records.last};
+    if (context.met != nullptr) *context.met = {std::move(records.globals), records.last, {}};
     name_dangers(error, checkpoint.globals);
     throw;
   }

@@ -6,7 +6,7 @@
 
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "model/order_storages.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"

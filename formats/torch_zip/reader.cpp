@@ -7,7 +7,7 @@
 #include "container/quoted_name.h"
 #include "container/zip_kind.h"
 #include "container/zip_reader.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "io/stream.h"
 #include "torch_common/read_pickle.h"
 #include "torch_common/tensors.h"

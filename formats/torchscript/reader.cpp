@@ -3,7 +3,7 @@
 
 #include "container/zip_kind.h"
 #include "container/zip_reader.h"
-#include "end_of_file.h"
+#include "model/end_of_file.h"
 #include "torch_common/archive.h"
 #include "torch_common/tensors.h"
 #include "torchscript/details.h"

@@ -230,4 +230,16 @@ void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember&
   }
 }
 
+void check_gzip_members(const ByteSource& file) {
+  const auto index = file.is_concurrent() ? read_gzip_index(file) : std::nullopt;
+  if (!index) return;
+  const GzipRun all{&file, 0, index->members, index->level};
+  std::vector<std::byte> bytes;
+  std::uint64_t begin = 0;
+  for (const GzipMember& member : all.members) {
+    read_gzip_member(all, begin, member, bytes);
+    begin += member.compressed;
+  }
+}
+
 }  // namespace ckpt

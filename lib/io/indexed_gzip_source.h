@@ -28,4 +28,8 @@ std::optional<GzipRun> gzip_run(const ByteSource& source, std::uint64_t begin, s
 /// Throws Error: corrupt, truncated, io.
 void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember& member, std::vector<std::byte>& bytes);
 
+/// Reads every member of a file that has an index, as read_gzip_member() does; nothing of any other. Throws Error as
+/// that does.
+void check_gzip_members(const ByteSource& file);
+
 }  // namespace ckpt

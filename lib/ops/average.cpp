@@ -14,6 +14,7 @@
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
+#include "model/end_of_file.h"
 #include "ops/averaged_source.h"
 #include "ops/cast_elements.h"
 #include "ops/check_keys.h"
@@ -389,6 +390,7 @@ std::pair<Checkpoint, AverageReport> average(std::vector<Checkpoint> checkpoints
   for (std::size_t i = 0; i + 1 < checkpoints.size(); ++i) {
     for (std::string& warning : finish_reading(checkpoints[i]))
       checkpoints.back().warnings.push_back(checkpoints[i].file + ": " + std::move(warning));
+    if (goes_on(checkpoints[i])) keep_rest(checkpoints[i]);
     std::vector<std::string>& parts = checkpoints.back().parts;
     parts.insert(parts.end(), checkpoints[i].parts.begin(), checkpoints[i].parts.end());
   }

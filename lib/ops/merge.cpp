@@ -11,6 +11,7 @@
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
 #include "model/each_tensor.h"
+#include "model/end_of_file.h"
 #include "model/graph_copy.h"
 #include "model/joined_metadata.h"
 #include "model/raise_protocol.h"
@@ -33,6 +34,7 @@ class Merger {
   void add(Checkpoint next) {
     const std::string file = next.file;
     for (std::string& warning : finish_reading(next)) next.warnings.push_back(file + ": " + std::move(warning));
+    if (goes_on(next)) keep_rest(next);
     const std::size_t told = next.warnings.size();
     if (next.tensors.empty() && !next.pickled) return add_texts(std::move(next));  // a part of texts alone
     next = take_root(std::move(next), "auto");

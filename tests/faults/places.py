@@ -128,8 +128,9 @@ def as_nobody(suite, program, source, folder):
     """Root may write anywhere: what a folder refuses is tried as another user."""
     place = folder / "locked"
     place.mkdir()
-    (place / "old.pt").write_bytes(b"old")
-    (place / "old.pt").chmod(0o666)
+    old = place / "old.pt"
+    old.write_bytes(b"old")
+    old.chmod(0o666)
     place.chmod(0o555)
     who = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
     for path in (folder, *folder.parents) if who else ():
@@ -144,48 +145,38 @@ def as_nobody(suite, program, source, folder):
     if reachable is None or reachable.returncode != 0:
         return suite.skip("a folder that refuses", "another user cannot run the program, or reach the folder")
     data = source.read_bytes()
+
+    def run(*arguments):
+        how = {"input": data, "capture_output": True, "env": environment(TMPDIR="/tmp"), **who}
+        return subprocess.run([program.ckpt, *arguments], check=False, **how)
+
+    def kept():
+        return old.read_bytes() == b"old" and list(place.iterdir()) == [old]
+
     for out in ("new.pt", "old.pt"):
-        done = subprocess.run(
-            [program.ckpt, "convert", "-", place / out],
-            input=data,
-            capture_output=True,
-            check=False,
-            env=environment(TMPDIR="/tmp"),
-            **who,
-        )
-        good = (
-            done.returncode == 6 and b"Permission denied" in done.stderr and (place / "old.pt").read_bytes() == b"old"
-        )
-        suite.check(f"a folder that refuses {out}", good and len(list(place.iterdir())) == 1, str(done))
+        done = run("convert", "-", place / out)
+        good = done.returncode == 6 and b"Permission denied" in done.stderr
+        suite.check(f"a folder that refuses {out}", good and kept(), str(done))
     place.chmod(0o777)
-    (place / "old.pt").chmod(0o444)
+    old.chmod(0o444)
     for more in ((), ("--dry-run",)):
-        done = subprocess.run(
-            [program.ckpt, "convert", "-", place / "old.pt", *more],
-            input=data,
-            capture_output=True,
-            check=False,
-            env=environment(TMPDIR="/tmp"),
-            **who,
-        )
+        done = run("convert", "-", old, *more)
         good = done.returncode == 6 and b"cannot replace" in done.stderr and b"chmod u+w" in done.stderr
-        whole = (place / "old.pt").read_bytes() == b"old" and len(list(place.iterdir())) == 1
-        suite.check(f"a file that may not be written to {' '.join(more)}", good and whole, str(done))
+        suite.check(f"a file that may not be written to {' '.join(more)}", good and kept(), str(done))
     closed = folder / "closed"
     closed.mkdir()
     (closed / "model.pt").write_bytes(data)
     closed.chmod(0o444)
-    done = subprocess.run([program.ckpt, "scan", closed], capture_output=True, check=False, env=environment(), **who)
+    done = run("scan", closed)
     good = done.returncode == 3 and b"model.pt: unreadable" in done.stdout and b"Permission denied" in done.stdout
     suite.check("a folder whose files cannot be looked at", good, str(done))
     closed.chmod(0o755)
     secret = folder / "secret.pt"
     secret.write_bytes(data)
     secret.chmod(0o000)
-    done = subprocess.run([program.ckpt, "inspect", secret], capture_output=True, check=False, env=environment(), **who)
-    return suite.check(
-        "an input that may not be read", done.returncode == 3 and b"Permission denied" in done.stderr, str(done)
-    )
+    done = run("inspect", secret)
+    good = done.returncode == 3 and b"Permission denied" in done.stderr
+    return suite.check("an input that may not be read", good, str(done))
 
 
 def readable(path, who):
@@ -270,15 +261,18 @@ def during_writing(suite, program, source, target, faults, how):
 
 
 def races(suite, program, files, folders, number, no_clobber, named, rounds):
-    """Several write one target at once: it is whole and one of theirs; with --no-clobber just one of them succeeds."""
+    """Several write one target at once: it is whole and one of theirs; with --no-clobber, which merge does not have to be
+    told, just one of them succeeds."""
     name = f"{number} at once{', --no-clobber' if no_clobber else ''}{', by named temporaries' if named else ''}"
     chance, trouble = random.Random(name), Trouble()
     preload = {"LD_PRELOAD": program.interposer, "CKPT_FAULTS": NAMED} if named else {}
     with folders.temporary() as folder:
         words, possible = [], []
         for i in range(number):
-            words.append(["convert", files / "large.pt", folder / "target.pt", f"--add-prefix=p{i}."])
-            plain(program, [*words[-1][:2], folder / f"{i}.pt", words[-1][3]])
+            merges = no_clobber and i == 1
+            options = [] if merges else [f"--add-prefix=p{i}.", *(["--no-clobber"] if no_clobber else [])]
+            words.append(["merge" if merges else "convert", files / "large.pt", folder / "target.pt", *options])
+            plain(program, [*words[-1][:2], folder / f"{i}.pt", *options])
             possible.append((folder / f"{i}.pt").read_bytes())
             (folder / f"{i}.pt").unlink()
         for round_number in range(rounds):
@@ -286,11 +280,10 @@ def races(suite, program, files, folders, number, no_clobber, named, rounds):
             target.unlink(missing_ok=True)
             if not no_clobber and round_number % 2:
                 target.write_bytes(b"old")
-            option = ["--no-clobber"] if no_clobber else []
             order = chance.sample(range(number), number)
             running = {
                 i: subprocess.Popen(
-                    [program.ckpt, *map(str, words[i]), *option],
+                    [program.ckpt, *map(str, words[i])],
                     env=environment(**preload),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
@@ -302,7 +295,8 @@ def races(suite, program, files, folders, number, no_clobber, named, rounds):
             winners = [i for i, process in running.items() if process.returncode == 0]
             others = {process.returncode for process in running.values()} - {0}
             content = target.read_bytes()
-            if no_clobber and (len(winners) != 1 or others - {6} or content != possible[winners[0]]):
+            late = {2, 6} if "merge would replace" in said[1] else {6}  # it was there when merge looked
+            if no_clobber and (len(winners) != 1 or others - late or content != possible[winners[0]]):
                 trouble.add(f"winners {winners}, others' status {others}\n{said}")
             if not no_clobber and (others or content not in possible):
                 trouble.add(

@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ckpt/average.h"
 #include "ckpt/error.h"
+#include "ckpt/merge.h"
+#include "ckpt/ops.h"
 #include "formats/numpy_files.h"
 #include "formats/torch_files.h"
 
@@ -42,6 +46,32 @@ std::vector<std::pair<std::string, Bytes>> with_an_end(std::int64_t size) {
   return {{"zip", zip}, {"legacy", legacy}, {"npy", io_testing::bytes_of(npy)}};
 }
 
+/// Of several inputs, each may be the one that is to be replaced.
+void expect_joined_only_elsewhere(const std::string& goes_on, const std::string& other, const std::string& out) {
+  const std::string before = io_testing::text_of(goes_on);
+  for (const bool is_last : {false, true}) {
+    const auto inputs = [&] {
+      std::vector<Checkpoint> checkpoints;
+      for (const std::string& file : is_last ? std::array{other, goes_on} : std::array{goes_on, other})
+        checkpoints.push_back(load(file));
+      return checkpoints;
+    };
+    const auto merged = [&] {
+      std::vector<Checkpoint> checkpoints = inputs();
+      checkpoints[is_last] = add_prefix(std::move(checkpoints[is_last]), "own.").first;
+      return merge(std::move(checkpoints));
+    };
+    EXPECT_TRUE(error_of([&] { save(merged(), goes_on); }));
+    EXPECT_TRUE(error_of([&] { save(average(inputs()).first, goes_on); }));
+    EXPECT_EQ(io_testing::text_of(goes_on), before);
+    save(merged(), out);
+    EXPECT_EQ(load(out).tensors.size(), 2U);
+    save(average(inputs()).first, out);
+    EXPECT_EQ(load(out).tensors.size(), 1U);
+    std::filesystem::remove(out);
+  }
+}
+
 /// What follows a checkpoint in its file (another, say, of the same stream) would be lost with it.
 TEST(Save, ReplacesNoSourceThatGoesOn) {
   for (const std::int64_t size : {16, 1 << 23})  // the end of a long stream is met when all else has been read
@@ -67,6 +97,8 @@ TEST(Save, ReplacesNoSourceThatGoesOn) {
         EXPECT_TRUE(error_of([&] { save(load(file), file, options); }));
         save(load(file), folder / "other.pt");
         EXPECT_EQ(load(folder / "other.pt").tensors.size(), 1U);
+        if (format != "npy")  // one array, which joins no others
+          expect_joined_only_elsewhere(file, folder / "other.pt", folder / "joined.pt");
         std::filesystem::remove(folder / "other.pt");
       }
     }

@@ -3,6 +3,7 @@
 #include "ckpt/error.h"
 #include "container/zip_builder.h"
 #include "formats/torch_files.h"
+#include "io/gzip_index.h"
 
 namespace ckpt {
 namespace {
@@ -129,6 +130,25 @@ TEST(Verify, FindsDamageInGzip) {
   EXPECT_TRUE(has(found(damaged), "fault: "));
   damaged.resize(damaged.size() - 20);
   EXPECT_TRUE(has(found(damaged), "fault: "));
+}
+
+/// Other readers pass over what a member's header says; ckpt's own goes by the index, which covers it.
+TEST(Verify, FindsWhatOnlyTheIndexOfGzipTells) {
+  const std::int64_t count = 1 << 20;
+  const torch_testing::StorageSpec large{.elements = count};
+  const Bytes data = io_testing::random_bytes(static_cast<std::size_t>(count) * 4);
+  const Bytes sound = io_testing::gzipped(
+      bytes_of(ZipFile{.object = py::dict({{py::str("w"), tensor(torch_testing::storage(large), {count}, {1})}}),
+                       .data = {{"data/0", data}}}));
+  EXPECT_EQ(found(sound), "");
+  const std::size_t second = read_gzip_index(*source_of(sound))->members[0].compressed;
+  for (const std::size_t byte : {4, 8, 9}) {  // its date, its flags of compression, its system
+    Bytes damaged = sound;
+    damaged[second + byte] ^= std::byte{1};
+    const std::string findings = found(damaged);
+    EXPECT_TRUE(has(findings, "a gzip member has CRC-32 ")) << findings;
+    EXPECT_TRUE(has(findings, "as the file's index says")) << findings;
+  }
 }
 
 TEST(Verify, LeavesFilesItDoesNotKnowToTheCaller) {
