@@ -44,8 +44,9 @@ Remains look_at(const Storage& storage) {
     remains.survival = remains.present == 0 ? Survival::lost : Survival::partial;
   } else if (storage.nbytes > 0) {
     const auto recorded = storage.bytes->recorded_crc32();
-    remains.is_checked = recorded == crc;
-    if (recorded && recorded != crc) remains.survival = Survival::damaged;
+    const std::optional<bool> is_right = recorded ? recorded == crc : has_gzip_checksums(*storage.bytes);
+    remains.is_checked = is_right == true;
+    if (is_right == false) remains.survival = Survival::damaged;
   }
   return remains;
 }
@@ -94,8 +95,8 @@ class Recoverer {
     take_out(salvage.doubts, remains, named);
     for (const RecoveredTensor& tensor : result_.tensors)
       if (tensor.survival == Survival::whole && !tensor.is_checked && tensor.nbytes > 0) ++result_.unchecked;
-    // Inflated bytes are wrong from the damage on, and where that is, only a checksum of their own tells. A stream that
-    // ends too soon may be damaged where its end was said.
+    // Inflated bytes are wrong from the damage on, and where that is, only checksums of parts tell. A stream that ends
+    // too soon may be damaged where its end was said.
     const bool is_checked = salvage.is_checked && result_.unchecked == 0;
     if (!is_checked && !faults_->faults().empty()) result_.is_certain = false;
     return std::move(result_);

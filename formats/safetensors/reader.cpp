@@ -6,6 +6,7 @@
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "io/slice_source.h"
 #include "named_tensors/sharding_info.h"
 #include "safetensors/header.h"
 #include "safetensors/safetensors.h"
@@ -66,21 +67,6 @@ void add_sources(std::vector<View> views, std::vector<TensorSource>& tensors) {
   }
 }
 
-/// Where the file does not go on, reads of it are short: what is left of a tensor is found when it is read.
-class Endless final : public ByteSource {
- public:
-  explicit Endless(ByteSourcePtr source) : ByteSource(source->source_name()), source_(std::move(source)) {}
-
-  [[nodiscard]] std::uint64_t size() const override { return source_->size(); }
-  [[nodiscard]] bool size_is_known() const override { return false; }
-  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
-    return source_->read_at(offset, out);
-  }
-
- private:
-  ByteSourcePtr source_;
-};
-
 /// The tensors of the header's entries, in `source`.
 Checkpoint make_checkpoint(Header header, const ByteSourcePtr& source, const ReadContext& context) {
   std::vector<std::string> warnings;
@@ -139,7 +125,7 @@ Salvage salvage(const ByteSourcePtr& source, const ReadContext& context) {
   // No checksum tells which of the header's numbers is wrong, or where bytes are missing or too many: others may lie
   // where a tensor is looked for, and of an entry that is broken nothing is left.
   result.is_certain = !has_faults(std::span(*context.findings).subspan(known));
-  result.checkpoint = make_checkpoint(std::move(header), std::make_shared<Endless>(source), context);
+  result.checkpoint = make_checkpoint(std::move(header), endless(source), context);
   return result;
 }
 

@@ -7,10 +7,13 @@
 #include <cstring>
 #include <string>
 
+#include "ckpt/byte_source.h"
 #include "ckpt/error.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "io/compressed_input.h"
 #include "io/gzip_header.h"
+#include "io/inflater.h"
 
 namespace ckpt {
 namespace {
@@ -66,6 +69,22 @@ void inflate_gzip_member(std::span<const std::byte> member, std::span<std::byte>
     throw Error(ErrorCode::corrupt, "it inflates to " + std::to_string(out.size()) + " bytes")
         .expected(std::to_string(trailer.inflated) + " as recorded")
         .at(begin + member.size() - 4);
+}
+
+bool salvage_gzip_member(std::span<const std::byte> member, std::span<std::byte> out) {
+  const std::size_t least = gzip_header_bytes + gzip_trailer_bytes;
+  const auto body = member.subspan(gzip_header_bytes, member.size() - least);
+  CompressedInput input(memory_source({body.begin(), body.end()}, ""));
+  Inflater inflater;
+  std::size_t have = 0;
+  try {
+    while (have < out.size() && !inflater.finished()) have += inflater.inflate(input, out.subspan(have));
+  } catch (const Error&) {
+    // What came before it is there.
+  }
+  std::ranges::fill(out.subspan(have), std::byte{0});
+  const GzipTrailer trailer = gzip_trailer(member);
+  return have == out.size() && trailer.inflated == have && trailer.crc32 == crc32(0, out);
 }
 
 bool is_plain_gzip_member(std::span<const std::byte> member) {

@@ -19,6 +19,10 @@ GzipMember write_gzip_member(std::span<const std::byte> bytes, Deflater& deflate
 /// `member` does, or its sums do not match.
 void inflate_gzip_member(std::span<const std::byte> member, std::span<std::byte> out, std::uint64_t begin);
 
+/// Of a member that inflate_gzip_member() refuses, into `out`: what can be inflated of it, and zeros. True where that
+/// has the sums that the member records, so that something else of it is damaged.
+bool salvage_gzip_member(std::span<const std::byte> member, std::span<std::byte> out);
+
 /// False where it has not the header of those that write_gzip_member() makes, or another one may begin within it: then
 /// a reader that goes by the bytes alone may see more there than inflate_gzip_member() does.
 bool is_plain_gzip_member(std::span<const std::byte> member);

@@ -9,6 +9,8 @@
 #include "io/checksum.h"
 #include "io/gunzip_damaged.h"
 #include "io/gzip_header.h"
+#include "io/gzip_index.h"
+#include "io/indexed_gzip_source.h"
 #include "io/inflating_source.h"
 
 namespace ckpt {
@@ -169,6 +171,14 @@ ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most) {
 }
 
 ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, const Faults& faults, std::uint64_t most) {
+  if (compressed->is_concurrent() && read_gzip_index(*compressed)) {
+    const auto found = std::make_shared<FaultList>();
+    auto stream = std::make_shared<GzipSource>(compressed, most, found);
+    static_cast<void>(stream->size());
+    const bool is_sound = found->faults().empty() && stream->trailing_bytes() == 0;
+    if (is_sound) return stream;  // whatever the index says
+    return gunzip_damaged_by_index(compressed, faults, most);
+  }
   return std::make_shared<GzipSource>(std::move(compressed), most, faults);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
 #include "io/checksum.h"
+#include "io/gunzip_damaged.h"
 #include "io/gzip_header.h"
 #include "io/gzip_member.h"
 #include "io/inflating_share.h"
@@ -26,8 +28,9 @@ constexpr std::size_t most_ahead = 24;
 /// Threads that read it take turns.
 class IndexedGzipSource final : public ByteSource {
  public:
-  IndexedGzipSource(ByteSourcePtr file, GzipIndex index)
-      : ByteSource(file->source_name()), file_(std::move(file)), index_(std::move(index)) {
+  /// What is wrong with a member keeps it from being read, or `salvages` what is left of it.
+  IndexedGzipSource(ByteSourcePtr file, GzipIndex index, bool salvages)
+      : ByteSource(file->source_name()), file_(std::move(file)), index_(std::move(index)), salvages_(salvages) {
     begins_.reserve(index_.members.size() + 1);
     std::uint64_t compressed = 0, inflated = 0;
     for (const GzipMember& member : index_.members) {
@@ -77,6 +80,22 @@ class IndexedGzipSource final : public ByteSource {
                    index_.level};
   }
 
+  /// Reads all of it once, for what is wrong with it.
+  void find_damage(FaultList& faults) const {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t number = 0; number < index_.members.size(); ++number) static_cast<void>(inflated(number));
+    const std::lock_guard damage_lock(damage_mutex_);
+    for (const auto& [number, damage] : damage_) faults.note(damage.fault);
+  }
+
+  [[nodiscard]] bool has_checksums(std::uint64_t begin, std::uint64_t size) const {
+    if (size == 0) return true;
+    const std::lock_guard lock(mutex_);
+    const std::lock_guard damage_lock(damage_mutex_);
+    const auto end = damage_.upper_bound(member_at(begin + size - 1));
+    return std::all_of(damage_.lower_bound(member_at(begin)), end, [](const auto& at) { return at.second.is_beside; });
+  }
+
  private:
   static constexpr std::size_t no_member = SIZE_MAX;
   struct Block {
@@ -87,6 +106,10 @@ class IndexedGzipSource final : public ByteSource {
   using BlockPtr = std::shared_ptr<Block>;
   struct Range {
     std::size_t first = no_member, last = 0;
+  };
+  struct Damage {
+    Error fault;
+    bool is_beside = false;  ///< the bytes that the member holds are whole
   };
 
   /// The member that holds the byte at `offset`.
@@ -162,8 +185,17 @@ class IndexedGzipSource final : public ByteSource {
   void inflate(Block& block, std::size_t number) const {
     const std::uint64_t begin = begins_[number].compressed;
     file_->read_exactly(begin, block.compressed);
-    inflate_gzip_member(block.compressed, block.inflated, begin);
+    try {
+      inflate_gzip_member(block.compressed, block.inflated, begin);
+    } catch (Error& error) {
+      if (!salvages_) throw;
+      const bool is_beside = salvage_gzip_member(block.compressed, block.inflated);
+      const std::lock_guard lock(damage_mutex_);
+      damage_.try_emplace(number, Damage{error.within(named(number)).in(name()), is_beside});
+    }
   }
+
+  static std::string named(std::size_t number) { return "gzip member " + std::to_string(number + 1); }
 
   /// Does the work by which the block gets a member's bytes.
   template <class Work>
@@ -173,7 +205,7 @@ class IndexedGzipSource final : public ByteSource {
       work();
     } catch (Error& error) {
       if (!error.file().empty()) throw;  // it is the file that cannot be read
-      throw error.within("gzip member " + std::to_string(number + 1)).in(name());
+      throw error.within(named(number)).in(name());
     }
     block.number = number;
   }
@@ -188,18 +220,40 @@ class IndexedGzipSource final : public ByteSource {
   mutable std::size_t latest_ = no_member - 1;  ///< the member that was read last
   mutable Range expected_;                      ///< members
   mutable bool forward_ = false;                ///< it followed the one before
-  mutable Workers workers_;                     ///< ends before what it works on
+  bool salvages_;
+  mutable std::mutex damage_mutex_;               ///< of what follows
+  mutable std::map<std::size_t, Damage> damage_;  ///< by member
+  mutable Workers workers_;                       ///< ends before what it works on
   std::size_t ahead_ = std::min(2 * workers_.threads() + 2, most_ahead);
 };
+
+/// Null where it has no index, or may not be read here and there.
+std::shared_ptr<IndexedGzipSource> open_indexed(const ByteSourcePtr& compressed, std::uint64_t most, bool salvages) {
+  auto index = compressed->is_concurrent() ? read_gzip_index(*compressed) : std::nullopt;
+  if (!index) return nullptr;
+  auto source = std::make_shared<IndexedGzipSource>(compressed, std::move(*index), salvages);
+  if (source->size() > most) throw inflates_past(most).in(source->name());
+  return source;
+}
 
 }  // namespace
 
 ByteSourcePtr gunzip_by_index(ByteSourcePtr compressed, std::uint64_t most) {
-  auto index = compressed->is_concurrent() ? read_gzip_index(*compressed) : std::nullopt;
-  if (!index) return gunzip(std::move(compressed), most);
-  auto source = std::make_shared<IndexedGzipSource>(std::move(compressed), std::move(*index));
-  if (source->size() > most) throw inflates_past(most).in(source->name());
+  if (ByteSourcePtr indexed = open_indexed(compressed, most, false)) return indexed;
+  return gunzip(std::move(compressed), most);
+}
+
+ByteSourcePtr gunzip_damaged_by_index(const ByteSourcePtr& compressed, const Faults& faults, std::uint64_t most) {
+  const auto source = open_indexed(compressed, most, true);
+  source->find_damage(*faults);
   return source;
+}
+
+std::optional<bool> has_gzip_checksums(const ByteSource& source) {
+  const auto part = slice_of(source);
+  const auto* const indexed = dynamic_cast<const IndexedGzipSource*>(part ? part->whole : &source);
+  if (indexed == nullptr) return std::nullopt;
+  return part ? indexed->has_checksums(part->begin, part->size) : indexed->has_checksums(0, source.size());
 }
 
 std::optional<GzipRun> gzip_run(const ByteSource& source, std::uint64_t begin, std::uint64_t size) {

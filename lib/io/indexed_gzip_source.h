@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckpt/byte_source.h"
+#include "io/faults.h"
 #include "io/gzip_index.h"
 
 namespace ckpt {
@@ -27,6 +28,9 @@ std::optional<GzipRun> gzip_run(const ByteSource& source, std::uint64_t begin, s
 /// the index tells of it is checked; one in which another member may begin is inflated. For any number of threads.
 /// Throws Error: corrupt, truncated, io.
 void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember& member, std::vector<std::byte>& bytes);
+
+/// gunzip_damaged() by the file's index, all of which has been read once; of a file that has one.
+ByteSourcePtr gunzip_damaged_by_index(const ByteSourcePtr& compressed, const Faults& faults, std::uint64_t most);
 
 /// Reads every member of a file that has an index, as read_gzip_member() does; nothing of any other. Throws Error as
 /// that does.

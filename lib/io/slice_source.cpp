@@ -40,7 +40,25 @@ class SliceSource final : public ByteSource {
   std::uint64_t size_;
 };
 
+class EndlessSource final : public ByteSource {
+ public:
+  explicit EndlessSource(ByteSourcePtr source) : ByteSource(source->source_name()), source_(std::move(source)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return source_->size(); }
+  [[nodiscard]] bool size_is_known() const override { return false; }
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    return source_->read_at(offset, out);
+  }
+
+  [[nodiscard]] const ByteSource* within() const { return source_.get(); }
+
+ private:
+  ByteSourcePtr source_;
+};
+
 }  // namespace
+
+ByteSourcePtr endless(ByteSourcePtr source) { return std::make_shared<EndlessSource>(std::move(source)); }
 
 ByteSourcePtr slice(ByteSourcePtr whole, std::uint64_t offset, std::uint64_t size, SourceName name,
                     std::optional<std::uint32_t> recorded_crc32) {
@@ -63,7 +81,9 @@ ByteSourcePtr slice(ByteSourcePtr whole, std::uint64_t offset, std::uint64_t siz
 std::optional<SliceOf> slice_of(const ByteSource& source) {
   const auto* const part = dynamic_cast<const SliceSource*>(&source);
   if (part == nullptr) return std::nullopt;
-  return SliceOf{part->whole().get(), part->begin(), part->size()};
+  const auto* const past_the_end = dynamic_cast<const EndlessSource*>(part->whole().get());
+  const ByteSource* const whole = past_the_end == nullptr ? part->whole().get() : past_the_end->within();
+  return SliceOf{whole, part->begin(), part->size()};
 }
 
 }  // namespace ckpt

@@ -14,7 +14,10 @@ struct SliceOf {
   std::uint64_t size = 0;
 };
 
-/// None where `source` is no slice.
+/// A source of which slices may reach past its end, where reads of them are short.
+ByteSourcePtr endless(ByteSourcePtr source);
+
+/// None where `source` is no slice. What an endless() one is a slice of is the source within.
 std::optional<SliceOf> slice_of(const ByteSource& source);
 
 }  // namespace ckpt

@@ -17,7 +17,7 @@ namespace ckpt {
 
 /// What is left of a tensor's bytes.
 enum class Survival : std::uint8_t {
-  whole,    ///< all of them, and the CRC-32 recorded for them, if one is, is theirs
+  whole,    ///< all of them, and the CRC-32 that is recorded for them, or for a part of gzip with them, is theirs
   damaged,  ///< all of them, but some are wrong: the CRC-32 is another
   partial,  ///< the first few
   lost,     ///< none, or nobody knows which
