@@ -13,9 +13,9 @@
 #include "container/zip_end.h"
 #include "container/zip_format.h"
 #include "container/zip_local.h"
-#include "model/end_of_file.h"
 #include "io/bytes.h"
 #include "io/inflate.h"
+#include "model/end_of_file.h"
 
 namespace ckpt {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
-#include "model/end_of_file.h"
 #include "gguf/dequantize.h"
 #include "gguf/gguf.h"
 #include "gguf/header.h"
 #include "io/bytes.h"
+#include "model/end_of_file.h"
 
 namespace ckpt::gguf {
 namespace {

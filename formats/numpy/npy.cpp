@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "ckpt/error.h"
-#include "model/end_of_file.h"
 #include "io/bytes.h"
+#include "model/end_of_file.h"
 #include "numpy/arrays.h"
 #include "numpy/numpy.h"
 #include "ops/watched_source.h"

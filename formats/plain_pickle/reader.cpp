@@ -3,8 +3,8 @@
 
 #include "ckpt/error.h"
 #include "ckpt/state_dict.h"
-#include "model/end_of_file.h"
 #include "io/bytes.h"
+#include "model/end_of_file.h"
 #include "model/tensor_calls.h"
 #include "ops/tensor_bytes.h"
 #include "pickle/global_uses.h"

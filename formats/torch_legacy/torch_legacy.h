@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "ckpt/checkpoint.h"
-#include "model/end_of_file.h"
 #include "format.h"
+#include "model/end_of_file.h"
 
 namespace ckpt::torch {
 

@@ -171,7 +171,7 @@ ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most) {
 }
 
 ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, const Faults& faults, std::uint64_t most) {
-  if (compressed->is_concurrent() && read_gzip_index(*compressed)) {
+  if (read_gzip_index(*compressed)) {
     const auto found = std::make_shared<FaultList>();
     auto stream = std::make_shared<GzipSource>(compressed, most, found);
     static_cast<void>(stream->size());

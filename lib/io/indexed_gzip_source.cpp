@@ -227,9 +227,9 @@ class IndexedGzipSource final : public ByteSource {
   std::size_t ahead_ = std::min(2 * workers_.threads() + 2, most_ahead);
 };
 
-/// Null where it has no index, or may not be read here and there.
+/// Null where it has no index.
 std::shared_ptr<IndexedGzipSource> open_indexed(const ByteSourcePtr& compressed, std::uint64_t most, bool salvages) {
-  auto index = compressed->is_concurrent() ? read_gzip_index(*compressed) : std::nullopt;
+  auto index = read_gzip_index(*compressed);
   if (!index) return nullptr;
   auto source = std::make_shared<IndexedGzipSource>(compressed, std::move(*index), salvages);
   if (source->size() > most) throw inflates_past(most).in(source->name());
@@ -285,7 +285,7 @@ void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember&
 }
 
 void check_gzip_members(const ByteSource& file) {
-  const auto index = file.is_concurrent() ? read_gzip_index(file) : std::nullopt;
+  const auto index = read_gzip_index(file);
   if (!index) return;
   const GzipRun all{&file, 0, index->members, index->level};
   std::vector<std::byte> bytes;

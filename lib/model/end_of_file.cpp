@@ -24,6 +24,13 @@ bool goes_on(const Checkpoint& checkpoint) {
   return end != nullptr && end->goes_on();
 }
 
+std::vector<std::string> finish_input(Checkpoint& checkpoint) {
+  std::vector<std::string> warnings = finish_reading(checkpoint);
+  for (std::string& warning : warnings) warning = checkpoint.file + ": " + warning;
+  if (goes_on(checkpoint)) keep_rest(checkpoint);
+  return warnings;
+}
+
 std::vector<std::string> EndOfFile::finish() const {
   const std::uint64_t size = source_->size();
   if (size < end_)

@@ -24,6 +24,10 @@ class OpenEnd {
 /// Whether more than the checkpoint is in its file, of what finish_reading() has found.
 bool goes_on(const Checkpoint& checkpoint);
 
+/// finish_reading() of one of several checkpoints that are joined, and keep_rest() where it goes on. Returns what is
+/// warned of, by the file's name.
+std::vector<std::string> finish_input(Checkpoint& checkpoint);
+
 /// Where a file that says how long it is has to end: finish() throws Error: truncated, before it, and tells what
 /// follows.
 class EndOfFile final : public FormatDetails, public OpenEnd {
