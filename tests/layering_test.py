@@ -44,7 +44,7 @@ BELOW = {
     "program": LIBCKPT | PLAIN | {"console", "eval", "program"},
 }
 # Folders of formats/ that others may include, and what each of them may include.
-SHARED_FORMATS = {"container": set(), "pickle": set(), "torch_common": {"container", "pickle"}, "named_tensors": {"container"}}
+SHARED_FORMATS = {"container": set(), "pickle": set(), "pickled_tensors": {"container", "pickle"}, "named_tensors": {"container"}}
 HEAVY = {
     re.compile(r"^(torch|ATen|c10|caffe2)/"): {"eval api", "distributed", "bridge", "models", "runner", "eval"},
     re.compile(r"^(cuda|cublas|cudnn|nccl)"): {"kernels"},

@@ -15,8 +15,8 @@
 #include "dcp/tree.h"
 #include "io/bytes.h"
 #include "pickle/global_uses.h"
-#include "torch_common/arguments.h"
-#include "torch_common/assembler.h"
+#include "pickled_tensors/arguments.h"
+#include "pickled_tensors/assembler.h"
 
 namespace ckpt::dcp {
 namespace {

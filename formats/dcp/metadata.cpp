@@ -15,7 +15,7 @@
 #include "model/walk.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
-#include "torch_common/arguments.h"
+#include "pickled_tensors/arguments.h"
 
 namespace ckpt::dcp {
 namespace {

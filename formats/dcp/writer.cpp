@@ -22,7 +22,7 @@
 #include "ops/value_view.h"
 #include "ops/watched_source.h"
 #include "pickle/sharing.h"
-#include "torch_common/read_pickle.h"
+#include "pickled_tensors/read_pickle.h"
 
 namespace ckpt::dcp {
 namespace {

@@ -20,7 +20,7 @@ inline constexpr std::string_view extension_module = "copyreg.extension";
 /// another ("OrderedDict.__init__.__globals__", a third party's "os"); names that no import statement could spell.
 /// unknown: everything else, `__main__` and TorchScript's `__torch__` included.
 /// torch.storage._load_from_bytes is dangerous by these rules: the pickle that it loads has not been judged. Where its
-/// bytes were opened and judged as well, the reader says so (torch_common/nested_files.h).
+/// bytes were opened and judged as well, the reader says so (pickled_tensors/nested_files.h).
 Verdict judge_global(std::string_view module, std::string_view name);
 
 /// The dangerous ones of `globals`: the first few, and how many more there are. Empty where there are none.

@@ -10,11 +10,11 @@
 #include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
+#include "pickled_tensors/nested_files.h"
+#include "pickled_tensors/storage_ids.h"
+#include "pickled_tensors/tensors.h"
 #include "plain_pickle/arrays.h"
 #include "plain_pickle/plain_pickle.h"
-#include "torch_common/nested_files.h"
-#include "torch_common/storage_ids.h"
-#include "torch_common/tensors.h"
 
 namespace ckpt::plain_pickle {
 namespace {

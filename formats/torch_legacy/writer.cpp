@@ -5,8 +5,8 @@
 #include "io/stream.h"
 #include "io/swapped_source.h"
 #include "pickle/emitter.h"
-#include "torch_common/read_pickle.h"
-#include "torch_common/storage_ids.h"
+#include "pickled_tensors/read_pickle.h"
+#include "pickled_tensors/storage_ids.h"
 #include "torch_legacy/torch_legacy.h"
 
 namespace ckpt::torch {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "container/zip_reader.h"
-#include "torch_common/archive.h"
+#include "pickled_tensors/archive.h"
 #include "torch_zip/details.h"
 
 /// Where torch.save puts what in an archive: docs/formats/torch.md.

@@ -13,9 +13,9 @@
 #include "io/keyed_hash.h"
 #include "io/stream.h"
 #include "model/order_storages.h"
-#include "torch_common/archive.h"
-#include "torch_common/read_pickle.h"
-#include "torch_common/tensors.h"
+#include "pickled_tensors/archive.h"
+#include "pickled_tensors/read_pickle.h"
+#include "pickled_tensors/tensors.h"
 #include "torch_zip/torch_zip.h"
 
 namespace ckpt::torch {

@@ -6,9 +6,9 @@
 #include "io/swapped_source.h"
 #include "model/position_index.h"
 #include "pickle/emitter.h"
-#include "torch_common/archive.h"
-#include "torch_common/read_pickle.h"
-#include "torch_common/storage_ids.h"
+#include "pickled_tensors/archive.h"
+#include "pickled_tensors/read_pickle.h"
+#include "pickled_tensors/storage_ids.h"
 #include "torch_zip/details.h"
 #include "torch_zip/torch_zip.h"
 

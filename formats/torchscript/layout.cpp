@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ckpt/error.h"
-#include "torch_common/archive.h"
+#include "pickled_tensors/archive.h"
 
 namespace ckpt::torchscript {
 

@@ -11,7 +11,7 @@
 #include "ckpt/state_dict.h"
 #include "model/calls.h"
 #include "model/replace_operands.h"
-#include "torch_common/read_pickle.h"
+#include "pickled_tensors/read_pickle.h"
 #include "torchscript/layout.h"
 #include "torchscript/model_json.h"
 #include "torchscript/pickles.h"

@@ -9,8 +9,8 @@
 #include "container/zip_kind.h"
 #include "model/walk.h"
 #include "pickle/global_uses.h"
-#include "torch_common/archive.h"
-#include "torch_common/read_pickle.h"
+#include "pickled_tensors/archive.h"
+#include "pickled_tensors/read_pickle.h"
 #include "torchscript/layout.h"
 
 namespace ckpt::torchscript {

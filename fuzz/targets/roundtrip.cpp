@@ -7,11 +7,11 @@
 #include "ckpt/ops.h"
 #include "container/zip_writer.h"
 #include "io/bytes.h"
+#include "pickled_tensors/read_pickle.h"
 #include "targets/graphs.h"
 #include "targets/input.h"
 #include "targets/reading.h"
 #include "targets/targets.h"
-#include "torch_common/read_pickle.h"
 
 namespace ckpt::fuzz {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "ckpt/error.h"
 #include "formats/torch_files.h"
-#include "torch_common/storage_ids.h"
-#include "torch_common/text_ids.h"
+#include "pickled_tensors/storage_ids.h"
+#include "pickled_tensors/text_ids.h"
 
 namespace ckpt {
 namespace {

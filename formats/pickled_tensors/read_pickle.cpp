@@ -1,4 +1,4 @@
-#include "torch_common/read_pickle.h"
+#include "pickled_tensors/read_pickle.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,8 +7,8 @@
 #include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/policy.h"
-#include "torch_common/nested_files.h"
-#include "torch_common/storage_ids.h"
+#include "pickled_tensors/nested_files.h"
+#include "pickled_tensors/storage_ids.h"
 
 namespace ckpt::torch {
 

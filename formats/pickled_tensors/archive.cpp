@@ -1,4 +1,4 @@
-#include "torch_common/archive.h"
+#include "pickled_tensors/archive.h"
 
 #include <algorithm>
 #include <charconv>

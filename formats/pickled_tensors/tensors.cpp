@@ -1,4 +1,4 @@
-#include "torch_common/tensors.h"
+#include "pickled_tensors/tensors.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,7 @@
 #include "model/calls.h"
 #include "model/storage_types.h"
 #include "pickle/policy.h"
-#include "torch_common/arguments.h"
+#include "pickled_tensors/arguments.h"
 
 namespace ckpt::torch {
 namespace {

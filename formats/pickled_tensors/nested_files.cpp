@@ -1,4 +1,4 @@
-#include "torch_common/nested_files.h"
+#include "pickled_tensors/nested_files.h"
 
 #include <algorithm>
 #include <map>

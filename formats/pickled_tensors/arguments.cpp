@@ -1,4 +1,4 @@
-#include "torch_common/arguments.h"
+#include "pickled_tensors/arguments.h"
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"

@@ -1,4 +1,4 @@
-#include "torch_common/storage_ids.h"
+#include "pickled_tensors/storage_ids.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "io/keyed_hash.h"
 #include "model/module_reader.h"
 #include "model/position_index.h"
-#include "torch_common/text_ids.h"
+#include "pickled_tensors/text_ids.h"
 
 namespace ckpt::torch {
 namespace {

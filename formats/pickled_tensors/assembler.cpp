@@ -1,4 +1,4 @@
-#include "torch_common/assembler.h"
+#include "pickled_tensors/assembler.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,8 +9,8 @@
 #include "model/graph_copy.h"
 #include "model/raise_protocol.h"
 #include "model/storage_types.h"
-#include "torch_common/storage_ids.h"
-#include "torch_common/tensors.h"
+#include "pickled_tensors/storage_ids.h"
+#include "pickled_tensors/tensors.h"
 
 namespace ckpt::torch {
 

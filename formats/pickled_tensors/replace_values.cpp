@@ -1,4 +1,4 @@
-#include "torch_common/replace_values.h"
+#include "pickled_tensors/replace_values.h"
 
 #include "model/replace_operands.h"
 

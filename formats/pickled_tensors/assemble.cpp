@@ -4,7 +4,7 @@
 
 #include "ckpt/utf8.h"
 #include "io/keyed_hash.h"
-#include "torch_common/assembler.h"
+#include "pickled_tensors/assembler.h"
 
 namespace ckpt {
 namespace {

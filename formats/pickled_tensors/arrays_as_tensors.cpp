@@ -8,7 +8,7 @@
 #include "model/storage_types.h"
 #include "model/tensor_calls.h"
 #include "ops/prune.h"
-#include "torch_common/replace_values.h"
+#include "pickled_tensors/replace_values.h"
 
 namespace ckpt {
 namespace {

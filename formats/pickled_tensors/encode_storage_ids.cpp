@@ -9,8 +9,8 @@
 #include "io/keyed_hash.h"
 #include "model/module_reader.h"
 #include "pickle/reach.h"
-#include "torch_common/replace_values.h"
-#include "torch_common/storage_ids.h"
+#include "pickled_tensors/replace_values.h"
+#include "pickled_tensors/storage_ids.h"
 
 namespace ckpt::torch {
 namespace {

@@ -1,4 +1,4 @@
-#include "torch_common/text_ids.h"
+#include "pickled_tensors/text_ids.h"
 
 #include <charconv>
 #include <vector>
