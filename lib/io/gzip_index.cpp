@@ -123,7 +123,7 @@ std::optional<std::vector<GzipMember>> records_of(std::span<const std::byte> byt
 
 std::optional<GzipIndex> read_gzip_index(const ByteSource& file) {
   constexpr std::size_t last_member = around_content + footer_bytes;
-  if (!file.is_concurrent() || !file.size_is_known() || file.size() < last_member) return std::nullopt;
+  if (!file.size_is_known() || file.size() < last_member) return std::nullopt;
   const std::uint64_t end = file.size() - last_member;
   std::array<std::byte, last_member> last{};
   file.read_exactly(end, last);

@@ -27,8 +27,7 @@ struct GzipIndex {
 /// Bytes that one member of such a file holds at most, inflated.
 inline constexpr std::uint32_t gzip_block_bytes = 512 * 1024;
 
-/// The index at the end of `file`, where its numbers agree with each other and with the file's size; else nothing, and
-/// of what is not read here and there by several threads.
+/// The index at the end of `file`, where its numbers agree with each other and with the file's size; else nothing.
 /// Throws Error: io.
 std::optional<GzipIndex> read_gzip_index(const ByteSource& file);
 

@@ -9,7 +9,6 @@
 #include "io/checksum.h"
 #include "io/gunzip_damaged.h"
 #include "io/gzip_header.h"
-#include "io/gzip_index.h"
 #include "io/indexed_gzip_source.h"
 #include "io/inflating_source.h"
 
@@ -171,7 +170,7 @@ ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most) {
 }
 
 ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, const Faults& faults, std::uint64_t most) {
-  if (read_gzip_index(*compressed)) {
+  if (index_to_read_by(*compressed)) {
     const auto found = std::make_shared<FaultList>();
     auto stream = std::make_shared<GzipSource>(compressed, most, found);
     static_cast<void>(stream->size());

@@ -227,9 +227,9 @@ class IndexedGzipSource final : public ByteSource {
   std::size_t ahead_ = std::min(2 * workers_.threads() + 2, most_ahead);
 };
 
-/// Null where it has no index.
+/// Null where there is no index_to_read_by().
 std::shared_ptr<IndexedGzipSource> open_indexed(const ByteSourcePtr& compressed, std::uint64_t most, bool salvages) {
-  auto index = read_gzip_index(*compressed);
+  auto index = index_to_read_by(*compressed);
   if (!index) return nullptr;
   auto source = std::make_shared<IndexedGzipSource>(compressed, std::move(*index), salvages);
   if (source->size() > most) throw inflates_past(most).in(source->name());
@@ -237,6 +237,10 @@ std::shared_ptr<IndexedGzipSource> open_indexed(const ByteSourcePtr& compressed,
 }
 
 }  // namespace
+
+std::optional<GzipIndex> index_to_read_by(const ByteSource& file) {
+  return file.is_concurrent() ? read_gzip_index(file) : std::nullopt;
+}
 
 ByteSourcePtr gunzip_by_index(ByteSourcePtr compressed, std::uint64_t most) {
   if (ByteSourcePtr indexed = open_indexed(compressed, most, false)) return indexed;
@@ -285,7 +289,7 @@ void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember&
 }
 
 void check_gzip_members(const ByteSource& file) {
-  const auto index = read_gzip_index(file);
+  const auto index = index_to_read_by(file);
   if (!index) return;
   const GzipRun all{&file, 0, index->members, index->level};
   std::vector<std::byte> bytes;
