@@ -30,7 +30,7 @@ std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t& left,
           .expected("a checkpoint and what belongs to it")
           .hint("tar xf " + shell_word(archive.bytes->name()) + ", then give ckpt the checkpoint in it");
     names.push_back(member.name);
-    Opened inside{.bytes = open_tar_member(archive.bytes, member), .gzip_layers = archive.gzip_layers};
+    Opened inside{.bytes = open_tar_member(archive.bytes, member), .compressed = archive.compressed};
     open_gzip(inside, left, reader);
     if (inside.format == nullptr) continue;
     inside.archive = archive.bytes;

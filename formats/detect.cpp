@@ -6,9 +6,33 @@
 #include "container/tar_reader.h"
 #include "foreign.h"
 #include "format.h"
+#include "io/indexed_gzip_source.h"
 #include "opened.h"
 
 namespace ckpt {
+namespace {
+
+/// Takes one layer of gzip off. Returns how many bytes it may come to that lies within another, where that is known.
+std::uint64_t take_gzip_off(Opened& opened, std::uint64_t left, const GzipReader& reader) {
+  if (opened.gzip_layers() == limits::gzip_depth)
+    throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip")
+        .expected("at most " + std::to_string(limits::gzip_depth) + " layers")
+        .in(opened.bytes->name())
+        .hint("gzip -dc " + shell_word(opened.bytes->name()) + " > OUT takes the outer layer off");
+  // One layer cannot grow past the ratio; two could, a million times over.
+  const bool is_within = opened.gzip_layers() > 0;
+  if (is_within && left == 0)
+    throw Error(ErrorCode::limit_exceeded, "what is gzip within gzip may come to more than is looked through")
+        .expected("at most " + std::to_string(limits::inflated_ratio) + " times the file, and " +
+                  std::to_string(limits::inflated_floor));
+  const bool is_known = is_within && opened.bytes->size_is_known();
+  const std::uint64_t most = is_known ? limits::most_inflated(opened.bytes->size()) : 0;
+  opened.compressed.push_back(opened.bytes);
+  opened.bytes = reader(opened.bytes, is_within ? left : UINT64_MAX);
+  return most;
+}
+
+}  // namespace
 
 bool recognises(const Format& format, const ByteSource& source) {
   try {
@@ -21,21 +45,7 @@ bool recognises(const Format& format, const ByteSource& source) {
 
 void open_gzip(Opened& opened, std::uint64_t& left, const GzipReader& reader) {
   std::uint64_t most = 0;  // that a member comes to which is gzip within gzip
-  while (is_gzip(*opened.bytes)) {
-    if (++opened.gzip_layers > limits::gzip_depth)
-      throw Error(ErrorCode::limit_exceeded, "gzip within gzip within gzip")
-          .expected("at most " + std::to_string(limits::gzip_depth) + " layers")
-          .in(opened.bytes->name())
-          .hint("gzip -dc " + shell_word(opened.bytes->name()) + " > OUT takes the outer layer off");
-    // One layer cannot grow past the ratio; two could, a million times over.
-    const bool is_within = opened.gzip_layers > 1;
-    if (is_within && opened.bytes->size_is_known()) most = limits::most_inflated(opened.bytes->size());
-    if (is_within && left == 0)
-      throw Error(ErrorCode::limit_exceeded, "what is gzip within gzip may come to more than is looked through")
-          .expected("at most " + std::to_string(limits::inflated_ratio) + " times the file, and " +
-                    std::to_string(limits::inflated_floor));
-    opened.bytes = reader(opened.bytes, is_within ? left : UINT64_MAX);
-  }
+  while (is_gzip(*opened.bytes)) most = take_gzip_off(opened, left, reader);
   for (const Format* format : format_table()) {
     if (!recognises(*format, *opened.bytes)) continue;
     opened.format = format;
@@ -46,9 +56,10 @@ void open_gzip(Opened& opened, std::uint64_t& left, const GzipReader& reader) {
     left -= std::min(left, opened.bytes->size_is_known() ? opened.bytes->size() : most);
 }
 
-Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader) {
+Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader, bool is_gzip) {
   Opened opened{.bytes = source};
   std::uint64_t left = limits::inflated_cap(source->size());
+  if (is_gzip) take_gzip_off(opened, left, reader);
   open_gzip(opened, left, reader);
   if (opened.format == nullptr && is_tar(*opened.bytes)) open_archive(opened, left, reader);
   return opened;
@@ -56,7 +67,7 @@ Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader) {
 
 Detection detect(const ByteSourcePtr& source) {
   const Opened opened = open_layers(source);
-  return {opened.format == nullptr ? std::string() : std::string(opened.format->name), opened.gzip_layers};
+  return {opened.format == nullptr ? std::string() : std::string(opened.format->name), opened.gzip_layers()};
 }
 
 std::string archive_remark(const Opened& opened) {
@@ -69,14 +80,19 @@ Checkpoint read_opened(const Opened& opened, const ReadContext& context) {
   ReadContext inside = context;
   if (opened.archive) inside.folder.clear();  // what lies beside an archive is none of its members' business
   Checkpoint checkpoint = opened.format->read(opened.bytes, inside);
-  checkpoint.gzip = opened.gzip_layers > 0;
+  checkpoint.gzip = opened.gzip_layers() > 0;
   checkpoint.source = opened.bytes;
   checkpoint.archive = opened.archive;
   if (opened.archive) checkpoint.warnings.push_back(archive_remark(opened));
-  if (opened.gzip_layers > 1)
-    checkpoint.warnings.push_back("it lies in " + std::to_string(opened.gzip_layers) +
+  if (opened.gzip_layers() > 1)
+    checkpoint.warnings.push_back("it lies in " + std::to_string(opened.gzip_layers()) +
                                   " layers of gzip, of which what is written has one at most");
   return checkpoint;
+}
+
+void check_gzip(const Opened& opened, const ReadContext& context) {
+  for (const ByteSourcePtr& file : opened.compressed)
+    check_gzip_members(*file, [&](const Error& error) { context.report(error, ""); });
 }
 
 Checkpoint read(const ByteSourcePtr& source, const ReadOptions& options) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ckpt/byte_source.h"
 #include "ckpt/gzip.h"
@@ -14,12 +15,13 @@ namespace ckpt {
 /// none knows it).
 struct Opened {
   ByteSourcePtr bytes;
-  int gzip_layers = 0;
+  std::vector<ByteSourcePtr> compressed;  ///< what each layer of gzip was taken off, the outer one first
   const Format* format = nullptr;
   ByteSourcePtr archive;         ///< the tar that `bytes` are a member of; null where they are the file itself
   std::string member;            ///< its name there
   std::optional<Error> refusal;  ///< why no member was chosen
 
+  [[nodiscard]] int gzip_layers() const { return static_cast<int>(compressed.size()); }
   [[nodiscard]] const ByteSource& outermost() const { return archive ? *archive : *bytes; }
 };
 
@@ -27,8 +29,8 @@ struct Opened {
 /// believes nothing but the bytes themselves.
 using GzipReader = std::function<ByteSourcePtr(ByteSourcePtr, std::uint64_t)>;
 
-/// Throws Error: io, limit_exceeded.
-Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader = gunzip_by_index);
+/// `is_gzip`: whatever its first bytes are. Throws Error: io, limit_exceeded.
+Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader = gunzip_by_index, bool is_gzip = false);
 
 /// Takes gzip off opened.bytes and asks the formats. `left`: bytes that gzip within gzip may still come to, of which it
 /// takes what this one may, where no format knows it. Throws Error: io, limit_exceeded.
@@ -44,5 +46,8 @@ std::string archive_remark(const Opened& opened);
 /// Reads what open_layers() found: a checkpoint that knows its name, its compression and its bytes. Throws Error:
 /// unsupported, by name, where no format knows it; what the format's reader throws.
 Checkpoint read_opened(const Opened& opened, const ReadContext& context);
+
+/// Reports what is wrong with gzip by its index, by which all but verify() reads it. Throws Error: io.
+void check_gzip(const Opened& opened, const ReadContext& context);
 
 }  // namespace ckpt

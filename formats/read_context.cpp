@@ -5,7 +5,6 @@
 
 #include "ckpt/error.h"
 #include "format.h"
-#include "io/indexed_gzip_source.h"
 #include "io/paths.h"
 #include "io/stream.h"
 #include "opened.h"
@@ -38,7 +37,7 @@ Checkpoint ReadContext::open(const ByteSourcePtr& source, const std::string& whe
       throw Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
     const Opened opened = open_layers(source, findings == nullptr ? gunzip_by_index : gunzip);
     Checkpoint checkpoint = read_opened(opened, context);
-    if (findings != nullptr && opened.gzip_layers > 0) check_gzip_members(*source);
+    if (findings != nullptr) check_gzip(opened, context);
     return checkpoint;
   } catch (Error& error) {
     throw error.within(where);

@@ -82,7 +82,7 @@ class Recoverer {
     result_.is_certain = salvage.is_certain;
     Checkpoint& checkpoint = result_.checkpoint;
     checkpoint.file = source_->name();
-    checkpoint.gzip = opened_.gzip_layers > 0;
+    checkpoint.gzip = opened_.gzip_layers() > 0;
     checkpoint.source = opened_.bytes;
     checkpoint.archive = opened_.archive;
     context_.remark_dangers(checkpoint.globals);
@@ -104,12 +104,17 @@ class Recoverer {
 
  private:
   void open() {
-    opened_ = open_layers(source_, [&](ByteSourcePtr compressed, std::uint64_t most) {
+    const auto gunzip = [&](ByteSourcePtr compressed, std::uint64_t most) {
       return gunzip_damaged(std::move(compressed), faults_, most);
-    });
+    };
+    opened_ = open_layers(source_, gunzip);
+    // What tells gzip may be what is damaged; the index is at the other end.
+    if (opened_.format == nullptr && opened_.compressed.empty() && has_gzip_index(*source_))
+      opened_ = open_layers(source_, gunzip, true);
     static_cast<void>(opened_.bytes->size());  // what is wrong with gzip is known once all of it has been inflated
     static_cast<void>(opened_.outermost().size());
     for (const Error& fault : faults_->faults()) context_.report(fault, "");
+    if (faults_->goes_on()) context_.remark("more is wrong with gzip than is listed here");
     if (opened_.archive) context_.remark(archive_remark(opened_));
   }
 
@@ -135,6 +140,8 @@ class Recoverer {
       result_.findings.resize(known);
     }
     if (opened_.format != nullptr) refuse();
+    if (opened_.bytes->size() > 0 && has_gzip_checksums(*slice(opened_.bytes, 0, 1, "")) == false)
+      throw faults_->faults().front();                   // of what it begins with
     if (cause && !is_zip(*opened_.bytes)) throw *cause;  // else it is a sound archive of something else
     throw foreign_file(*opened_.bytes);
   }

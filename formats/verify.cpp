@@ -1,7 +1,6 @@
 #include "ckpt/error.h"
 #include "ckpt/gzip.h"
 #include "format.h"
-#include "io/indexed_gzip_source.h"
 #include "opened.h"
 
 namespace ckpt {
@@ -17,16 +16,16 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
     const Checkpoint checkpoint = read_opened(opened, context);
     static_cast<void>(opened.bytes->size());
     static_cast<void>(whole.size());  // a compressed stream is read to its end and its checksum compared
-    if (opened.gzip_layers > 0) check_gzip_members(*source);  // what else reads it goes by its index
     for (const std::string& warning : checkpoint.warnings) context.remark(warning);
     context.remark_dangers(checkpoint.globals);
     static_cast<void>(tensor_names(checkpoint));
+    check_gzip(opened, context);
   } catch (const Error& error) {
     // What keeps a file from being recognised at all is the caller's to hear; every other fault is a finding.
     if (error.code() == ErrorCode::unsupported || is_of_the_machine(error)) throw;
     context.report(error, "");
   }
-  if (opened.gzip_layers > 0) {
+  if (opened.gzip_layers() > 0) {
     if (const auto trailing = gzip_trailing_bytes(whole); trailing > 0)
       context.remark(std::to_string(trailing) + " bytes follow the gzip stream and belong to nothing");
   } else if (opened.format != nullptr && !opened.format->has_checksums) {

@@ -20,6 +20,26 @@ namespace {
 
 std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
+/// Renames `from` where nothing is yet. Says whether that is done; errno tells why not.
+bool rename_to_new(int folder, const char* from, const char* to) {
+  if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // Not every file system can do so, nor link; then an empty file of ours holds the place.
+  if (::linkat(folder, from, folder, to, 0) == 0) {
+    ::unlinkat(folder, from, 0);
+    return true;
+  }
+  if (errno == EEXIST) return false;
+  const UniqueFd place(
+      uninterrupted([&] { return ::openat(folder, to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600); }));
+  if (!place) return false;
+  if (::renameat(folder, from, folder, to) == 0) return true;
+  const int errno_value = errno;
+  ::unlinkat(folder, to, 0);
+  errno = errno_value;
+  return false;
+}
+
 }  // namespace
 
 struct FileSink::State {
@@ -110,17 +130,8 @@ void FileSink::State::rename_temporary() {
   const int folder = target.folder.get();
   const char* from = temporary->name();
   const char* to = target.name.c_str();
-  bool done = false;
-  if (options.no_clobber) {
-    done = ::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0;
-    if (!done && (errno == EINVAL || errno == ENOSYS)) {
-      done = ::linkat(folder, from, folder, to, 0) == 0;
-      if (done) ::unlinkat(folder, from, 0);
-    }
-    if (!done && errno == EEXIST) throw exists_already(target.shown);
-  } else {
-    done = ::renameat(folder, from, folder, to) == 0;
-  }
+  const bool done = options.no_clobber ? rename_to_new(folder, from, to) : ::renameat(folder, from, folder, to) == 0;
+  if (!done && options.no_clobber && errno == EEXIST) throw exists_already(target.shown);
   if (!done) fail("cannot create");
   temporary.reset();
 }

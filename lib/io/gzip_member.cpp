@@ -39,7 +39,7 @@ void inflate_gzip_member(std::span<const std::byte> member, std::span<std::byte>
   const std::size_t least = gzip_header_bytes + gzip_trailer_bytes;
   if (member.size() <= least || std::memcmp(member.data(), header.data(), header.size()) != 0)
     throw Error(ErrorCode::corrupt, "is no gzip member as ckpt writes them")
-        .expected("1f 8b 08, and neither flags nor a date")
+        .expected("1f 8b 08, zeros and ff")
         .at(begin);
   const auto body = member.subspan(gzip_header_bytes, member.size() - least);
   inflate_state engine;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <numeric>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -170,15 +171,17 @@ ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most) {
 }
 
 ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, const Faults& faults, std::uint64_t most) {
-  if (index_to_read_by(*compressed)) {
-    const auto found = std::make_shared<FaultList>();
-    auto stream = std::make_shared<GzipSource>(compressed, most, found);
-    static_cast<void>(stream->size());
-    const bool is_sound = found->faults().empty() && stream->trailing_bytes() == 0;
-    if (is_sound) return stream;  // whatever the index says
-    return gunzip_damaged_by_index(compressed, faults, most);
-  }
-  return std::make_shared<GzipSource>(std::move(compressed), most, faults);
+  auto index = index_to_read_by(*compressed);
+  if (!index) return std::make_shared<GzipSource>(std::move(compressed), most, faults);
+  const auto found = std::make_shared<FaultList>();
+  auto stream = std::make_shared<GzipSource>(compressed, most, found);
+  const auto add = [](std::uint64_t sum, const GzipMember& member) { return sum + member.inflated; };
+  // A member that is nothing but zeros passes for padding.
+  const bool is_sound =
+      stream->size() == std::accumulate(index->members.begin(), index->members.end(), std::uint64_t{0}, add) &&
+      found->faults().empty() && stream->trailing_bytes() == 0;
+  if (is_sound) return stream;
+  return gunzip_damaged_by(std::move(*index), std::move(compressed), faults, most);
 }
 
 std::uint64_t gzip_trailing_bytes(const ByteSource& source) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -72,7 +72,7 @@ class IndexedGzipSource final : public ByteSource {
   }
 
   [[nodiscard]] std::optional<GzipRun> run(std::uint64_t begin, std::uint64_t size) const {
-    if (size == 0 || begin >= this->size() || size > this->size() - begin) return std::nullopt;
+    if (salvages_ || size == 0 || begin >= this->size() || size > this->size() - begin) return std::nullopt;
     const std::lock_guard lock(mutex_);
     const std::size_t first = member_at(begin), last = member_at(begin + size - 1);
     if (begins_[first].inflated != begin || begins_[last + 1].inflated != begin + size) return std::nullopt;
@@ -81,19 +81,20 @@ class IndexedGzipSource final : public ByteSource {
   }
 
   /// Reads all of it once, for what is wrong with it.
-  void find_damage(FaultList& faults) const {
+  void find_damage(FaultList& faults) {
     const std::lock_guard lock(mutex_);
-    for (std::size_t number = 0; number < index_.members.size(); ++number) static_cast<void>(inflated(number));
-    const std::lock_guard damage_lock(damage_mutex_);
-    for (const auto& [number, damage] : damage_) faults.note(damage.fault);
+    for (std::size_t number = 0; number < index_.members.size(); ++number) {
+      const Block& block = inflated(number);
+      if (block.fault) faults.note(*block.fault);
+      if (block.fault && !block.is_whole) damaged_.push_back(number);
+    }
   }
 
   [[nodiscard]] bool has_checksums(std::uint64_t begin, std::uint64_t size) const {
     if (size == 0) return true;
     const std::lock_guard lock(mutex_);
-    const std::lock_guard damage_lock(damage_mutex_);
-    const auto end = damage_.upper_bound(member_at(begin + size - 1));
-    return std::all_of(damage_.lower_bound(member_at(begin)), end, [](const auto& at) { return at.second.is_beside; });
+    const auto first = std::lower_bound(damaged_.begin(), damaged_.end(), member_at(begin));
+    return first == damaged_.end() || *first > member_at(begin + size - 1);
   }
 
  private:
@@ -101,15 +102,13 @@ class IndexedGzipSource final : public ByteSource {
   struct Block {
     std::size_t number = no_member;
     std::vector<std::byte> compressed, inflated;
-    Workers::TaskPtr task;  ///< null once its work is known to be done
+    std::optional<Error> fault;  ///< of one that is salvaged
+    bool is_whole = true;        ///< whatever is wrong lies beside the bytes that it holds
+    Workers::TaskPtr task;       ///< null once its work is known to be done
   };
   using BlockPtr = std::shared_ptr<Block>;
   struct Range {
     std::size_t first = no_member, last = 0;
-  };
-  struct Damage {
-    Error fault;
-    bool is_beside = false;  ///< the bytes that the member holds are whole
   };
 
   /// The member that holds the byte at `offset`.
@@ -176,6 +175,7 @@ class IndexedGzipSource final : public ByteSource {
     // Its buffers are used again, unless a thread may be at work on them.
     if (block->task) block = std::make_shared<Block>();
     block->number = no_member;
+    block->fault.reset();
     block->compressed.resize(index_.members[number].compressed);
     block->inflated.resize(index_.members[number].inflated);
     return block;
@@ -189,9 +189,8 @@ class IndexedGzipSource final : public ByteSource {
       inflate_gzip_member(block.compressed, block.inflated, begin);
     } catch (Error& error) {
       if (!salvages_) throw;
-      const bool is_beside = salvage_gzip_member(block.compressed, block.inflated);
-      const std::lock_guard lock(damage_mutex_);
-      damage_.try_emplace(number, Damage{error.within(named(number)).in(name()), is_beside});
+      block.fault = error.within(named(number)).in(name());
+      block.is_whole = salvage_gzip_member(block.compressed, block.inflated);
     }
   }
 
@@ -221,19 +220,29 @@ class IndexedGzipSource final : public ByteSource {
   mutable Range expected_;                      ///< members
   mutable bool forward_ = false;                ///< it followed the one before
   bool salvages_;
-  mutable std::mutex damage_mutex_;               ///< of what follows
-  mutable std::map<std::size_t, Damage> damage_;  ///< by member
-  mutable Workers workers_;                       ///< ends before what it works on
+  std::vector<std::size_t> damaged_;  ///< members of which not all is left, in order
+  mutable Workers workers_;           ///< ends before what it works on
   std::size_t ahead_ = std::min(2 * workers_.threads() + 2, most_ahead);
 };
 
-/// Null where there is no index_to_read_by().
-std::shared_ptr<IndexedGzipSource> open_indexed(const ByteSourcePtr& compressed, std::uint64_t most, bool salvages) {
-  auto index = index_to_read_by(*compressed);
-  if (!index) return nullptr;
-  auto source = std::make_shared<IndexedGzipSource>(compressed, std::move(*index), salvages);
+std::shared_ptr<IndexedGzipSource> open_by(GzipIndex index, ByteSourcePtr compressed, std::uint64_t most,
+                                           bool salvages) {
+  auto source = std::make_shared<IndexedGzipSource>(std::move(compressed), std::move(index), salvages);
   if (source->size() > most) throw inflates_past(most).in(source->name());
   return source;
+}
+
+/// What a source is, or is a slice of.
+struct Part {
+  const IndexedGzipSource* whole = nullptr;
+  std::uint64_t begin = 0, size = 0;
+};
+
+std::optional<Part> part_by_index(const ByteSource& source) {
+  const auto part = slice_of(source);
+  const auto* const whole = dynamic_cast<const IndexedGzipSource*>(part ? part->whole : &source);
+  if (whole == nullptr) return std::nullopt;
+  return part ? Part{whole, part->begin, part->size} : Part{whole, 0, whole->size()};
 }
 
 }  // namespace
@@ -243,28 +252,27 @@ std::optional<GzipIndex> index_to_read_by(const ByteSource& file) {
 }
 
 ByteSourcePtr gunzip_by_index(ByteSourcePtr compressed, std::uint64_t most) {
-  if (ByteSourcePtr indexed = open_indexed(compressed, most, false)) return indexed;
+  if (auto index = index_to_read_by(*compressed)) return open_by(std::move(*index), std::move(compressed), most, false);
   return gunzip(std::move(compressed), most);
 }
 
-ByteSourcePtr gunzip_damaged_by_index(const ByteSourcePtr& compressed, const Faults& faults, std::uint64_t most) {
-  const auto source = open_indexed(compressed, most, true);
+ByteSourcePtr gunzip_damaged_by(GzipIndex index, ByteSourcePtr compressed, const Faults& faults, std::uint64_t most) {
+  const auto source = open_by(std::move(index), std::move(compressed), most, true);
   source->find_damage(*faults);
   return source;
 }
 
+bool has_gzip_index(const ByteSource& file) { return index_to_read_by(file).has_value(); }
+
 std::optional<bool> has_gzip_checksums(const ByteSource& source) {
-  const auto part = slice_of(source);
-  const auto* const indexed = dynamic_cast<const IndexedGzipSource*>(part ? part->whole : &source);
-  if (indexed == nullptr) return std::nullopt;
-  return part ? indexed->has_checksums(part->begin, part->size) : indexed->has_checksums(0, source.size());
+  const auto part = part_by_index(source);
+  return part ? std::optional(part->whole->has_checksums(part->begin, part->size)) : std::nullopt;
 }
 
 std::optional<GzipRun> gzip_run(const ByteSource& source, std::uint64_t begin, std::uint64_t size) {
-  const auto part = slice_of(source);
-  const auto* const indexed = dynamic_cast<const IndexedGzipSource*>(part ? part->whole : &source);
-  if (indexed == nullptr || (part && (begin > part->size || size > part->size - begin))) return std::nullopt;
-  return indexed->run(begin + (part ? part->begin : 0), size);
+  const auto part = part_by_index(source);
+  if (!part || begin > part->size || size > part->size - begin) return std::nullopt;
+  return part->whole->run(part->begin + begin, size);
 }
 
 void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember& member,
@@ -288,16 +296,27 @@ void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember&
   }
 }
 
-void check_gzip_members(const ByteSource& file) {
+void check_gzip_members(const ByteSource& file, const std::function<void(const Error&)>& report) {
+  constexpr std::size_t most = 100;  // that are told one by one
   const auto index = index_to_read_by(file);
   if (!index) return;
   const GzipRun all{&file, 0, index->members, index->level};
   std::vector<std::byte> bytes;
   std::uint64_t begin = 0;
+  std::size_t wrong = 0;
   for (const GzipMember& member : all.members) {
-    read_gzip_member(all, begin, member, bytes);
+    try {
+      read_gzip_member(all, begin, member, bytes);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::corrupt) throw;
+      if (++wrong <= most) report(error);
+    }
     begin += member.compressed;
   }
+  if (wrong > most)
+    report(Error(ErrorCode::corrupt, std::to_string(wrong - most) + " more gzip members are wrong")
+               .expected("what the file's index says")
+               .in(file.name()));
 }
 
 }  // namespace ckpt

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "ckpt/byte_source.h"
+#include "ckpt/error.h"
 #include "io/faults.h"
 #include "io/gzip_index.h"
 
@@ -33,11 +35,11 @@ void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember&
 /// Throws Error: io.
 std::optional<GzipIndex> index_to_read_by(const ByteSource& file);
 
-/// gunzip_damaged() by the file's index, all of which has been read once; of a file that has one.
-ByteSourcePtr gunzip_damaged_by_index(const ByteSourcePtr& compressed, const Faults& faults, std::uint64_t most);
+/// gunzip_damaged() by the file's index, all of which has been read once.
+ByteSourcePtr gunzip_damaged_by(GzipIndex index, ByteSourcePtr compressed, const Faults& faults, std::uint64_t most);
 
-/// Reads every member of a file that has an index, as read_gzip_member() does; nothing of any other. Throws Error as
-/// that does.
-void check_gzip_members(const ByteSource& file);
+/// Reads every member of a file that has an index, as read_gzip_member() does, and reports what is corrupt, of very
+/// many how many; nothing of any other file. Throws Error: io, truncated.
+void check_gzip_members(const ByteSource& file, const std::function<void(const Error&)>& report);
 
 }  // namespace ckpt

@@ -109,7 +109,9 @@ std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const
 
 /// Whether damage is to be noted, and the stream to end there.
 bool InflatingSource::note(const Error& error) const {
-  const bool damage = error.code() == ErrorCode::corrupt || error.code() == ErrorCode::truncated;
+  // A method of compression that nobody has used since 1992 is damage too.
+  const bool damage = error.code() == ErrorCode::corrupt || error.code() == ErrorCode::truncated ||
+                      error.code() == ErrorCode::unsupported;
   if (faults_ == nullptr || !damage) return false;
   faults_->note(error);
   return true;

@@ -24,7 +24,7 @@ bool goes_on(const Checkpoint& checkpoint) {
   return end != nullptr && end->goes_on();
 }
 
-std::vector<std::string> finish_input(Checkpoint& checkpoint) {
+std::vector<std::string> finish_joined(Checkpoint& checkpoint) {
   std::vector<std::string> warnings = finish_reading(checkpoint);
   for (std::string& warning : warnings) warning = checkpoint.file + ": " + warning;
   if (goes_on(checkpoint)) keep_rest(checkpoint);

@@ -26,7 +26,7 @@ bool goes_on(const Checkpoint& checkpoint);
 
 /// finish_reading() of one of several checkpoints that are joined, and keep_rest() where it goes on. Returns what is
 /// warned of, by the file's name.
-std::vector<std::string> finish_input(Checkpoint& checkpoint);
+std::vector<std::string> finish_joined(Checkpoint& checkpoint);
 
 /// Where a file that says how long it is has to end: finish() throws Error: truncated, before it, and tells what
 /// follows.

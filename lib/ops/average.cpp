@@ -388,7 +388,8 @@ class Averager {
 std::pair<Checkpoint, AverageReport> average(std::vector<Checkpoint> checkpoints, const AverageOptions& options) {
   // The last one's is done where the result is written.
   for (std::size_t i = 0; i + 1 < checkpoints.size(); ++i) {
-    for (std::string& warning : finish_input(checkpoints[i])) checkpoints.back().warnings.push_back(std::move(warning));
+    for (std::string& warning : finish_joined(checkpoints[i]))
+      checkpoints.back().warnings.push_back(std::move(warning));
     std::vector<std::string>& parts = checkpoints.back().parts;
     parts.insert(parts.end(), checkpoints[i].parts.begin(), checkpoints[i].parts.end());
   }

@@ -33,7 +33,7 @@ class Merger {
 
   void add(Checkpoint next) {
     const std::string file = next.file;
-    for (std::string& warning : finish_input(next)) next.warnings.push_back(std::move(warning));
+    for (std::string& warning : finish_joined(next)) next.warnings.push_back(std::move(warning));
     const std::size_t told = next.warnings.size();
     if (next.tensors.empty() && !next.pickled) return add_texts(std::move(next));  // a part of texts alone
     next = take_root(std::move(next), "auto");

@@ -225,6 +225,22 @@ def indexes():
         yield Attack(f"gzip-index-of-one{kind}.pt.gz", other, by_the_index)
 
 
+def many_faults():
+    """Each member has one of its own to be told of, and none is to be compared with all the others."""
+    data, count = legacy(), 100_000
+    first = gzip_member(data)
+
+    def indexed(others, crc):
+        return gzip_index([(len(first), len(data), zlib.crc32(first)), *[(len(others), 1, crc)] * count])
+
+    wrong, right = member(b"a", crc=7), member(b"a")
+    outcomes = refused("gzip member 2: its bytes have CRC-32")
+    yield Attack("gzip-many-faults.pt.gz", first + wrong * count, outcomes)
+    yield Attack("gzip-many-faults-by-index.pt.gz", first + wrong * count + indexed(wrong, zlib.crc32(wrong)), outcomes)
+    outcomes = {**fine("weight"), "verify": Outcome(1, f"{count - 100} more gzip members are wrong")}
+    yield Attack("gzip-many-faults-of-the-index.pt.gz", first + right * count + indexed(right, 0), outcomes)
+
+
 def controls():
     for data, kind in ((torch_zip(), ""), (legacy(), "-legacy")):
         fields = struct.pack("<H", 5) + b"extra" + b"name\0" + b"comment\0"
@@ -251,5 +267,5 @@ def controls():
 
 
 def attacks():
-    for group in (members, headers, layers, indexes, controls):
+    for group in (members, headers, layers, indexes, many_faults, controls):
         yield from group()

@@ -322,6 +322,20 @@ def taken_names(suite, program, files, folders):
             suite.check(f"another's temporary has the name that was to be {title}", good, str(done))
 
 
+def nothing_replaced_on_simple_file_systems(suite, program, files, folders):
+    """Ones that cannot be asked to replace nothing and know no links, as some that are mounted by FUSE."""
+    without = NAMED + ",rename:1:fail=22,link:1:fail=1"
+    for words in (["merge"], ["convert", "--no-clobber"]):
+        for title, faults, wanted in (("", without, 0), (", and a rename that fails", without + ",rename:2:fail=5", 6)):
+            with folders.temporary() as folder:
+                done = plain_with(program, faults, [*words, files / "large.pt", folder / "out.pt"])
+                left = ["out.pt"] if wanted == 0 else []
+                good = done.returncode == wanted and [path.name for path in folder.iterdir()] == left
+                suite.check(f"{' '.join(words)} where files have no second name{title}", good, str(done))
+                if wanted == 0:
+                    suite.check("… writes a whole file", plain(program, ["verify", folder / "out.pt"]).returncode == 0)
+
+
 def plain_with(program, faults, words):
     return subprocess.run(
         [program.ckpt, *map(str, words)],

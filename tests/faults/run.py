@@ -186,7 +186,8 @@ def stream_group(context):
 
 
 def place_group(context):
-    for job in (places.same_file, places.bad_places, places.modes, places.taken_names):
+    simple = places.nothing_replaced_on_simple_file_systems
+    for job in (places.same_file, places.bad_places, places.modes, places.taken_names, simple):
         yield context.job(job, context.files)
 
 

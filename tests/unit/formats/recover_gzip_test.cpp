@@ -40,6 +40,14 @@ Bytes packed_as(const std::string& format) {
   return io_testing::bytes_of(io_testing::text_of(folder / "packed"));
 }
 
+void expect_data(const Checkpoint& checkpoint) {
+  for (const NamedTensor& named : tensor_names(checkpoint)) {
+    const auto number = std::ranges::find(names, named.name) - names.begin();
+    const Storage& storage = checkpoint.storages[*named.tensor->storage];
+    EXPECT_TRUE(read_all(*storage.bytes, storage.nbytes) == data_of(static_cast<std::size_t>(number))) << named.name;
+  }
+}
+
 /// Of what is recovered, all but `hit` is whole. `fault`: what is told.
 void expect_all_but(const Names& hit, const Recovery& found, const std::string& fault) {
   EXPECT_TRUE(says(found, fault));
@@ -50,11 +58,7 @@ void expect_all_but(const Names& hit, const Recovery& found, const std::string& 
     EXPECT_EQ(tensor.is_checked, !is_hit) << tensor.name;
   }
   EXPECT_EQ(found.unchecked, 0U);
-  for (const NamedTensor& named : tensor_names(found.checkpoint)) {
-    const auto number = std::ranges::find(names, named.name) - names.begin();
-    const Storage& storage = found.checkpoint.storages[*named.tensor->storage];
-    EXPECT_TRUE(read_all(*storage.bytes, storage.nbytes) == data_of(static_cast<std::size_t>(number))) << named.name;
-  }
+  expect_data(found.checkpoint);
 }
 
 TEST(RecoverGzip, LosesOnlyWhatLiesInADamagedMember) {
@@ -73,12 +77,50 @@ TEST(RecoverGzip, LosesOnlyWhatLiesInADamagedMember) {
         Bytes zeros = packed;
         std::fill_n(zeros.begin() + static_cast<std::ptrdiff_t>(begin + 3000), 4096, std::byte{0});
         expect_all_but(hit, recovered(zeros), fault);
-        expect_all_but({}, recovered(damaged(packed, begin + 1)), fault);  // what it begins with
+        std::fill_n(zeros.begin() + static_cast<std::ptrdiff_t>(begin), end - begin, std::byte{0});
+        expect_all_but(hit, recovered(zeros), fault);  // as padding would be
+        for (const std::size_t byte : {0, 1, 2, 3})    // what it begins with
+          expect_all_but({}, recovered(damaged(packed, begin + byte)), fault);
         EXPECT_TRUE(recovered(damaged(packed, begin + 4)).is_complete());  // its date, which the index alone covers
       }
       begin = end;
     }
     EXPECT_EQ(larger, 2 * names.size());
+  }
+}
+
+/// What tells gzip is then gone, but for the index at the other end.
+TEST(RecoverGzip, ReadsAFileWhoseBeginningIsLost) {
+  for (const std::string format : {"torch", "torch-legacy", "safetensors"}) {
+    const Bytes packed = packed_as(format);
+    for (const std::size_t byte : {0, 1, 2, 3}) {
+      SCOPED_TRACE(format + ", byte " + std::to_string(byte));
+      const Recovery found = recovered(damaged(packed, byte));
+      expect_all_but({}, found, "gzip member 1: is no gzip member as ckpt writes them");
+      EXPECT_TRUE(found.checkpoint.gzip);
+    }
+    Bytes zeros = packed;
+    std::fill_n(zeros.begin(), 4096, std::byte{0});
+    const auto error = io_testing::error_of([&] { recovered(zeros); });
+    ASSERT_TRUE(error) << "the first member, which has the names, is lost";
+    EXPECT_TRUE(io_testing::has(error->what(), "gzip member 1: ")) << format << ": " << error->what();
+  }
+}
+
+/// Members are copied as they are where their file is sound; what this one's index says of them is not so.
+TEST(RecoverGzip, WritesGzipAgain) {
+  const io_testing::TemporaryFolder folder;
+  for (const std::string format : {"torch", "torch-legacy", "safetensors"}) {
+    const Bytes packed = packed_as(format);
+    const std::size_t second = read_gzip_index(*torch_testing::source_of(packed))->members[0].compressed;
+    Recovery found = recovered(damaged(packed, second + 1));
+    const std::string path = folder / format;
+    SaveOptions options;
+    options.format = format;
+    options.gzip = true;
+    save(std::move(found.checkpoint), path, options);
+    EXPECT_TRUE(verify(open_file(path)).empty()) << format;
+    expect_data(load(path));
   }
 }
 

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ckpt/error.h"
 #include "container/zip_builder.h"
+#include "formats/tar_files.h"
 #include "formats/torch_files.h"
 #include "io/gzip_index.h"
 
@@ -148,7 +151,29 @@ TEST(Verify, FindsWhatOnlyTheIndexOfGzipTells) {
     const std::string findings = found(damaged);
     EXPECT_TRUE(has(findings, "a gzip member has CRC-32 ")) << findings;
     EXPECT_TRUE(has(findings, "as the file's index says")) << findings;
+    EXPECT_TRUE(has(found(io_testing::bytes_of(tar_testing::tar_of({{"w.pt.gz", std::string(as_text(damaged))}}))),
+                    "as the file's index says"));
   }
+}
+
+/// All that is wrong, and what is remarked of a file whose gzip is sound.
+TEST(Verify, TellsEachMemberThatTheIndexContradicts) {
+  const std::int64_t count = 1 << 20;
+  const torch_testing::StorageSpec large{.elements = count};
+  const Bytes data = io_testing::random_bytes(static_cast<std::size_t>(count) * 4);
+  Bytes damaged = io_testing::gzipped(
+      bytes_of(ZipFile{.object = py::dict({{py::str("w"), tensor(torch_testing::storage(large), {count}, {1})},
+                                           {py::str("x"), py::global("os", "system")}}),
+                       .data = {{"data/0", data}}}));
+  const GzipIndex index = *read_gzip_index(*source_of(damaged));
+  std::size_t begin = 0;
+  for (const GzipMember& member : index.members) {
+    if (begin > 0) damaged[begin + 4] ^= std::byte{1};
+    begin += member.compressed;
+  }
+  const std::string findings = found(damaged);
+  EXPECT_TRUE(has(findings, "remark: the pickle calls for os.system (dangerous)")) << findings;
+  EXPECT_GE(std::count(findings.begin(), findings.end(), '\n'), 9) << findings;
 }
 
 TEST(Verify, LeavesFilesItDoesNotKnowToTheCaller) {

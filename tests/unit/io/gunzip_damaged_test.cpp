@@ -62,6 +62,18 @@ TEST(GunzipDamaged, GoesOnBehindAChecksumThatDoesNotMatch) {
   EXPECT_NE(inflated.fault().find("its bytes have CRC-32"), std::string::npos);
 }
 
+/// Each is told at least once, and not compared with all the others.
+TEST(GunzipDamaged, TellsTheFirstOfVeryManyFaults) {
+  Bytes member = gzipped(random_bytes(20)), compressed;
+  member[member.size() - 6] ^= std::byte{1};
+  constexpr std::size_t count = 100'000;
+  for (std::size_t i = 0; i < count; ++i) compressed.insert(compressed.end(), member.begin(), member.end());
+  const Inflated inflated(compressed);
+  EXPECT_EQ(inflated.bytes.size(), 20 * count);
+  EXPECT_EQ(inflated.faults->faults().size(), FaultList::most);
+  EXPECT_TRUE(inflated.faults->goes_on());
+}
+
 TEST(GunzipDamaged, IsReadAgainFromItsBeginning) {
   const Bytes bytes = random_bytes(300'000);
   Bytes compressed = gzipped(bytes);
