@@ -1,6 +1,7 @@
 #include "ckpt/recover.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include "format.h"
 #include "io/checksum.h"
 #include "io/gunzip_damaged.h"
+#include "io/keyed_hash.h"
 #include "opened.h"
 #include "ops/drop_values.h"
 
@@ -242,19 +244,22 @@ class Recoverer {
   void lose_the_unnamed(const std::vector<ValueId>& named,
                         std::unordered_map<ValueId, std::vector<std::string>>& names) {
     std::vector<std::size_t> others;
+    std::unordered_map<ValueId, std::unordered_multiset<std::string, KeyedHash>> left_by_value;
+    for (auto& [value, left] : names)
+      left_by_value[value] = {std::make_move_iterator(left.begin()), std::make_move_iterator(left.end())};
     for (std::size_t i = 0; i < named.size(); ++i) {
       if (result_.tensors[i].survival != Survival::whole) continue;
-      std::vector<std::string>& left = names[named[i]];
-      const auto own = std::find(left.begin(), left.end(), result_.tensors[i].name);
+      auto& left = left_by_value[named[i]];
+      const auto own = left.find(result_.tensors[i].name);
       if (own == left.end())
         others.push_back(i);
       else
         left.erase(own);
     }
     for (const std::size_t i : others) {
-      std::vector<std::string>& left = names[named[i]];
+      auto& left = left_by_value[named[i]];
       if (!left.empty()) {  // under a name that another had
-        left.pop_back();
+        left.erase(left.begin());
         continue;
       }
       result_.tensors[i].survival = Survival::lost;

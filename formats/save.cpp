@@ -50,13 +50,14 @@ Error loses_rest(const std::string& file) {
 }
 
 /// Write: format.write() or format.write_folder(), to the sink of either, which replaces `target`. Nothing is left of
-/// the checkpoint, whose memory is as much as that of what is read back.
+/// the checkpoint, whose memory is as much as that of what is read back, and whose file must not be open when it is
+/// replaced: on SMB that fails, and has cost both files (Linux before 6.17).
 template <class Write, class Sink>
 WriteReceipt write_with(Write write, Checkpoint& checkpoint, Sink& sink, const WriteOptions& options,
-                        const std::string& target) {
+                        const std::string& target, std::vector<std::string>& warnings) {
   try {
     WriteReceipt receipt = write(checkpoint, sink, options);
-    finish_reading(checkpoint);
+    warnings = finish_reading(checkpoint);
     if (goes_on(checkpoint) && lands_in(target, checkpoint.file)) throw loses_rest(checkpoint.file);
     checkpoint = Checkpoint();
     return receipt;
@@ -167,11 +168,11 @@ void save_file(const Format& format, Checkpoint& checkpoint, const std::string& 
     const GzipOptions gzip_options{.level = options.gzip_level.value_or(gzip_default_level),
                                    .copies = !options.gzip_level};
     const auto gzip = gzip_sink(*sink, gzip_options);
-    const WriteReceipt receipt = write_with(format.write, checkpoint, *gzip, options, path);
+    const WriteReceipt receipt = write_with(format.write, checkpoint, *gzip, options, path, report.warnings);
     gzip->commit();
     read_back(receipt);
   } else {
-    read_back(write_with(format.write, checkpoint, *sink, options, path));
+    read_back(write_with(format.write, checkpoint, *sink, options, path, report.warnings));
   }
   report.bytes = sink->offset();
   sink->commit();
@@ -191,7 +192,7 @@ void save_folder(const Format& format, Checkpoint& checkpoint, const std::string
     throw refuse("'" + name + "' is a folder of files, which is not compressed", "a name for it without .gz");
   report.removed = sink.removed();
   const Expected expected(format, checkpoint, options.read_back);
-  const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options, path);
+  const WriteReceipt receipt = write_with(format.write_folder, checkpoint, sink, options, path, report.warnings);
   if (!options.dry_run && options.read_back != ReadBack::none)
     check_read_back(
         format, expected, [&] { return open_checkpoint(sink.path()); }, false, receipt);
@@ -208,7 +209,8 @@ void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options) {
     throw Error(ErrorCode::unsupported, "format '" + std::string(format.name) + "' is a folder of files")
         .expected("a format of one file")
         .in(checkpoint.file);
-  write_with(format.write, checkpoint, sink, options, "");
+  std::vector<std::string> warnings;
+  write_with(format.write, checkpoint, sink, options, "", warnings);
 }
 
 SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options) {

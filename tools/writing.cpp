@@ -109,21 +109,21 @@ std::string compression_summary(const SaveReport& report, const Job& job) {
 
 std::string shown_output(const Job& job) { return job.out == "-" ? "standard output" : job.out; }
 
-std::vector<std::string> globals_with(const Checkpoint& checkpoint, Verdict verdict) {
+std::vector<std::string> globals_with(const std::vector<GlobalUse>& globals, Verdict verdict) {
   std::vector<std::string> names;
-  for (const GlobalUse& global : checkpoint.globals) {
+  for (const GlobalUse& global : globals) {
     if (global.verdict == verdict) names.push_back(global.module + "." + global.name);
   }
   return names;
 }
 
-void tell_of_globals(const Checkpoint& checkpoint, const Job& job, bool quiet) {
+void tell_of_globals(const std::vector<GlobalUse>& globals, const Job& job, bool quiet) {
   const std::string written = job.save.dry_run ? " would be written through: " : " were written through: ";
-  const auto dangerous = globals_with(checkpoint, Verdict::dangerous);
+  const auto dangerous = globals_with(globals, Verdict::dangerous);
   if (!dangerous.empty()) {
     print_warning(shown_output(job) + ": dangerous globals" + written + list_text(dangerous, dangerous.size()));
   }
-  const auto unknown = globals_with(checkpoint, Verdict::unknown);
+  const auto unknown = globals_with(globals, Verdict::unknown);
   if (!quiet && !unknown.empty()) {
     print_note(shown_output(job) + ": globals that ckpt does not know" + written + list_text(unknown, unknown.size()));
   }
@@ -132,18 +132,6 @@ void tell_of_globals(const Checkpoint& checkpoint, const Job& job, bool quiet) {
 void print_summary(const std::string& line, const Job& job) {
   if (job.out != "-") return print(line + "\n");
   std::fputs((line + "\n").c_str(), stderr);
-}
-
-/// Where it came from, without what it holds.
-Checkpoint origin_of(const Checkpoint& checkpoint) {
-  Checkpoint origin;
-  origin.globals = checkpoint.globals;
-  origin.file = checkpoint.file;
-  origin.gzip = checkpoint.gzip;
-  if (checkpoint.gzip) origin.details = checkpoint.details;  // a stream tells at its end what it was
-  origin.source = checkpoint.source;
-  origin.archive = checkpoint.archive;
-  return origin;
 }
 
 SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
@@ -157,7 +145,8 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
     if (job.unasked && hint.starts_with("leave out --no-clobber"))
       error.hint("it has appeared since the command began: name another file, or --clobber replaces it");
     else if (error.code() == ErrorCode::unsafe)
-      error.in(job.in).hint("ckpt scan " + shell_word(job.in) + " shows them; --allow-unsafe writes them through");
+      error.in(job.in).hint("ckpt scan " + (job.of_several ? "IN" : shell_word(job.in)) +
+                            " shows them; --allow-unsafe writes them through");
     else if (hint.starts_with("--") && job.of_several)
       error.within(shown_output(job) + " is to be of its format")
           .hint("first ckpt convert " + (hint.starts_with("--format") ? shell_word(error.file()) : "FILE") + " OTHER " +
@@ -277,10 +266,10 @@ void write_output(Checkpoint checkpoint, const Job& job, const std::vector<std::
   // To what reads the file, arrays that a pickle keeps are no tensors.
   const auto arrays = std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                                     [](const Tensor& tensor) { return tensor.array; });
-  const Checkpoint origin = origin_of(checkpoint);
+  const std::vector<GlobalUse> globals = checkpoint.globals;
   const SaveReport report = save_as_planned(std::move(checkpoint), job);
-  finish_input(origin, job.in);
-  if (report.pickled) tell_of_globals(origin, job, quiet);
+  for (const std::string& warning : report.warnings) print_warning(job.in + ": " + warning);
+  if (report.pickled) tell_of_globals(globals, job, quiet);
   if (quiet) return;
   note_removed(report.removed);
   for (const std::string& what : report.left_out) print_note(shown_output(job) + ": " + report.format + ": " + what);

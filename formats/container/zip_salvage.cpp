@@ -107,7 +107,7 @@ bool SalvageWalk::is_within_listed(std::uint64_t offset) const {
   const ZipMember& member = (next - 1)->member;
   const std::uint64_t most = next == listed_.end() ? directory_offset_ : next->member.header_offset;
   const auto end = checked_add(member.header_offset + local_size + member.name.size(), member.compressed_size);
-  return end && offset < *end && *end <= most;
+  return end && offset < *end && *end <= most && stands_where_listed(member.name);
 }
 
 /// What the directory lists is the member; another of its name, that it does not list, belongs to nothing.
@@ -266,10 +266,13 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   return member;
 }
 
+std::uint64_t SalvageWalk::most_inflated(const SalvagedMember& member) {
+  return std::min(member.size, checked_mul(member.compressed_size, limits::zip_ratio).value_or(UINT64_MAX));
+}
+
 /// In gzip, what deflate can grow to multiplies.
 void SalvageWalk::count_inflated(const SalvagedMember& member) {
-  const auto most = checked_mul(member.compressed_size, limits::zip_ratio).value_or(UINT64_MAX);
-  inflated_ = checked_add(inflated_, std::min(member.size, most)).value_or(UINT64_MAX);
+  inflated_ = checked_add(inflated_, most_inflated(member)).value_or(UINT64_MAX);
   if (inflated_ > context_.inflated_cap)
     throw Error(ErrorCode::limit_exceeded,
                 "the archive's compressed members may come to " + std::to_string(inflated_) + " bytes")

@@ -97,6 +97,7 @@ class SalvageWalk {
   std::optional<End> place(LocalHeader& header, std::uint64_t size, std::uint64_t next) const;
   std::optional<End> find_end(LocalHeader& header, const std::vector<std::uint64_t>& told);
   [[nodiscard]] bool begins_record(std::uint64_t offset) const;
+  static std::uint64_t most_inflated(const SalvagedMember& member);
   void count_inflated(const SalvagedMember& member);
   SalvagedMember take(LocalHeader header, const Expected& expected);
 

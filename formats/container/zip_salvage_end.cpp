@@ -147,6 +147,7 @@ bool SalvageWalk::has_checksum(const LocalHeader& header, std::uint64_t begin, s
   member.compressed_size = size;
   member.size = header.size.value_or(entry == nullptr ? UINT64_MAX : entry->member.size);
   member.is_stored = header.method == method_stored;
+  if (!member.is_stored && most_inflated(member) > context_.inflated_cap - inflated_) return false;
   const auto bytes = read(member, source_, std::make_shared<FaultList>(), context_);
   const std::uint32_t crc = check_all(*bytes);
   return crc != 0 && ((header.size && crc == header.crc32) || (entry != nullptr && crc == entry->member.crc32));

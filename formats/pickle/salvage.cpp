@@ -132,6 +132,7 @@ Salvage Machine::salvage() {
   }
   close();
   check_work();
+  judge_uses();
   if (program_.root != no_value) keep_unreached();
   if (!declared_) program_.protocol = 2;
   program_.end = std::max(at_, result.broken->offset().value_or(at_));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -98,8 +99,12 @@ class Opener {
         doubt("it is called with something else than bytes");
         return {};
       }
+      const std::size_t known = context_.findings == nullptr ? 0 : context_.findings->size();
       const Checkpoint file = context_.open(bytes, "torch.storage._load_from_bytes");
       add_globals(file, argument);
+      // Of a file that is damaged torch may read something else.
+      if (context_.findings != nullptr && has_faults(std::span(*context_.findings).subspan(known)))
+        doubt("its bytes are damaged");
       // torch.load begins to run whatever else it is given before it finds that it cannot read that.
       if (!file.gzip && !file.archive && (file.format == "torch" || file.format == "torch-legacy"))
         return {true, root_storage(file)};

@@ -1,6 +1,7 @@
 #include "pickled_tensors/storage_ids.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ckpt/error.h"
 #include "io/bytes.h"
@@ -48,16 +49,24 @@ std::string with_bytes(std::uint64_t elements, StorageType type) {
 }
 
 /// A view's key stands for one range of one storage, as a storage's key does for one storage.
-void check_views(const Checkpoint& checkpoint) {
-  NameViewMap<const StorageUse*> views;
+void check_views(const Checkpoint& checkpoint, Doubts* doubts) {
+  NameViewSet keys;
+  for (const Storage& storage : checkpoint.storages) keys.insert(storage.key);
+  NameViewMap<std::pair<ValueId, const StorageUse*>> views;
   for (const auto& [id, use] : checkpoint.storage_uses) {
     if (use.view == nullptr) continue;
-    const StorageUse& first = *views.try_emplace(use.view->key, &use).first->second;
-    if (first.storage != use.storage || first.view->offset != use.view->offset || first.view->size != use.view->size)
-      broken("the key '" + use.view->key + "' for two views", "one range a key");
+    const auto [first_id, first] = views.try_emplace(use.view->key, id, &use).first->second;
+    try {
+      if (first->storage != use.storage || first->view->offset != use.view->offset ||
+          first->view->size != use.view->size)
+        broken("the key '" + use.view->key + "' for two views", "one range a key");
+      if (keys.contains(use.view->key))
+        broken("the key '" + use.view->key + "' for a storage and for a view", "two keys");
+    } catch (const Error& error) {
+      if (doubts == nullptr) throw;
+      for (const ValueId doubtful : {first_id, id}) doubts->push_back({doubtful, std::make_shared<const Error>(error)});
+    }
   }
-  for (const Storage& storage : checkpoint.storages)
-    if (views.contains(storage.key)) broken("the key '" + storage.key + "' for a storage and for a view", "two keys");
 }
 
 /// The storage that the persistent value `id` names; none where it names something else. An id in words becomes the
@@ -163,7 +172,7 @@ void collect_storages(Checkpoint& checkpoint, ValueId first, std::string_view fo
       doubts->push_back({id, std::make_shared<const Error>(error)});
     }
   }
-  check_views(checkpoint);
+  check_views(checkpoint, doubts);
 }
 
 }  // namespace ckpt::torch

@@ -167,9 +167,9 @@ Metadata read_metadata(JsonReader& json) {
 }
 
 /// Each tensor begins where the one before it ends.
-void check_places(const std::vector<Entry>& entries, const ReadContext& context) {
-  std::uint64_t end = 0;
-  for (const Entry& entry : entries) {
+void check_places(std::vector<Entry>& entries, const ReadContext& context) {
+  std::uint64_t end = 0, sound_end = 0;
+  for (Entry& entry : entries) {
     if (entry.begin != end) {
       Error error = corrupt(
           entry.begin > end
@@ -179,6 +179,9 @@ void check_places(const std::vector<Entry>& entries, const ReadContext& context)
       context.report(error.expected("a begin at " + std::to_string(end)).within(tensor_called(entry.name)), "");
     }
     end = std::max(end, entry.end);
+    // Bytes are one tensor's; else few of them could be read again and again.
+    entry.sound = entry.sound && entry.begin >= sound_end;
+    if (entry.sound) sound_end = entry.end;
   }
 }
 
@@ -220,18 +223,27 @@ Header parse(std::string_view text, const ReadContext& context) {
       throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::safetensors_tensors) + " tensors");
     add_entry(*std::move(name), fields, position, header, context);
   }
-  json.finish();
+  try {
+    json.finish();
+  } catch (const Error& error) {
+    context.report(error, "");
+  }
   if (metadata) header.metadata = *std::move(metadata);
   return header;
 }
 
 /// In the order of their bytes, and held against each other.
 void place(Header& header, const ReadContext& context) {
-  NameViewSet names;
-  for (const Entry& entry : header.entries)
-    if (!names.insert(entry.name).second)
-      throw corrupt(tensor_called(entry.name) + " comes twice", entry.position).expected("each name once");
-  names.clear();
+  {
+    NameViewMap<Entry*> names;
+    for (Entry& entry : header.entries) {
+      const auto [first, is_first] = names.try_emplace(entry.name, &entry);
+      if (is_first) continue;
+      context.report(corrupt(tensor_called(entry.name) + " comes twice", entry.position).expected("each name once"),
+                     "");
+      entry.sound = first->second->sound = false;
+    }
+  }
   std::stable_sort(header.entries.begin(), header.entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });

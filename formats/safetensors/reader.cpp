@@ -70,7 +70,7 @@ void add_sources(std::vector<View> views, std::vector<TensorSource>& tensors) {
 /// The tensors of the header's entries, in `source`.
 Checkpoint make_checkpoint(Header header, const ByteSourcePtr& source, const ReadContext& context) {
   std::vector<std::string> warnings;
-  std::vector<View> views = take_views(header.metadata, header.entries, warnings);
+  std::vector<View> views = take_views(header.metadata, header.entries, warnings, context);
   std::vector<TensorSource> tensors;
   tensors.reserve(header.entries.size());
   for (Entry& entry : header.entries) {

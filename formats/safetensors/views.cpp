@@ -94,18 +94,31 @@ bool is_within(const View& view, const Entry& entry) {
   return last && count && (empty || static_cast<std::uint64_t>(*last) < elements);
 }
 
-void check(const std::vector<View>& views, const Entries& in_file) {
-  NameViewSet names;
-  for (const View& view : views) {
-    const auto of = in_file.find(view.of);
-    if (of == in_file.end())
-      throw bad_map("tensor '" + view.name + "' is a view of '" + view.of + "'").expected("a tensor of the file");
-    if (in_file.contains(view.name) || !names.insert(view.name).second)
-      throw bad_map("tensor '" + view.name + "' comes twice").expected("each name once");
-    if (!view.whole && !is_within(view, *of->second))
-      throw bad_map("tensor '" + view.name + "' leaves '" + view.of + "', which it is a view of")
-          .expected("elements of that tensor");
-  }
+/// `names` are those of the views before it.
+void check(const View& view, const Entries& in_file, NameSet& names) {
+  const auto of = in_file.find(view.of);
+  if (of == in_file.end())
+    throw bad_map("tensor '" + view.name + "' is a view of '" + view.of + "'").expected("a tensor of the file");
+  if (in_file.contains(view.name) || !names.insert(view.name).second)
+    throw bad_map("tensor '" + view.name + "' comes twice").expected("each name once");
+  if (!view.whole && !is_within(view, *of->second))
+    throw bad_map("tensor '" + view.name + "' leaves '" + view.of + "', which it is a view of")
+        .expected("elements of that tensor");
+}
+
+/// Without those that are none.
+std::vector<View> checked(std::vector<View> views, const Entries& in_file, const ReadContext& context) {
+  NameSet names;
+  std::erase_if(views, [&](const View& view) {
+    try {
+      check(view, in_file, names);
+      return false;
+    } catch (const Error& error) {
+      context.report(error, "");
+      return true;
+    }
+  });
+  return views;
 }
 
 /// "weight" of "head.weight"; nothing of a name without a dot.
@@ -123,14 +136,20 @@ bool is_removed_name(const std::pair<std::string, std::string>& entry, const Ent
 
 }  // namespace
 
-std::vector<View> take_views(Metadata& metadata, std::span<const Entry> entries, std::vector<std::string>& warnings) {
+std::vector<View> take_views(Metadata& metadata, std::span<const Entry> entries, std::vector<std::string>& warnings,
+                             const ReadContext& context) {
   Entries in_file;
   for (const Entry& entry : entries) in_file.emplace(entry.name, &entry);
   std::vector<View> views;
   const auto own = std::find_if(metadata.begin(), metadata.end(), [](const auto& e) { return e.first == views_key; });
   if (own != metadata.end()) {
-    views = read_map(own->second);
-    check(views, in_file);
+    try {
+      views = read_map(own->second);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::corrupt) throw;
+      context.report(error, "");
+    }
+    views = checked(std::move(views), in_file, context);
     metadata.erase(own);
     // What save_model would have left of the same views goes with them.
     NameViewMap<std::string_view> of;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format.h"
 #include "named_tensors/sharing.h"
 #include "safetensors/header.h"
 
@@ -22,8 +23,10 @@ using named_tensors::View;
 /// none what safetensors.torch.save_model leaves, {removed: kept}. That is nothing but text, and so is any other
 /// metadata: it counts only where `kept` is in the file, `removed` is not, and both end in the same part
 /// ("head.weight", "embed.weight"); `warnings` then gets a line.
-/// Throws Error (corrupt, limit_exceeded): ckpt's map is no such map, names what is not in the file, or what is.
-std::vector<View> take_views(Metadata& metadata, std::span<const Entry> entries, std::vector<std::string>& warnings);
+/// Throws Error (corrupt, limit_exceeded): ckpt's map is no such map, names what is not in the file, or what is; where
+/// `context` collects findings, such views are left out.
+std::vector<View> take_views(Metadata& metadata, std::span<const Entry> entries, std::vector<std::string>& warnings,
+                             const ReadContext& context);
 
 /// Puts views into the metadata: ckpt's map, and those that are whole as save_model does, too.
 void add_views(Metadata& metadata, std::span<const View> views);

@@ -149,7 +149,16 @@ class Salvager {
     std::vector<std::size_t> unknown;  // what no storage is called, or another before it
     for (std::size_t i = 0; i < listed.size(); ++i)
       if (missing.erase(listed[i]) == 0) unknown.push_back(i);
-    if (missing.empty()) return listed;
+    if (missing.empty()) {
+      // An id of the object may be another's.
+      if (!unknown.empty())
+        context_.report(Error(ErrorCode::corrupt, "the list of storage keys has '" + listed[unknown[0]] + "'")
+                            .expected("storages of the object, each once")
+                            .at(object_.offset)
+                            .in(source_->name()),
+                        "");
+      return listed;
+    }
     if (!listed.empty())  // else its end has been told
       context_.report(
           Error(ErrorCode::corrupt, "the list of storage keys lacks '" + std::string(*missing.begin()) + "'")
@@ -158,7 +167,9 @@ class Salvager {
               .in(source_->name()),
           "");
     // Which of two that are equal is the wrong one, their order tells.
-    const auto is_twice = [&](std::size_t i) { return std::count(listed.begin(), listed.end(), listed[i]) > 1; };
+    NameViewMap<int> count;
+    for (const std::string& key : listed) ++count[key];
+    const auto is_twice = [&](std::size_t i) { return count[listed[i]] > 1; };
     if (missing.size() == unknown.size() && std::none_of(unknown.begin(), unknown.end(), is_twice)) {
       auto key = missing.begin();
       for (const std::size_t i : unknown) {

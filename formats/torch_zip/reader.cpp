@@ -65,15 +65,7 @@ ByteSourcePtr pickle_bytes(const ZipReader& zip, const ZipMember& pickle, const 
   return slice(source, pickle.data_offset, pickle.size, name);
 }
 
-}  // namespace
-
-bool probe_zip(const ByteSource& source) { return zip_kind(source) == ZipKind::checkpoint; }
-
-Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
-  if (context.findings == nullptr && !source->size_is_known())
-    if (auto checkpoint = read_forward(source, context)) return std::move(*checkpoint);
-
-  const ZipReader zip = ZipReader::open(source, context);
+Checkpoint read_members(const ZipReader& zip, const ByteSourcePtr& source, const ReadContext& context) {
   const std::string root = find_root(zip, *source);
   Checkpoint checkpoint;
   checkpoint.file = source->name();
@@ -89,12 +81,36 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
       attach_storages(checkpoint, zip, read_byte_order(zip, root, *source), *source, context,
                       [&](const Storage& storage) { return folder + storage.key; }));
   decode_tensors(checkpoint);
-  if (context.findings != nullptr)
-    for (const ZipMember& member : zip.members())
-      context.check_bytes(*zip.read(member), "member " + quoted_name(member.name));
-  for (std::string& warning : archive_warnings(zip)) checkpoint.warnings.push_back(std::move(warning));
-  if (zip.trailing_bytes() > 0) keep_rest(checkpoint);
   return checkpoint;
+}
+
+/// Where findings are collected: reads each member, but those of a name that is `known` to be broken.
+void check_members(const ZipReader& zip, const ReadContext& context, std::string_view known) {
+  if (context.findings == nullptr) return;
+  for (const ZipMember& member : zip.members())
+    if (known.empty() || !member.name.ends_with(known))
+      context.check_bytes(*zip.read(member), "member " + quoted_name(member.name));
+}
+
+}  // namespace
+
+bool probe_zip(const ByteSource& source) { return zip_kind(source) == ZipKind::checkpoint; }
+
+Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
+  if (context.findings == nullptr && !source->size_is_known())
+    if (auto checkpoint = read_forward(source, context)) return std::move(*checkpoint);
+
+  const ZipReader zip = ZipReader::open(source, context);
+  try {
+    Checkpoint checkpoint = read_members(zip, source, context);
+    check_members(zip, context, "");
+    for (std::string& warning : archive_warnings(zip)) checkpoint.warnings.push_back(std::move(warning));
+    if (zip.trailing_bytes() > 0) keep_rest(checkpoint);
+    return checkpoint;
+  } catch (const Error& error) {
+    if (!is_of_the_machine(error)) check_members(zip, context, pickle_name);  // whatever is wrong with that
+    throw;
+  }
 }
 
 }  // namespace ckpt::torch

@@ -58,7 +58,6 @@ struct FileSink::State {
   void give_name();
   void name_unnamed();
   void rename_temporary();
-  void sync_folder();
   [[noreturn]] void fail(const char* doing) const { throw output_error(doing, target.shown, errno); }
 };
 
@@ -136,13 +135,6 @@ void FileSink::State::rename_temporary() {
   temporary.reset();
 }
 
-void FileSink::State::sync_folder() {
-  if (uninterrupted([&] { return ::fsync(target.folder.get()); }) == 0) return;
-  // Not every file system can sync a folder, and not every folder may be opened for it.
-  if (errno == EINVAL || errno == ENOTSUP || errno == EBADF || errno == EROFS) return;
-  fail("was written, but its folder cannot be synced");
-}
-
 FileSink::FileSink(const std::string& path, FileSinkOptions options)
     : ByteSink(path), state_(std::make_unique<State>()) {
   state_->options = options;
@@ -167,8 +159,9 @@ void FileSink::commit() {
   state.output->flush();
   take_over_permissions(state.file.get(), state.target);
   if (uninterrupted([&] { return ::fsync(state.file.get()); }) != 0) state.fail("cannot write");
+  if (!can_be_closed(state.file.get())) state.fail("cannot write");
   state.give_name();
-  state.sync_folder();
+  if (!sync_folder(state.target.folder.get())) state.fail("was written, but its folder cannot be synced");
 }
 
 const std::vector<std::string>& FileSink::removed() const { return state_->removed; }

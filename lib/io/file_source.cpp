@@ -104,7 +104,11 @@ ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, 
 UniqueFd open_regular(const std::string& path, struct stat& status) {
   // Without O_NONBLOCK a pipe that nobody writes to would never be opened.
   constexpr int how = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  UniqueFd file(uninterrupted([&] { return ::open(path.c_str(), how); }));
+  const auto open_as = [&](int flags) { return UniqueFd(uninterrupted([&] { return ::open(path.c_str(), flags); })); };
+  UniqueFd file = open_as(how);
+  // Somebody to whom it is lent exclusively, as by a file server, gives it back while one waits.
+  if (!file && errno == EWOULDBLOCK && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+    file = open_as(how & ~O_NONBLOCK);
   if (!file) throw_system_error("cannot open", path, errno);
   if (::fstat(file.get(), &status) != 0) throw_system_error("cannot read", path, errno);
   if (!S_ISREG(status.st_mode))

@@ -45,7 +45,8 @@ class FileInFolder final : public ByteSink {
 
   void commit() override {
     output_.flush();
-    if (uninterrupted([&] { return ::fsync(file_.get()); }) != 0) throw output_error("cannot write", name(), errno);
+    if (uninterrupted([&] { return ::fsync(file_.get()); }) != 0 || !can_be_closed(file_.get()))
+      throw output_error("cannot write", name(), errno);
     file_.reset();
     total_ += offset();
   }
@@ -135,7 +136,7 @@ void FolderSink::commit() {
   State& state = *state_;
   if (state.options.dry_run) return;
   take_over_permissions(state.folder.get(), state.target);
-  if (uninterrupted([&] { return ::fsync(state.folder.get()); }) != 0 && errno != EINVAL) state.fail("cannot write");
+  if (!sync_folder(state.folder.get())) state.fail("cannot write");
   const SignalsBlocked blocked;
   const int parent = state.target.folder.get();
   const char* const from = state.temporary->name();
@@ -156,8 +157,7 @@ void FolderSink::commit() {
   if (!done && errno == EEXIST && state.options.no_clobber) throw exists_already(state.shown);
   if (!done) state.fail("cannot create");
   state.temporary.reset();
-  if (uninterrupted([&] { return ::fsync(parent); }) != 0 && errno != EINVAL && errno != EBADF)
-    state.fail("was written, but its folder cannot be synced");
+  if (!sync_folder(parent)) state.fail("was written, but its folder cannot be synced");
 }
 
 std::string FolderSink::path() const {

@@ -45,10 +45,14 @@ UniqueFd open_left(int folder, const std::string& name) {
   struct stat status {};
   const auto fits = [&] { return (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && is_left(status); };
   if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !fits()) return UniqueFd();
-  UniqueFd found(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!found || ::fstat(found.get(), &status) != 0 || !fits()) return UniqueFd();
-  if (::flock(found.get(), LOCK_EX | LOCK_NB) != 0) return UniqueFd();
-  return found;
+  UniqueFd found;
+  const auto is_held = [&](int access) {
+    found = UniqueFd(::openat(folder, name.c_str(), access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    return found && ::fstat(found.get(), &status) == 0 && fits() && ::flock(found.get(), LOCK_EX | LOCK_NB) == 0;
+  };
+  // NFS asks for one that may be written to.
+  if (is_held(O_RDONLY) || (errno == EBADF && is_held(O_RDWR))) return found;
+  return UniqueFd();
 }
 
 /// The files in a folder; nothing where one of them is anything but such a file.
@@ -79,12 +83,12 @@ bool remove_leftover(int folder, const std::string& name) {
 
 }  // namespace
 
-// Where locks are not to be had, the age must do.
-void hold_temporary(int fd) { (void)::flock(fd, LOCK_SH | LOCK_NB); }
+// Where locks are not to be had, the age must do. On SMB one that is shared keeps its own file from being written to.
+void hold_temporary(int fd) { (void)::flock(fd, LOCK_EX | LOCK_NB); }
 
 void hold_input(int fd, const std::string& path) {
   const auto is_temporary = [](std::string_view part) { return is_temporary_name(part.substr(part.rfind('/') + 1)); };
-  if (is_temporary(path) || is_temporary(folder_of(path))) hold_temporary(fd);
+  if (is_temporary(path) || is_temporary(folder_of(path))) (void)::flock(fd, LOCK_SH | LOCK_NB);
 }
 
 std::vector<std::string> remove_leftovers(int folder) {

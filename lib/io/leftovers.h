@@ -6,7 +6,7 @@
 namespace ckpt {
 
 /// Holds a temporary file or folder (io/temporaries.h) for as long as the descriptor is open, so that no process takes
-/// it for left over.
+/// it for left over; a file is open for writing.
 void hold_temporary(int fd);
 
 /// The same of a file that is read, where it or its folder is named as temporaries are: somebody may save what a run

@@ -1,5 +1,6 @@
 #include "io/output.h"
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include <string_view>
@@ -45,6 +46,17 @@ Error output_error(const std::string& doing, const std::string& name, int errno_
   error.in(name).on_output();
   if (const std::string_view what = what_to_do(errno_value); !what.empty()) error.hint(std::string(what));
   return error;
+}
+
+bool sync_folder(int fd) {
+  if (uninterrupted([&] { return ::fsync(fd); }) == 0) return true;
+  // Not every file system can sync a folder, and not every folder may be opened for it.
+  return errno == EINVAL || errno == ENOTSUP || errno == EBADF || errno == EROFS;
+}
+
+bool can_be_closed(int fd) {
+  const int another = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  return another >= 0 && (::close(another) == 0 || errno == EINTR);
 }
 
 BufferedOutput::BufferedOutput(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}

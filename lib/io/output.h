@@ -14,6 +14,13 @@ namespace ckpt {
 /// An output's failure, in the operating system's words.
 [[nodiscard]] Error output_error(const std::string& doing, const std::string& name, int errno_value);
 
+/// Whether a folder is on the disk, or its file system cannot be asked for that; errno tells why not.
+[[nodiscard]] bool sync_folder(int fd);
+
+/// Whether the last descriptor of a file could be closed: some file systems say only then that nothing was written. It
+/// stays open. errno tells why not.
+[[nodiscard]] bool can_be_closed(int fd);
+
 /// Gathers what is written to a file descriptor. Of much output the writing itself is done on a thread of its own,
 /// while the next bytes come; what is wrong is then said by a later call. Borrows the descriptor.
 class BufferedOutput {

@@ -1,21 +1,26 @@
 """Small files that ask an operation for work without end: for as much as each of many has, times the many."""
 
+import pickle
 import struct
 import zlib
 
 from attack import Attack, Outcome
 from forge import (
+    FLOATS,
     WEIGHT,
     Part,
     archive,
     call,
-    mapping,
+    legacy,
     many,
+    mapping,
     name,
     number,
     program,
+    safetensors,
     storage,
     tensor,
+    tensor_info,
     text,
     torch_parts,
 )
@@ -303,7 +308,32 @@ def expanded():
     }
 
 
+def recoveries():
+    """What is left of many, each of which could be looked for among all."""
+    memo = Memo()
+    w = memo.keep(WEIGHT)
+    many_names = b"".join(text(f"k{i}") + w for i in range(200_000))
+    lost = text("lost") + tensor(storage(key="9"))
+    parts = torch_parts(program(memo.code + b"}(" + many_names + lost + b"u"), {"0": FLOATS})
+    yield "a-lost-tensor-beside-200000-names.pt", archive(parts), {"recover FILE OUT --dry-run": Outcome(1, "lost: lost ")}
+
+    count = 100_000
+    each = b"".join(text(f"t{i}") + tensor(storage(key=str(i), elements=1, more=b"N"), (1,)) for i in range(count))
+    others = pickle.dumps([f"x{i}" for i in range(count)], 2)
+    data = (struct.pack("<q", 1) + bytes(4)) * count
+    yield "100000-keys-of-others.pt", legacy(program(b"}(" + each + b"u"), keys=others, data=data), {
+        "recover FILE OUT --dry-run": Outcome(1, "the list of storage keys lacks"),
+    }
+
+    count, size = 100_000, 6_000_000
+    header = ",".join(f'"a{i}":{tensor_info("U8", f"[{size}]", 0, size)}' for i in range(count))
+    yield "100000-tensors-in-one-place.safetensors", safetensors("{" + header + "}", bytes(size)), {
+        "verify FILE": Outcome(1, "within what lies before it"),
+        "recover FILE OUT --dry-run": Outcome(1, "within what lies before it"),
+    }
+
+
 def attacks():
-    for group in (state_dicts, names, places, long_name, members, views, headers, texts, dropped, expanded):
+    for group in (state_dicts, names, places, long_name, members, views, headers, texts, dropped, expanded, recoveries):
         for title, data, outcomes in group():
             yield Attack(title, data, outcomes)

@@ -7,7 +7,7 @@ import signal
 
 from driver import TEMPORARY, Trouble, read_log
 from kills import worth_ending_at
-from sweeps import ERRORS, INTERRUPTED, TOLERATED
+from sweeps import ERRORS, INTERRUPTED, TOLERATED, first_closes
 
 
 class FolderCase:
@@ -51,14 +51,16 @@ def failing_calls(suite, program, source, options, folders):
     with folders.temporary() as folder:
         case = FolderCase(program, source, options, folder)
         trouble = Trouble()
-        for call in case.calls():
+        calls = case.calls()
+        closes = first_closes(calls)
+        for call in calls:
             for number in ERRORS[call.kind] + ([errno.EINTR] if call.kind in INTERRUPTED else []):
                 what = f"{call.kind} {call.number} ({call.function} {call.subject}) fails: {os.strerror(number)}"
                 outcome = case.run(f"{call.kind}:{call.number}:fail={number}")
                 program.count("calls that failed")
                 state, others = case.state()
-                fine = call.kind in TOLERATED or number == errno.EINTR
-                if outcome.status not in ((0,) if fine else (0, 3, 6)):
+                fine = (call.kind in TOLERATED and call not in closes) or number == errno.EINTR
+                if outcome.status not in ((0,) if fine else (6,) if call in closes else (0, 3, 6)):
                     trouble.add(f"{what}: status {outcome.status}", outcome)
                 elif state == "neither" or (state == "new") < (outcome.status == 0):
                     trouble.add(f"{what}: the folder is {state}", outcome)

@@ -1,12 +1,14 @@
 """Where input and output stand: the same file by every name, links, folders that refuse; modes and owners; others who
 write the same target."""
 
+import itertools
 import os
 import random
 import stat
 import subprocess
+from collections import Counter
 
-from driver import NAMED, Trouble
+from driver import NAMED, Trouble, read_log
 from streams import environment, plain
 
 NOBODY = 65534
@@ -334,6 +336,51 @@ def nothing_replaced_on_simple_file_systems(suite, program, files, folders):
                 suite.check(f"{' '.join(words)} where files have no second name{title}", good, str(done))
                 if wanted == 0:
                     suite.check("… writes a whole file", plain(program, ["verify", folder / "out.pt"]).returncode == 0)
+
+
+def closed_before_it_is_replaced(suite, program, files, folders):
+    """SMB replaces no file that somebody has open, and has lost both where one tried."""
+    for name in ("large.pt", "large.pt.gz", "large_legacy.pt"):
+        for words in ("convert --in-place IN", "convert IN IN --to cpu", "merge IN IN --clobber", "average OTHER IN IN --clobber"):
+            with folders.temporary() as folder:
+                given, other, log = folder / name, folder / f"other-{name}", folder / "log"
+                for path in (given, other):
+                    path.write_bytes((files / name).read_bytes())
+                names = {"IN": str(given), "OTHER": str(other)}
+                done = program.run_alone([names.get(word, word) for word in words.split()], folder, log=log)
+                calls, _ = read_log(log)
+                before = itertools.takewhile(lambda call: call.kind not in ("link", "rename"), calls)
+                open_ = Counter(call.kind for call in before if call.subject == str(given))
+                closed = done.status == 0 and open_["open"] == open_["close"] > 0
+                suite.check(f"{words}, {name}: closed before it is replaced", closed, f"{done}\n{open_}")
+
+
+def leftover_on_nfs(suite, program, files, folders):
+    """Where only what may be written to is locked (EBADF), what a killed run has left is removed all the same."""
+    with folders.temporary() as folder:
+        left = folder / ".ckpt-1-1.tmp"
+        left.write_bytes(b"left")
+        os.utime(left, (1, 1))
+        first = program.run_alone(["convert", files / "small.pt", folder / "out.pt"], folder, log=folder / "log")
+        locks = [call for call in read_log(folder / "log")[0] if call.function == "flock" and call.subject == str(left)]
+        suite.check("a leftover is locked once", first.status == 0 and len(locks) == 1, f"{first}\n{locks}")
+        left.write_bytes(b"left")
+        os.utime(left, (1, 1))
+        fault = f"{locks[0].kind}:{locks[0].number}:fail=9"
+        done = program.run_alone(["convert", files / "small.pt", folder / "out.pt"], folder, fault)
+        suite.check("… and opened again where that asks for writing", done.status == 0 and not left.exists(), str(done))
+
+
+def mounts_with_modes_of_their_own(suite, program, files, folders):
+    """FAT and SMB may have one mode for all files, which nobody can change: that is no reason to fail."""
+    for mode, wanted in ((0o600, 0), (0o640, 6)):
+        with folders.temporary() as folder:
+            target = folder / "out.pt"
+            target.write_bytes(b"old")
+            target.chmod(mode)
+            done = plain_with(program, "chmod:1:fail=1", ["convert", files / "small.pt", target])
+            good = done.returncode == wanted and (target.read_bytes() == b"old") == (wanted != 0)
+            suite.check(f"no mode can be set, of a file that is to have {mode:o}", good, str(done))
 
 
 def plain_with(program, faults, words):

@@ -186,8 +186,16 @@ def stream_group(context):
 
 
 def place_group(context):
-    simple = places.nothing_replaced_on_simple_file_systems
-    for job in (places.same_file, places.bad_places, places.modes, places.taken_names, simple):
+    for job in (
+        places.same_file,
+        places.bad_places,
+        places.modes,
+        places.taken_names,
+        places.nothing_replaced_on_simple_file_systems,
+        places.closed_before_it_is_replaced,
+        places.leftover_on_nfs,
+        places.mounts_with_modes_of_their_own,
+    ):
         yield context.job(job, context.files)
 
 

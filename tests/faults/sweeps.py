@@ -1,6 +1,7 @@
 """Every call of a conversion fails once; every allocation too; the input changes under every read."""
 
 import errno
+import itertools
 import os
 
 from driver import Case, Trouble, read_log
@@ -79,13 +80,26 @@ def before(case):
     return "old" if case.old is not None else "none"
 
 
-def judge_failing_call(case, call, number, trouble):
+def last_close(calls):
+    """Of the output, before it gets its name: what some file systems say only then is an error like any other."""
+    before = itertools.takewhile(lambda call: call.kind not in ("link", "rename"), calls)
+    closing = [call for call in before if call.kind == "close"]
+    return closing[-1] if len(closing) < sum(call.kind == "close" for call in calls) else None
+
+
+def first_closes(calls):
+    """Of each temporary that is not read back: the same."""
+    closes = [call for call in calls if call.kind == "close" and (".ckpt-" in call.subject or "(deleted)" in call.subject)]
+    return list({call.subject: call for call in reversed(closes)}.values())
+
+
+def judge_failing_call(case, call, number, trouble, is_tolerated):
     what = f"{call.kind} {call.number} ({call.function} {call.subject}) fails: {os.strerror(number)}"
     outcome = case.run(f"{call.kind}:{call.number}:fail={number}")
     case.program.count("calls that failed")
     unreadable_folder = call.subject == str(case.out_folder) and call.kind == "open" and number == errno.EACCES
     protected = call.kind == "access" and call.subject == str(case.target)  # as it says that the old target is
-    if (call.kind in TOLERATED and not protected) or unreadable_folder:
+    if (is_tolerated and not protected) or unreadable_folder:
         if call.kind == "unlink":
             case.remove_spooled()  # what cannot be removed stays
         return judge(case, outcome, 0, "", "", ["new"], trouble, what)
@@ -105,11 +119,12 @@ def failing_calls(suite, program, scenario, folders):
     with folders.temporary() as folder:
         case = Case(program, scenario, folder / "case")
         calls = case.dry_run()
+        closing = last_close(calls)
         for kind in sorted({call.kind for call in calls}):
             trouble = Trouble()
             for call in (call for call in calls if call.kind == kind):
                 for number in ERRORS[kind]:
-                    judge_failing_call(case, call, number, trouble)
+                    judge_failing_call(case, call, number, trouble, kind in TOLERATED and call is not closing)
                 if kind in INTERRUPTED and call.function != "mkostemp":
                     outcome = case.run(f"{kind}:{call.number}:fail={errno.EINTR}")
                     program.count("calls interrupted or cut short")

@@ -32,7 +32,7 @@ COMMANDS = {
     "stats": ["in/model.pt", "--plot", "out/x.svg"],
     "average": ["in/model.pt", "in/model.pt.gz", "out/x.pt"],
     "extract": ["in/model.pt", "module.fc.weight", "-o", "out/x.npy"],
-    "shard": ["in/model.pt", "out/shards/"],
+    "shard": ["in/model.pt", "out/link/"],
     "merge": ["in/model.pt", "in/other.pt", "out/link.pt"],
     "scan": ["in/model.pt"],
     "recover": ["in/model.pt", "out/x.pt"],
@@ -72,6 +72,7 @@ def prepare(folder):
     (folder / "in/model.pt.gz").write_bytes(gzip.compress((folder / "in/model.pt").read_bytes(), 1, mtime=0))
     (folder / "out/own.pt").write_bytes((folder / "in/model.pt").read_bytes())
     (folder / "out/link.pt").symlink_to(folder / "linked/x.pt")
+    (folder / "out/link").symlink_to(folder / "linked/shards")
 
 
 def prepare_tries(folder):
@@ -114,7 +115,7 @@ def expected(writes, landlock, seccomp):
 
 def check_command(suite, options, command, rest, folder):
     outputs = [word for word in rest if word.startswith("out/")]
-    beside = folder / ("linked" if "out/link.pt" in rest else "out")
+    beside = folder / ("linked" if any(name.startswith("out/link") for name in outputs) else "out")
     done, found = run(options, folder, [command, *rest], beside)
     suite.equal(f"{command}: exit status", done.code, 0, done)
     for name in outputs:

@@ -84,9 +84,8 @@ bool is_stream(const std::string& word) {
 /// that cannot be found out.
 std::optional<fs::path> folder_made_in(const std::string& output) {
   std::error_code failed;
-  fs::path at = end_of_links(output, failed);
+  const fs::path at = end_of_links(output.substr(0, output.find_last_not_of('/') + 1), failed);  // "shards/"
   if (failed) return std::nullopt;
-  if (!at.has_filename()) at = at.parent_path();  // "shards/"
   return at.has_parent_path() ? at.parent_path() : fs::path(".");
 }
 
@@ -265,6 +264,7 @@ constexpr std::uint32_t its_number = 0, its_machine = 4, first_argument = 16, se
 constexpr std::uint32_t allowed = SECCOMP_RET_ALLOW, forbidden = SECCOMP_RET_ERRNO | EPERM,
                         unknown = SECCOMP_RET_ERRNO | ENOSYS;
 
+constexpr std::uint32_t is_terminal = 0x802c542a;                 // TCGETS2: glibc's isatty() since 2.42
 constexpr std::uint32_t signal_of_file = 10, owner_by_kind = 15;  // F_SETSIG, F_SETOWN_EX: glibc hides them
 
 constexpr sock_filter load(std::uint32_t at) { return {BPF_LD | BPF_W | BPF_ABS, 0, 0, at}; }
@@ -338,9 +338,11 @@ constexpr auto filter(std::uint32_t self, bool writes) {
                            only_if(BPF_JEQ, signal_of_file),
                            answer(forbidden),
                            answer(allowed),
-                           only_of(SYS_ioctl, 6),
+                           only_of(SYS_ioctl, 8),
                            load(second_argument),
                            only_if(BPF_JEQ, TCGETS),
+                           answer(allowed),
+                           only_if(BPF_JEQ, is_terminal),
                            answer(allowed),
                            only_if(BPF_JEQ, TIOCGWINSZ),
                            answer(allowed),

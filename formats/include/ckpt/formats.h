@@ -100,6 +100,8 @@ struct SaveReport {
   /// What the checkpoint has and the format cannot say, each a sentence without a full stop. Values are never among it:
   /// those that a format cannot hold are refused.
   std::vector<std::string> left_out;
+  /// What reading the checkpoint to its end has told: finish_reading().
+  std::vector<std::string> warnings;
   /// Names of temporaries that runs which were killed had left in the output's folder, and that are gone.
   std::vector<std::string> removed;
 };

@@ -245,5 +245,59 @@ TEST(RecoverDoubt, AStorageWhoseOnlyChecksumIsDamagedMayBeSo) {
   EXPECT_FALSE(found.is_certain);
 }
 
+/// Where a pickle breaks off, the names before that are judged by their uses as those of a whole one.
+TEST(RecoverDoubt, JudgesWhatABrokenPickleDoesWithNames) {
+  const py::Code called = py::call(py::global("numpy", "ndarray"), {py::list({py::integer(3)})});
+  Bytes bytes =
+      bytes_of(ZipFile{.object = py::dict({{py::str("w"), torch_testing::weight()}, {py::str("x"), called}})});
+  const auto dangerous = [&](const Bytes& file) {
+    const Recovery found = recovered(file);
+    EXPECT_EQ(survivals(found), "w whole; ");
+    const auto& globals = found.checkpoint.globals;
+    return std::any_of(globals.begin(), globals.end(), [](const GlobalUse& global) {
+      return global.name == "ndarray" && global.verdict == Verdict::dangerous;
+    });
+  };
+  EXPECT_TRUE(dangerous(bytes));
+  bytes[place(bytes, "u.PK") + 1] = std::byte{0xff};
+  EXPECT_TRUE(dangerous(bytes));
+}
+
+/// Of two storages one is named twice, the other never: which of the names is wrong, nothing tells.
+TEST(RecoverDoubt, DoubtsALegacyFileWithAStorageThatNothingNames) {
+  LegacyFile file;
+  const auto of = [](const std::string& key) { return tensor(legacy_storage({.key = key}), {4}, {1}); };
+  file.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("0")}, {py::str("c"), of("2")}});
+  file.data = {{"0", 4, a1}, {"1", 4, b1}, {"2", 4, a2}};
+  const Recovery found = recovered(bytes_of(file));
+  EXPECT_EQ(survivals(found), "a whole; b whole; c whole; ");
+  EXPECT_TRUE(says(found, "the list of storage keys has '1'"));
+  ASSERT_EQ(found.findings.size(), 1U);
+  EXPECT_TRUE(found.findings[0].fault);
+}
+
+/// A view's key that stands for two ranges: both are doubted, and all else is saved.
+TEST(RecoverDoubt, DoubtsViewsThatContradictEachOther) {
+  const auto of = [](const std::string& key, std::int64_t offset) {
+    return tensor(legacy_storage({.key = "0"}, torch_testing::view(key, offset, 2)), {2}, {1});
+  };
+  LegacyFile file;
+  file.object = py::dict({{py::str("a"), of("v", 0)}, {py::str("b"), of("v", 1)}, {py::str("c"), of("w", 2)}});
+  const Recovery found = recovered(bytes_of(file));
+  EXPECT_EQ(survivals(found), "a lost; b lost; c whole; ");
+}
+
+/// One bit of the directory makes it say that a member's header stands within the one before it, which is longer then.
+TEST(RecoverDoubt, FindsAMemberWhoseEntryPointsBeforeIt) {
+  const Bytes one = zip_of(a1, b1);
+  const std::size_t at = header_of(one, "data/1"), entry = place(one, "archive/data/1", place(one, "PK\1\2")) - 4;
+  for (std::uint32_t bit = 1; bit <= 64; bit *= 2) {
+    if ((at & bit) == 0) continue;
+    Bytes bytes = one;
+    store_le(bytes.data() + entry, static_cast<std::uint32_t>(at - bit));
+    EXPECT_EQ(survivals(recovered(bytes)), "a whole; b whole; ") << bit;
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

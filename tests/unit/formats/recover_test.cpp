@@ -5,7 +5,6 @@
 #include "ckpt/error.h"
 #include "container/zip_builder.h"
 #include "formats/recover_testing.h"
-#include "formats/safetensors_files.h"
 #include "formats/tar_files.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
@@ -236,31 +235,6 @@ TEST(Recover, ReadsGzipUpToTheDamage) {
   EXPECT_FALSE(found.is_certain);  // who knows where the stream should have ended
   EXPECT_TRUE(says(found, "the trailer is cut off"));
   EXPECT_TRUE(recovered(cut(gzipped(zip_file()), gzipped(zip_file()).size() - 3)).is_complete());
-}
-
-TEST(Recover, IsCertainOfSafetensorsOnlyWhereTheyAreSound) {
-  using safetensors_testing::entry, safetensors_testing::file;
-  const std::string data(as_text(floats(first)));
-  const std::string a = "\"a\":" + entry("F32", "[2]", 0, 8), b = "\"b\":" + entry("F32", "[2]", 8, 16);
-  const auto of = [](const std::string& bytes) { return recovered(io_testing::bytes_of(bytes)); };
-  const Recovery sound = of(file("{" + a + "," + b + "}", data));
-  EXPECT_TRUE(sound.is_certain);
-  EXPECT_TRUE(sound.is_complete());
-  for (const std::string& bytes : {
-           file("{" + a + ",\"b\":{\"etype\":\"F32\"}}", data),                             // which is no tensor then
-           file("{" + a + ",\"b\":" + entry("F32", "[3]", 8, 16) + "}", data),              // nor is this
-           file("{" + a + ",\"b\":" + entry("F32", "[2]", 4, 12) + "}", data),              // in the place of others
-           file("{" + a + "," + b + "}", data.substr(0, 4) + "doubled " + data.substr(4)),  // too many bytes, anywhere
-           file("{" + a + "," + b + "}", data.substr(0, 4) + data.substr(8)),               // too few
-       }) {
-    const Recovery found = of(bytes);
-    EXPECT_FALSE(found.is_certain) << bytes;
-    EXPECT_FALSE(found.is_complete()) << bytes;
-  }
-  // A stream that ends too soon may have been damaged where its end was said.
-  const Bytes packed = gzipped(io_testing::bytes_of(file("{" + a + "," + b + "}", data)));
-  EXPECT_TRUE(recovered(packed).is_complete());
-  EXPECT_FALSE(recovered(cut(packed, packed.size() - 9)).is_certain);
 }
 
 TEST(Recover, IsNotCertainWhereOnlyGzipHadAChecksum) {

@@ -176,6 +176,19 @@ TEST(Verify, TellsEachMemberThatTheIndexContradicts) {
   EXPECT_GE(std::count(findings.begin(), findings.end(), '\n'), 9) << findings;
 }
 
+/// Whatever is wrong with the pickle, which is read first.
+TEST(Verify, ReadsAllMembersOfAFileWhosePickleIsDamaged) {
+  Bytes damaged =
+      bytes_of(ZipFile{.object = two, .data = {{"data/0", floats({0, 1, 2, 3})}, {"data/1", floats({4, 5})}}});
+  const std::string text(as_text(damaged));
+  damaged[text.find("FloatStorage")] ^= std::byte{1};
+  damaged[text.find(as_text(floats({1, 2, 3})))] ^= std::byte{1};
+  const std::string findings = found(damaged);
+  EXPECT_TRUE(has(findings, "data.pkl")) << findings;
+  EXPECT_TRUE(has(findings, "[member 'archive/data/0']")) << findings;
+  EXPECT_EQ(std::count(findings.begin(), findings.end(), '\n'), 2) << findings;
+}
+
 TEST(Verify, LeavesFilesItDoesNotKnowToTheCaller) {
   EXPECT_TRUE(io_testing::error_of([] { found(io_testing::bytes_of("hello")); }));
   EXPECT_TRUE(io_testing::error_of([] { found({}); }));
