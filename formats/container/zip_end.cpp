@@ -167,9 +167,9 @@ std::optional<std::uint64_t> find_begin(const ByteSource& source) {
   const std::uint64_t size = load_le<std::uint32_t>(found->record + 12);
   const std::uint64_t offset = load_le<std::uint32_t>(found->record + 16);
   if (is_wide || has_entry(offset)) return 0;
-  if (size > found->position || offset > found->position - size || !has_entry(found->position - size))
-    return std::nullopt;
-  return found->position - size - offset;
+  if (size > found->position || !has_entry(found->position - size)) return std::nullopt;
+  const std::uint64_t directory = found->position - size;
+  return offset > directory ? 0 : directory - offset;  // Python would begin before the file, and does not mind
 }
 
 }  // namespace ckpt::zip

@@ -76,9 +76,9 @@ constexpr std::string_view others[] = {
     "hydra", "invoke", "ipdb", "ipykernel", "jinja2", "joblib", "jsonpickle", "jupyter_client", "mako", "nbconvert",
     "numexpr", "paramiko", "pdbpp", "pexpect", "pickle5", "pickleshare", "pip", "pkg_resources", "plumbum", "psutil",
     "ptyprocess", "pudb", "pybind11", "pycurl", "pydevd", "pyrasite", "pytest", "pythoncom", "pyximport", "ray",
-    "requests", "requests_toolbelt", "ruamel", "setuptools", "sh", "six", "smart_open", "sqlitedict", "torch_xla",
-    "torchgen", "tornado", "treq", "trio", "twisted", "urllib3", "uvicorn", "uvloop", "virtualenv", "websocket",
-    "websockets", "wheel", "win32api", "win32com", "win32process", "yaml",
+    "requests", "requests_toolbelt", "ruamel", "setuptools", "sh", "six", "smart_open", "sqlitedict", "sympy",
+    "torch_xla", "torchgen", "tornado", "treq", "trio", "twisted", "urllib3", "uvicorn", "uvloop", "virtualenv",
+    "websocket", "websockets", "wheel", "win32api", "win32com", "win32process", "yaml",
 };
 // clang-format on
 

@@ -62,10 +62,12 @@ class NumpyStates {
       if (elements) known_.emplace(id, *elements);
       if (!elements && !is_of_other_type(id)) found.push_back(id);
     }
-    // Elements that are several are a record's alone: numpy writes no others, and takes their memory for one's.
+    // Elements that are several are a record's alone: numpy writes no others, and takes their memory for one's. A
+    // scalar with objects in it is given an array; of bytes, numpy before 1.16 takes them for places in memory.
     std::copy_if(made_of_elements.begin(), made_of_elements.end(), std::back_inserter(found), [&](ValueId id) {
       const auto elements = part(dtype_of(id));
-      return elements && elements->is_subarray;
+      return elements &&
+             (elements->is_subarray || (elements->objects && risk_of(id) == CallRisk::makes_scalar && is_of_bytes(id)));
     });
     find_used_before(found);
     return found;
@@ -120,6 +122,14 @@ class NumpyStates {
     if (handle == 0 || values_.effect(handle).kind != EffectKind::build) return no_value;
     const auto state = tuple(values_.items(values_.effect(handle))[0]);
     return state.size() < 4 ? no_value : state[place_of_elements(state) - 2];
+  }
+
+  bool is_of_bytes(ValueId scalar) const {
+    const auto arguments = call_arguments(values_, scalar);
+    if (arguments.size() < 2) return false;
+    const ValueKind kind = values_.kind(arguments[1]);
+    return kind == ValueKind::bytes || kind == ValueKind::py2_str ||
+           (kind == ValueKind::object && spells_bytes(callable(values_, arguments[1]).second));
   }
 
   /// In ([version, ]shape, dtype, order, elements[, mask, fill value]).

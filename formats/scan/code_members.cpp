@@ -29,12 +29,12 @@ bool is_below(std::string_view name, std::string_view folder) {
 /// torch.jit.save keeps the code of all classes below `__torch__`. Code elsewhere is run all the same, where the pickle
 /// calls for a class of that name.
 bool is_script_of_another_name(std::string_view name) {
-  constexpr std::string_view folder = "code/", own = "__torch__";
+  constexpr std::string_view folder = "code/";
   if (name.find('/') == std::string_view::npos) return false;
   const std::string_view inside = behind_root(name);
   if (!equal_in_any_case(inside.substr(0, folder.size()), folder)) return false;
   const std::string_view path = inside.substr(folder.size());
-  const bool is_own = path.starts_with(own) && (path[own.size()] == '/' || path == "__torch__.py");
+  const bool is_own = path.starts_with("__torch__/") || path == "__torch__.py";
   return !is_own && ends_with_in_any_case(path, ".py");
 }
 

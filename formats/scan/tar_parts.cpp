@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "ckpt/limits.h"
 #include "container/quoted_name.h"
 #include "container/tar_header.h"
 #include "container/tar_reader.h"
@@ -12,11 +14,11 @@ namespace {
 
 std::string member_name(const std::string& name) { return "member " + quoted_name(name); }
 
-/// Every block that is the header of a file, and what it says is the file's.
-void visit_all_headers(const Part& tar, const Visit& visit, const Count& count) {
+/// Every block from `at` on that is the header of a file, and what it says is the file's.
+void visit_all_headers(const Part& tar, std::uint64_t at, const Visit& visit, const Count& count) {
   const std::uint64_t size = tar.bytes->size_is_known() ? tar.bytes->size() : UINT64_MAX;
   tar::Block block;
-  for (std::uint64_t at = 0; tar.bytes->read_at(at, block) == block.size(); at += block.size()) {
+  for (; tar.bytes->read_at(at, block) == block.size(); at += block.size()) {
     const auto header = tar::parse_header(block);
     if (!header || !header->size || *header->size == 0) continue;
     const std::uint64_t begin = at + block.size();
@@ -26,6 +28,27 @@ void visit_all_headers(const Part& tar, const Visit& visit, const Count& count) 
     visit(part_in_place(tar, slice(tar.bytes, begin, length, tar.bytes->name() + ": " + where), begin,
                         role_of_member(header->name), where));
   }
+}
+
+std::uint64_t end_of(const std::vector<TarMember>& members) {
+  if (members.empty()) return 0;
+  const TarMember& last = members.back();
+  return last.offset + (last.size + tar::block - 1) / tar::block * tar::block;
+}
+
+std::uint64_t size_from(const ByteSource& tar, std::uint64_t at) {
+  return tar.size_is_known() ? tar.size() - at : UINT64_MAX - at;
+}
+
+/// The first one that is not zero.
+std::optional<std::uint64_t> first_byte_from(const ByteSource& tar, std::uint64_t at) {
+  std::vector<std::byte> window(limits::copy_chunk);
+  for (std::size_t count = 0; (count = tar.read_at(at, window)) != 0; at += count) {
+    const auto end = window.begin() + static_cast<std::ptrdiff_t>(count);
+    const auto found = std::find_if(window.begin(), end, [](std::byte byte) { return byte != std::byte{0}; });
+    if (found != end) return at + static_cast<std::uint64_t>(found - window.begin());
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -38,12 +61,19 @@ void each_tar_part(const Part& tar, const Visit& visit, const Note& note, const 
     if (is_of_the_machine(error)) throw;
     note(error);
   }
-  if (!members) return visit_all_headers(tar, visit, count);
+  if (!members) return visit_all_headers(tar, 0, visit, count);
   for (const TarMember& member : *members) {
     if (member.size == 0) continue;  // of a kind that a reader does not know, it is a file to Python's
     visit(part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role_of_member(member.name),
                         member_name(member.name)));
   }
+  const auto more = first_byte_from(*tar.bytes, end_of(*members));
+  if (!more) return;
+  // A reader that is told to ignore blocks of zeros goes on there.
+  const std::string where = "what follows the archive's end";
+  visit(part_in_place(tar, slice(tar.bytes, *more, size_from(*tar.bytes, *more), tar.bytes->name() + ": " + where),
+                      *more, Role::member, where));
+  visit_all_headers(tar, *more / tar::block * tar::block, visit, count);
 }
 
 }  // namespace ckpt::scanning

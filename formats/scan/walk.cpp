@@ -128,9 +128,8 @@ void Walk::look_at(const Part& part) {
          .offset = part.base,
          .stream = part.stream});
   }
-  const std::size_t before = result_.pickles;
   const bool is_archive = part.may_be_archive && open_archive(part, head);
-  if (part.may_be_archive && !as_text(head).starts_with("PK")) open_tail(part, is_archive);
+  if (part.may_be_archive && !is_zip(*part.bytes)) open_tail(part, is_archive);
   if (is_flatbuffer(as_text(head)) && part.role != Role::storage) {
     result_.recognised = true;
     note(Error(ErrorCode::unsupported, "this is a TorchScript model as a flatbuffer, and was not looked into"), part);
@@ -146,26 +145,27 @@ void Walk::look_at(const Part& part) {
   const bool begins_as_archive = as_text(head).starts_with("PK\3\4");
   if (!begins_as_archive || (part.role == Role::pickle && !is_one_zip(part, context_)))
     follow_pickles(part, is_archive);
-  if (!is_archive && result_.pickles == before) refuse_packed(part, as_text(head));
+  if (!is_archive) note_packed(part, as_text(head));
 }
 
-/// Refuses what may hide anything, and is not opened.
-void Walk::refuse_packed(const Part& part, std::string_view head) {
+/// What may hide anything, and is not opened. Its first bytes may be a pickle.
+void Walk::note_packed(const Part& part, std::string_view head) {
   const std::string_view packed = packed_kind(head);
   // A zlib stream begins with two bytes that much else begins with.
   const bool by_chance = part.role == Role::storage || (part.role == Role::member && head[0] == 'x');
   if (packed.empty() || by_chance) return;
   result_.recognised = true;
-  throw Error(ErrorCode::unsupported, "this is " + std::string(packed) + ", and was not looked into");
+  note(Error(ErrorCode::unsupported, "this is " + std::string(packed) + ", and was not looked into"), part);
 }
 
 /// An archive that something else stands before, which is looked at as well. Of what is inflated, its end is not asked
 /// for, unless all of it is.
 void Walk::open_tail(const Part& part, bool is_archive) {
   const bool is_at_hand = part.stream.empty() || part.stream == "gzip";
-  if (!is_at_hand || part.role == Role::storage || part.depth >= limits::nesting) return;
+  if (!is_at_hand || part.role == Role::storage) return;
   const auto begin = begin_of_zip(*part.bytes);
   if (!begin) return;
+  if (part.depth >= limits::nesting) throw too_deep();
   if (*begin == 0) return open_.push_back({part, &Walk::open_zip});
   if (is_archive && is_member_of_tar(*part.bytes, *begin)) return;
   const ByteSourcePtr tail = slice(part.bytes, *begin, part.bytes->size() - *begin, part.bytes->name());
@@ -347,6 +347,7 @@ bool Walk::open_behind(const Part& part, std::uint64_t at) {
   if (!part.bytes->size_is_known() || at >= part.bytes->size()) return false;
   const ByteSourcePtr rest = slice(part.bytes, at, part.bytes->size() - at, part.bytes->name());
   if (!is_zip(*rest)) return false;
+  if (part.depth >= limits::nesting) throw too_deep();
   open_.push_back({part_in_place(part, rest, at, part.role, "archive at byte " + std::to_string(at)), &Walk::open_zip});
   return true;
 }

@@ -52,7 +52,7 @@ class Walk {
   bool open_archive(const Part& part, std::span<const std::byte> head);
   void open_tail(const Part& part, bool is_archive);
   void open_array(const Part& part);
-  void refuse_packed(const Part& part, std::string_view head);
+  void note_packed(const Part& part, std::string_view head);
   void follow_pickles(const Part& part, bool is_archive);
   bool is_named_as_pickle(const Part& part) const;
   void judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,

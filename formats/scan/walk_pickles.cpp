@@ -227,9 +227,13 @@ void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint6
       add_use(part, {use.module, use.name, std::min(use.verdict, most), use.offset}, &trace);
   if (judged.whole || judged.end == trace.end || most != Verdict::dangerous) return;
   // It reads less than a trace follows.
-  for (const pickle::TracedName& name : trace.names)
-    if (pickle::is_called(name) && name.verdict == Verdict::known)
-      add_use(part, {name.module, name.name, Verdict::unknown, name.offset}, &trace);
+  bool is_any = false;
+  for (const pickle::TracedName& name : trace.names) {
+    if (!pickle::is_called(name) || name.verdict != Verdict::known) continue;
+    is_any = true;
+    add_use(part, {name.module, name.name, Verdict::unknown, name.offset}, &trace);
+  }
+  if (is_any) note(Error(ErrorCode::unsupported, "what names are given is not followed any further"), part, judged.end);
 }
 
 bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool believed, bool expected) {

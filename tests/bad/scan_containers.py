@@ -237,6 +237,15 @@ def behind_others():
     # miniz steps back by 4,093 bytes, and so looks farther than a comment is long.
     far = archive([Part("w.pth", torch_zip(EVIL))], before=broken) + bytes(69_500)
     yield from hit("archive-whose-end-is-far.x", far)
+    yield from hit("archive-behind-pk.x", b"PK\n.\0" + packed)
+    yield from hit("archive-behind-a-tar-of-pkg-info.tar", tar_attacks.tar(tar_attacks.member(b"PKG-INFO", b"x")) + packed)
+    yield from hit("archive-whose-offsets-are-too-high.x", b"N.\xff" + archive([Part("w.pth", torch_zip(EVIL))], before=bytes(5000))[5000:])
+    none = tar_attacks.member(b"a.pkl", b"N.")
+    of_a_member = archive([Part("w.pth", torch_zip(EVIL))], before=bytes(512))[512:]
+    yield from hit("archive-behind-a-tar-that-begins-with-a-member.tar", tar_attacks.tar(none) + of_a_member)
+    yield from hit("tar-behind-a-tar.tar", tar_attacks.tar(none) + tar_attacks.tar(tar_attacks.member(b"b.pkl", EVIL)))
+    yield from hit("pickle-behind-a-tar.tar", tar_attacks.tar(none) + bytes(9000) + EVIL)
+    yield from harmless("padded-tar.tar", tar_attacks.tar(none) + bytes(9 << 20), ": safe")
     yield from harmless("array-and-archive-of-arrays.x", npy() + npz(npy()), ": safe")
     tar_of_one = tar_attacks.tar(tar_attacks.member(b"w", WHOLE))
     yield from harmless("tar-of-one-archive.tar", tar_of_one, ": safe (1 pickle")
@@ -265,6 +274,8 @@ def code_members():
     yield from hit("export-with-a-compiler.pt2", archive(source), "dangerous: (AOTInductor).(code)")
     old = [Part("m/version", b"1"), Part("m/model.json", b"{}"), Part("m/code/__torch__.py", b"def forward(self): pass\n")]
     yield from harmless("old-torchscript.pt", archive(old), "unknown: (TorchScript).(code)")
+    short = [Part("r/constants.pkl", b"\x80\2)."), Part("r/code/__torch__", b"x"), Part("r/code/__torch__x", b"x")]
+    yield from harmless("script-of-short-names.pt", archive(short))
     # A pickle sees a text and STOP.
     flat = b"\x8c\x10\0\0PTMF" + b"N" * 10 + b"." + bytes(4000)
     yield from unjudged("flatbuffer-that-is-a-pickle.pt", flat, "this is a TorchScript model as a flatbuffer")
@@ -296,6 +307,9 @@ def packed():
     for suffix in ("pkl", "joblib", "z", "ckpt", "th"):
         yield from unjudged(f"zlib-in-a-zip-{suffix}.zip", archive([Part(f"x.{suffix}", zlib.compress(EVIL))]), "this is a zlib stream")
     yield from unjudged("zstd-behind-a-frame-to-skip.zst", b"\x53\x2a\x4d\x18\4\0\0\0skip\x28\xb5\x2f\xfd" + bytes(9), "a frame to skip")
+    # A text of 42 bytes and STOP, or a frame of 37 that is passed over.
+    skipped = b"U*M\x18" + struct.pack("<I", 37) + bytes(36) + b"."
+    yield from unjudged("zstd-behind-a-pickle.zst", skipped + b"\x28\xb5\x2f\xfd" + bytes(9), "a frame to skip")
     yield from unjudged("lzma.pkl", lzma.compress(EVIL, format=lzma.FORMAT_ALONE), "this is an lzma file")
     small = [{"id": lzma.FILTER_LZMA1, "dict_size": 4096}]  # joblib asks for two bytes, and reads any
     of_4_kib = lzma.compress(EVIL, format=lzma.FORMAT_ALONE, filters=small)
@@ -318,7 +332,11 @@ def packed():
     for _ in range(12):
         nest = archive([Part("x", nest)])
     yield from unjudged("zips-12-deep.zip", nest, "a file within more than 8 others")
-    yield from unjudged("folder-with-zips-12-deep", {"x": nest}, "x: unreadable: ")
+    nest = EVIL
+    for _ in range(12):
+        nest = archive([Part("x", b"N.\xff" + archive([Part("x", nest)]))])
+    yield from unjudged("zips-behind-pickles-24-deep.zip", nest, "a file within more than 8 others")
+    yield from unjudged("folder-with-such-zips", {"x": nest}, "x: unreadable: ")
 
 
 def bombs():

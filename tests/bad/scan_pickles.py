@@ -5,7 +5,7 @@ import struct
 
 from attack import Attack, Outcome
 from forge import Part, archive, call, legacy, many, mapping, name, number, program, stack_name, text, torch_zip
-from scan_cases import CALL, ECHO, EVIL, GOOD, OLD, SYSTEM, hit, octets, plain, short
+from scan_cases import CALL, ECHO, EVIL, GOOD, OLD, SYSTEM, hit, octets, plain, short, unjudged
 
 
 def protocols():
@@ -214,6 +214,11 @@ def nested():
     change = b"(" + b"".join(number(i) + number(byte) for i, byte in enumerate(evil[: len(benign)])) + b"u"
     change += b"(" + b"".join(number(byte) for byte in evil[len(benign) :]) + b"e"
     yield from plain("loader-of-a-bytearray-that-changes", call(load, b"\x96" + struct.pack("<Q", len(benign)) + benign + change), "dangerous: torch.storage._load_from_bytes", protocol=5)
+    # Python takes these; the machine that keeps values does not.
+    for title, code in (("build", b"]Nb0"), ("item", b"C\0\x980"), ("pair", b"]NaK\0Ns0")):
+        known = call(name("collections", "OrderedDict"))
+        yield from unjudged(f"known-name-behind-an-odd-{title}.pkl", program(code + known, 4), "is not followed any further")
+    yield from plain("sympify", call(name("sympy", "sympify"), ECHO), "dangerous: sympy.sympify")
     deep = legacy()
     for _ in range(10):
         deep = legacy(program(call(load, octets(deep)), 3))

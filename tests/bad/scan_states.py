@@ -112,6 +112,7 @@ def arrays():
     yield from plain("state-number-over-an-address", array(over, 1, elements(many(b"N", number(1)))), "dangerous: numpy.dtype", 3)
     yield from plain("state-texts-of-5-bytes", call(SCALAR, dtype("U1", state(8, 5, 4)), octets(b"aaaaa")), "dangerous: numpy.dtype", 3)
     record = dtype("V8", state(27, 8, 1, names=many(text("a")), fields=fields(("a", OBJECT, 0))))
+    yield from plain("state-record-of-places", call(SCALAR, record, octets(b"AAAAAAAA")), "dangerous: numpy._core.multiarray.scalar", 3)
     yield from plain("state-scalar-of-no-bytes", call(SCALAR, record), "dangerous: numpy._core.multiarray.scalar", 3)
 
 
