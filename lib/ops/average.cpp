@@ -20,6 +20,7 @@
 #include "ops/check_keys.h"
 #include "ops/dense_tensor.h"
 #include "ops/gathered_source.h"
+#include "ops/matched_state_dicts.h"
 #include "ops/numbers.h"
 #include "ops/root.h"
 #include "ops/tensor_bytes.h"
@@ -37,46 +38,6 @@ TensorsByKey tensors_of(const FoundStateDict& found) {
   for (const MappingEntry& entry : mapping_entries(values, found.dict.value))
     if (const Tensor* const tensor = found.facts.tensor(entry.value)) tensors.emplace(values.text(entry.key), tensor);
   return tensors;
-}
-
-/// A checkpoint whose state dicts are looked for once.
-class Searched {
- public:
-  explicit Searched(const Checkpoint& checkpoint) : facts_(checkpoint), dicts_(find_state_dicts(checkpoint)) {
-    for (const StateDict& dict : dicts_) by_path_.emplace(dict.path, &dict);
-  }
-
-  [[nodiscard]] const std::vector<StateDict>& dicts() const { return dicts_; }
-  /// Throws what find_state_dict() throws.
-  [[nodiscard]] FoundStateDict at(std::string_view path) {
-    const auto found = by_path_.find(path);
-    if (found == by_path_.end()) throw no_state_dict_at(facts_.checkpoint(), path);
-    return {facts_, *found->second};
-  }
-
- private:
-  StateDictFacts facts_;
-  std::vector<StateDict> dicts_;
-  std::map<std::string_view, const StateDict*> by_path_;
-};
-
-/// One of the last checkpoint's state dicts, last, and those of the others that belong to it.
-using StateDicts = std::vector<FoundStateDict>;
-
-std::vector<StateDicts> matched_state_dicts(const std::vector<const Checkpoint*>& checkpoints,
-                                            const std::vector<StateDict>& models, std::deque<Searched>& searched) {
-  std::vector<StateDicts> matched;
-  if (searched.back().dicts().size() < 2) {
-    matched.emplace_back();
-    for (std::size_t i = 0; i < searched.size(); ++i)
-      matched.back().push_back(searched[i].at(resolve_root(*checkpoints[i], "auto")));
-    return matched;
-  }
-  for (const StateDict& dict : models) {
-    matched.emplace_back();
-    for (Searched& each : searched) matched.back().push_back(each.at(dict.path));
-  }
-  return matched;
 }
 
 bool can_average(DType dtype) { return is_cast_target(dtype) || is_complex(dtype); }
@@ -188,7 +149,8 @@ class Averager {
       const std::string name = part_name(last.path, key);
       const std::vector<std::size_t> views = edit_.views_of(*found->second);
       const bool whole = found->second->parts.empty() && views.size() == 1 && can_average(found->second->info.dtype);
-      if (!whole) {
+      // What an extra state's numbers mean, its module knows.
+      if (!whole || name == "_extra_state" || name.ends_with("._extra_state")) {
         report_.kept.push_back(name);
       } else if (auto sources = sources_of(all, tensors, key, name)) {
         add_view(views.front(), *sources, name);

@@ -98,6 +98,9 @@ class Compactor {
     }
     if (left == nbytes && !changes) return;
     left = 0;
+    for (const auto run : runs) left += closes_up(run) ? closed_bytes(info(run[0])) : end_of(run) - begin_of(run);
+    if (left >= nbytes) return;  // of elements of several sizes, parts may overlap
+    left = 0;
     for (const auto run : runs) left += closes_up(run) ? close_up(place, run) : cut_out(place, run);
     if (!empty.empty()) clear(place, empty);
     ++report_.storages;
@@ -139,13 +142,27 @@ class Compactor {
     return nbytes;
   }
 
+  static std::uint64_t closed_bytes(const TensorInfo& shown) {
+    std::uint64_t bytes = item_size(shown);
+    for (const std::size_t dim : steps_of(shown)) bytes *= static_cast<std::uint64_t>(shown.shape[dim]);
+    return bytes;
+  }
+
+  /// A whole number of every view's elements.
+  std::uint64_t begin_of(std::span<const Extent> run) const {
+    std::uint64_t item = 1;
+    for (const Extent& extent : run) item = std::max(item, item_size(info(extent)));
+    return run[0].begin / item * item;
+  }
+
+  static std::uint64_t end_of(std::span<const Extent> run) {
+    std::uint64_t end = 0;
+    for (const Extent& extent : run) end = std::max(end, extent.end);
+    return end;
+  }
+
   std::uint64_t cut_out(std::uint32_t place, std::span<const Extent> run) {
-    std::uint64_t item = 1, end = 0;
-    for (const Extent& extent : run) {
-      item = std::max(item, item_size(info(extent)));
-      end = std::max(end, extent.end);
-    }
-    const std::uint64_t begin = run[0].begin / item * item;  // a whole number of every view's elements
+    const std::uint64_t begin = begin_of(run), end = end_of(run);
     TensorInfo part;
     part.dtype = DType::uint8;
     part.shape = {static_cast<std::int64_t>(end - begin)};

@@ -1,5 +1,8 @@
 #include "ops/copyable.h"
 
+#include <cstdint>
+#include <vector>
+
 #include "ops/dense_tensor.h"
 
 namespace ckpt {
@@ -11,6 +14,30 @@ bool is_compressed(Layout layout) {
 
 bool is_per_channel(const TensorOf& of) {
   return quantizer_of(of.checkpoint.values, of.tensors, of.tensor).per_channel;
+}
+
+/// The shape of a part of it; empty where it has none of that name.
+std::vector<std::int64_t> part_shape(const Tensor& tensor, std::string_view part) {
+  for (const Tensor::Part& each : tensor.parts)
+    if (each.name == part) return each.tensor.info.shape;
+  return {};
+}
+
+/// Of two of one layout that is compressed.
+std::string_view why_not_copied_compressed(const Tensor& from, const Tensor& into) {
+  std::vector<std::int64_t> source = part_shape(from, "values"), target = part_shape(into, "values");
+  if (source.empty() || target.empty()) return {};
+  if (source.front() != target.front())
+    return "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported.";
+  if (source != target)
+    return "torch.copy_: copy of sparse compressed tensors having different block sizes is not supported.";
+  return {};
+}
+
+/// Of two in coordinates: what has any keeps how many of its dimensions are sparse.
+bool changes_sparse_dimensions(const Tensor& from, const Tensor& into) {
+  const auto source = part_shape(from, "indices"), target = part_shape(into, "indices");
+  return source.size() == 2 && target.size() == 2 && target[1] > 0 && source[0] != target[0];
 }
 
 /// Two indices of it lead to one element.
@@ -43,10 +70,15 @@ std::string_view why_not_copied(const TensorOf& from, const TensorOf& into) {
     return "torch.copy_: copy of sparse compressed tensors having different layouts is not supported.";
   if (is_compressed(source.layout) && target.layout != source.layout)
     return "copy_sparse_compressed_ expected sparse compressed tensor layout but got";
+  if (source.layout == Layout::nested || target.layout == Layout::nested)
+    return "Internal error: NestedTensorImpl doesn't support sizes.";
+  if (is_compressed(target.layout)) return why_not_copied_compressed(from.tensor, into.tensor);
   if (is_meta(into.checkpoint, into.tensor)) return {};
   if (is_meta(from.checkpoint, from.tensor)) return "Cannot copy out of meta tensor; no data!";
   if ((source.layout == Layout::sparse_coo) != (target.layout == Layout::sparse_coo))
     return "copy_() between dense and sparse Tensors is not implemented!";
+  if (source.layout == Layout::sparse_coo && changes_sparse_dimensions(from.tensor, into.tensor))
+    return "changing the number of sparse dimensions";
   if (is_quantised(source.dtype) && !is_quantised(target.dtype))
     return "Copying from quantized Tensor to non-quantized Tensor is not allowed";
   if (is_quantised(source.dtype)) {

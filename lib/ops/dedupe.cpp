@@ -1,11 +1,13 @@
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "ckpt/state_dict.h"
 #include "ckpt/tensor_ops.h"
+#include "model/find_entry.h"
 #include "ops/prune.h"
 #include "ops/tensor_edit.h"
 
@@ -25,11 +27,28 @@ void mark_possible(const std::vector<Storage>& storages, const std::vector<std::
     for (const std::uint32_t place : sharing) possible[place] = (unknown ? places : sharing).size() > 1;
 }
 
+/// The states of objects, each once, that are those of an optimizer which was saved whole.
+std::set<ValueId> states_of_whole_optimizers(const ValueGraph& values) {
+  std::set<ValueId> looked_at, found;
+  for (ValueId id = 0; id < values.size(); ++id) {
+    if (values.kind(id) != ValueKind::object) continue;
+    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
+      if (values.effect(handle).kind != EffectKind::build) continue;
+      const ValueId state = values.items(values.effect(handle))[0];
+      if (!is_mapping(values, state) || !looked_at.insert(state).second) continue;
+      const auto entries = mapping_entries(values, state);
+      if (find_entry(values, entries, "state") && find_entry(values, entries, "param_groups")) found.insert(state);
+    }
+  }
+  return found;
+}
+
 /// Storages of optimizers' states: load_state_dict() keeps the tensors that it is given, and each step changes them.
 std::vector<bool> of_optimizers(const Checkpoint& checkpoint) {
   std::vector<bool> below(checkpoint.values.size()), found(checkpoint.storages.size());
-  for (const OptimizerState& state : find_optimizer_states(checkpoint))
-    mark_held(checkpoint.values, state.value, {}, below);
+  std::set<ValueId> states = states_of_whole_optimizers(checkpoint.values);
+  for (const OptimizerState& state : find_optimizer_states(checkpoint)) states.insert(state.value);
+  for (const ValueId state : states) mark_held(checkpoint.values, state, {}, below);
   for (const auto& [id, use] : checkpoint.storage_uses)
     if (below[id]) found[use.storage] = true;
   return found;

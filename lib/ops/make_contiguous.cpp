@@ -1,9 +1,11 @@
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
-#include "ckpt/ops.h"
+#include "ckpt/error.h"
 #include "ckpt/tensor_ops.h"
+#include "ops/dense_tensor.h"
 #include "ops/gathered_source.h"
 #include "ops/tensor_bytes.h"
 #include "ops/tensor_edit.h"
@@ -18,11 +20,29 @@ bool needs_gathering(const Storage& storage, const TensorInfo& info) {
   return storage.bytes != nullptr && dtype_per_byte(info.dtype) == 1 && !is_contiguous(info);
 }
 
+/// Each view is written out. Throws Error (limit_exceeded) where one, or all together, stand for far more bytes than
+/// there are.
+void check_expansions(const TensorEdit& edit) {
+  const Checkpoint& checkpoint = edit.checkpoint();
+  ViewsTogether together;
+  std::set<std::uint32_t> storages;
+  try {
+    for (const auto& [place, info] : edit.views()) {
+      check_expansion("a tensor", info, checkpoint.storages[place]);
+      together.add_view(info);
+      if (storages.insert(place).second) together.add_storage(checkpoint.storages[place].nbytes);
+    }
+    together.check();
+  } catch (Error& error) {
+    throw error.in(checkpoint.file);
+  }
+}
+
 }  // namespace
 
 std::pair<Checkpoint, std::size_t> make_contiguous(Checkpoint checkpoint) {
-  check_views(checkpoint);
   TensorEdit edit(std::move(checkpoint));
+  check_expansions(edit);
   std::map<Shown, std::uint32_t> made;
   std::size_t count = 0;
   for (std::size_t i = 0; i < edit.views().size(); ++i) {

@@ -31,11 +31,24 @@ void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefi
   const std::string_view wrapped = module_name(prefix);
   const MappingEntry* const module = wrapped.empty() ? nullptr : find_entry(values, entries, wrapped);
   const MappingEntry* const wrapper = find_entry(values, entries, "");
-  for (const MappingEntry& entry : mapping_pairs(values, metadata)) {
+  std::vector<MappingEntry> gone;
+  std::unordered_map<std::string, MappingEntry> stay;  // of a name that another gets: it gives way, as its weights did
+  const auto pairs = mapping_pairs(values, metadata);
+  for (const MappingEntry& entry : pairs)
+    if (values.is_string(entry.key) && values.text(entry.key) != wrapped) stay.emplace(values.text(entry.key), entry);
+  for (const MappingEntry& entry : pairs) {
     if (!values.is_string(entry.key)) continue;
     const std::string name(values.text(entry.key));
-    if (name.starts_with(prefix)) set_key(values, entry, std::string_view(name).substr(prefix.size()));
+    if (!name.starts_with(prefix)) continue;
+    const auto other = stay.find(name.substr(prefix.size()));
+    if (other == stay.end() || other->first.starts_with(prefix)) {
+      set_key(values, entry, std::string_view(name).substr(prefix.size()));
+    } else {
+      set_value(values, other->second, entry.value);
+      gone.push_back(entry);
+    }
   }
+  remove_pairs(values, metadata, gone);
   if (module == nullptr) return;
   // The wrapper's own entry, under the empty name, gives way to the module's.
   if (wrapper == nullptr) return set_key(values, *module, "");

@@ -27,8 +27,10 @@ std::vector<std::string> others_in(const Checkpoint& checkpoint, const StateDict
   for (const Tensor& tensor : checkpoint.tensors) tensors.insert(tensor.value);
   std::vector<std::string> globs;
   for (const MappingEntry& entry : mapping_entries(values, mixed.value)) {
-    const bool fits = tensors.contains(entry.value) || values.kind(entry.value) == ValueKind::none;
-    if (fits && values.is_string(entry.key)) continue;
+    const bool is_named = values.is_string(entry.key);
+    const bool fits = tensors.contains(entry.value) || values.kind(entry.value) == ValueKind::none ||
+                      (is_named && values.text(entry.key).ends_with("_extra_state"));
+    if (fits && is_named) continue;
     if (globs.size() == most) return {};
     globs.push_back(escaped_glob(part_name(mixed.path, python_str(values, entry.key))));
   }

@@ -137,6 +137,31 @@ TEST(Average, NamesEveryMisfit) {
   EXPECT_EQ(misfits({of({1}), std::move(other)}).size(), 2U);
 }
 
+/// Any state dict beside it may be another's.
+TEST(Average, RefusesWholeModules) {
+  const auto weights = py::ordered_dict({{py::str("w"), torch_testing::weight()}});
+  const auto module =
+      py::build(py::call(py::global("m", "Net"), {}), py::dict({{py::str("_parameters"), weights},
+                                                                {py::str("_buffers"), py::ordered_dict({})},
+                                                                {py::str("_modules"), py::ordered_dict({})}}));
+  const auto file = [&] {
+    return torch_testing::checkpoint_of(py::dict({{py::str("model"), module}, {py::str("ema"), weights}}));
+  };
+  const auto error = io_testing::error_of([&] { average({file(), file()}); });
+  ASSERT_TRUE(error);
+  EXPECT_TRUE(io_testing::has(error->what(), "the file holds a whole module")) << error->what();
+}
+
+TEST(Average, LeavesExtraStates) {
+  const auto of = [](const Floats& state) {
+    return assemble_state_dict(
+        {source<float>("w", DType::float32, {1}), source("fc._extra_state", DType::float32, state)});
+  };
+  const auto [result, report] = average({of({1, 2, 3}), of({4, 5})});
+  EXPECT_EQ(values<float>(result, "fc._extra_state"), (Floats{4, 5}));
+  EXPECT_EQ(report.kept, std::vector<std::string>{"fc._extra_state"});
+}
+
 TEST(Average, RefusesRealAndComplex) {
   EXPECT_EQ(misfits({of({1}), assemble_state_dict({{.name = "w",
                                                     .dtype = DType::complex64,

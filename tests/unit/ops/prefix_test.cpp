@@ -140,6 +140,12 @@ TEST(StripPrefix, OfMetadataLeavesOtherNames) {
   EXPECT_EQ(metadata_of(stripped(with_metadata({"module.w"}, {"", "modules", "other"}))), "=0, modules=1, other=2");
 }
 
+/// Of two names that become one, Python would keep the last: the module's own is the one that is stripped.
+TEST(StripPrefix, OfMetadataReplacesWhatHasTheNameAlready) {
+  const auto checkpoint = stripped(with_metadata({"module.fc.w"}, {"", "module", "module.fc", "fc"}));
+  EXPECT_EQ(metadata_of(checkpoint), "=1, fc=2");
+}
+
 /// The same as Python 2 pickles it: a list of [key, value] lists, the only argument of the OrderedDict.
 py::Code with_python2_metadata(const Keys& keys, const Keys& modules) {
   std::vector<py::Code> pairs;

@@ -83,6 +83,18 @@ TEST(MakeContiguous, RefusesViewsThatStandForFarMoreThanThereIs) {
   EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
 }
 
+/// A wrapper's class, such as DTensor, keeps its elements where only that finds them.
+TEST(MakeContiguous, LeavesTensorsWithoutStorage) {
+  const auto wrapped = py::call(py::global("torch._utils", "_rebuild_wrapper_subclass"),
+                                {py::global("m", "Sharded"), py::global("torch", "float32"), torch_testing::sizes({4}),
+                                 torch_testing::sizes({1}), py::integer(0), py::global("torch", "strided"),
+                                 py::call(py::global("torch", "device"), {py::str("cpu")}), py::boolean(false)});
+  const auto turned = torch_testing::tensor(torch_testing::storage(), {2, 2}, {1, 2});
+  const auto [made, count] =
+      make_contiguous(torch_testing::checkpoint_of(py::dict({{py::str("w"), wrapped}, {py::str("a"), turned}})));
+  EXPECT_EQ(count, 1U);
+}
+
 TEST(Compact, CutsAViewOutOfItsStorage) {
   const auto bytes = bytes_of({0, 1, 2, 3, 4, 5, 6, 7});
   const auto [made, report] = compact(assemble({view("t", bytes, {2}, {1}, 5)}));
@@ -129,6 +141,20 @@ TEST(Compact, KeepsAnExpandedViewAsSmallAsItIs) {
   const Checkpoint read = rewritten(made);
   EXPECT_EQ(info_of(read, 0).stride, (Sizes{0, 1}));
   EXPECT_EQ(values_of(read, 0), (std::vector<float>{1, 3, 1, 3, 1, 3, 1, 3, 1, 3}));
+}
+
+/// Parts that begin on a whole number of the larger elements would overlap.
+TEST(Compact, LeavesAStorageWhoseElementsHaveSeveralSizes) {
+  const auto bytes = torch_testing::storage({.type = "UntypedStorage", .elements = 16, .module = "torch.storage"});
+  const auto of = [&](const char* dtype, std::int64_t size, std::int64_t offset) {
+    return py::call(py::global("torch._utils", "_rebuild_tensor_v3"),
+                    {bytes, py::integer(offset), torch_testing::sizes({size}), torch_testing::sizes({1}),
+                     py::boolean(false), py::ordered_dict({}), py::global("torch", dtype)});
+  };
+  const auto [made, report] = compact(torch_testing::checkpoint_of(py::dict(
+      {{py::str("a"), of("uint16", 2, 0)}, {py::str("b"), of("uint16", 1, 3)}, {py::str("c"), of("uint64", 1, 1)}})));
+  EXPECT_EQ(report.saved, 0U);
+  EXPECT_EQ(made.storages.size(), 1U);
 }
 
 TEST(Compact, NeedsNoBytesForATensorWithoutElements) {
@@ -253,13 +279,16 @@ TEST(Dedupe, LeavesAnOptimizersState) {
       py::dict({{py::str("a"), torch_testing::tensor(torch_testing::storage({.key = "2"}), {4}, {1})},
                 {py::str("b"), torch_testing::tensor(torch_testing::storage({.key = "3"}), {4}, {1})}});
   const auto state = py::dict({{py::integer(0), step_of("0")}, {py::integer(1), step_of("1")}});
-  const auto optimizer = py::dict({{py::str("state"), state}, {py::str("param_groups"), py::list({})}});
+  const auto dict = py::dict({{py::str("state"), state}, {py::str("param_groups"), py::list({})}});
+  const auto object = py::build(py::call(py::global("torch.optim.adam", "Adam"), {}), dict);
   const auto bytes = torch_testing::floats({0, 1, 2, 3});
-  const auto [made, report] = dedupe(torch_testing::read_bytes(torch_testing::bytes_of(
-      torch_testing::ZipFile{.object = py::dict({{py::str("model"), weights}, {py::str("optimizer"), optimizer}}),
-                             .data = {{"data/0", bytes}, {"data/1", bytes}, {"data/2", bytes}, {"data/3", bytes}}})));
-  EXPECT_EQ(report.storages, 1U);
-  EXPECT_EQ(made.storages.size(), 3U);
+  for (const py::Code& optimizer : {dict, object}) {
+    const auto [made, report] = dedupe(torch_testing::read_bytes(torch_testing::bytes_of(
+        torch_testing::ZipFile{.object = py::dict({{py::str("model"), weights}, {py::str("optimizer"), optimizer}}),
+                               .data = {{"data/0", bytes}, {"data/1", bytes}, {"data/2", bytes}, {"data/3", bytes}}})));
+    EXPECT_EQ(report.storages, 1U);
+    EXPECT_EQ(made.storages.size(), 3U);
+  }
 }
 
 TEST(Dedupe, TellsDevicesAndDtypesApart) {
