@@ -56,10 +56,10 @@ void open_gzip(Opened& opened, std::uint64_t& left, const GzipReader& reader) {
     left -= std::min(left, opened.bytes->size_is_known() ? opened.bytes->size() : most);
 }
 
-Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader, bool is_gzip) {
+Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader, bool is_surely_gzip) {
   Opened opened{.bytes = source};
   std::uint64_t left = limits::inflated_cap(source->size());
-  if (is_gzip) take_gzip_off(opened, left, reader);
+  if (is_surely_gzip) take_gzip_off(opened, left, reader);
   open_gzip(opened, left, reader);
   if (opened.format == nullptr && is_tar(*opened.bytes)) open_archive(opened, left, reader);
   return opened;

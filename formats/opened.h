@@ -29,8 +29,9 @@ struct Opened {
 /// believes nothing but the bytes themselves.
 using GzipReader = std::function<ByteSourcePtr(ByteSourcePtr, std::uint64_t)>;
 
-/// `is_gzip`: whatever its first bytes are. Throws Error: io, limit_exceeded.
-Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader = gunzip_by_index, bool is_gzip = false);
+/// `is_surely_gzip`: whatever its first bytes are. Throws Error: io, limit_exceeded.
+Opened open_layers(const ByteSourcePtr& source, const GzipReader& reader = gunzip_by_index,
+                   bool is_surely_gzip = false);
 
 /// Takes gzip off opened.bytes and asks the formats. `left`: bytes that gzip within gzip may still come to, of which it
 /// takes what this one may, where no format knows it. Throws Error: io, limit_exceeded.

@@ -15,6 +15,7 @@
 #include "format.h"
 #include "io/checksum.h"
 #include "io/gunzip_damaged.h"
+#include "io/indexed_gzip_source.h"
 #include "io/keyed_hash.h"
 #include "opened.h"
 #include "ops/drop_values.h"
@@ -111,7 +112,7 @@ class Recoverer {
     };
     opened_ = open_layers(source_, gunzip);
     // What tells gzip may be what is damaged; the index is at the other end.
-    if (opened_.format == nullptr && opened_.compressed.empty() && has_gzip_index(*source_))
+    if (opened_.format == nullptr && opened_.compressed.empty() && index_to_read_by(*source_))
       opened_ = open_layers(source_, gunzip, true);
     static_cast<void>(opened_.bytes->size());  // what is wrong with gzip is known once all of it has been inflated
     static_cast<void>(opened_.outermost().size());

@@ -220,7 +220,7 @@ SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOption
   const Format& format = format_to_write(checkpoint, chosen);
   if (loses_module(format, checkpoint)) {
     chosen.format = format.name;
-    SaveReport report = save(unpack_modules(checkpoint), path, chosen);
+    SaveReport report = save(unpack_modules(std::move(checkpoint)), path, chosen);
     report.left_out.emplace_back("the module's code and all that its state_dict() does not give are left out");
     return report;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 
@@ -18,6 +19,13 @@ std::string wanted(const Signature& signature) {
   if (signature.classes == 0) return "one integer a sample, or a number a class";
   if (signature.positions == 1) return "one integer a sample, or " + classes + " numbers (one-hot)";
   return positions + " integers a sample, or " + positions + " times " + classes + " numbers (one-hot)";
+}
+
+/// Whether numbers lie in a row, or in a row a position.
+bool is_by_position(const Shape& shape, const Signature& signature) {
+  Shape sizes;
+  std::copy_if(shape.begin(), shape.end(), std::back_inserter(sizes), [](std::int64_t size) { return size != 1; });
+  return sizes.size() < 2 || (sizes.size() == 2 && sizes.front() == signature.positions);
 }
 
 /// The place of the greatest, the first of equal ones.
@@ -82,8 +90,13 @@ TargetKind target_kind(DType dtype, const Shape& shape, const Signature& signatu
   const auto positions = static_cast<std::uint64_t>(signature.positions);
   const auto one_hot = positions * static_cast<std::uint64_t>(signature.classes);
   if (is_integer(dtype) && numbers == positions) return TargetKind::classes;
+  if (signature.classes == 1)
+    throw Error(ErrorCode::unsupported, "its targets are " + std::string(dtype_name(dtype)) +
+                                            ", and the model has one output, which tells no classes apart")
+        .expected("a model with an output for each class")
+        .hint("in Python: compare such outputs with their targets, as the loss does");
   const bool fits = one_hot == 0 ? numbers > 0 && numbers % positions == 0 : numbers == one_hot;
-  if (fits && (is_integer(dtype) || is_float(dtype))) return TargetKind::one_hot;
+  if (fits && is_by_position(shape, signature) && (is_integer(dtype) || is_float(dtype))) return TargetKind::one_hot;
   throw Error(ErrorCode::unsupported,
               "its targets are " + std::string(dtype_name(dtype)) + " of shape " + shape_text(shape) + " a sample")
       .expected(wanted(signature))

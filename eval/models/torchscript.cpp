@@ -42,6 +42,24 @@ at::Tensor forward(const torch::jit::Module& module, const at::Tensor& inputs) {
   return output.toTensor();
 }
 
+/// What the module was made to take: the dtype of its first weights that are floating-point numbers.
+at::ScalarType own_type(const torch::jit::Module& module) {
+  for (const at::Tensor& tensor : module.parameters())
+    if (tensor.is_floating_point()) return tensor.scalar_type();
+  for (const at::Tensor& tensor : module.buffers())
+    if (tensor.is_floating_point()) return tensor.scalar_type();
+  return at::kFloat;
+}
+
+/// As torch.nn.Module.to() does; that of torch::jit::Module casts indices and masks, too.
+void cast_floats(torch::jit::Module& module, at::ScalarType type) {
+  const auto cast = [&](at::Tensor tensor) {
+    if (tensor.is_floating_point()) tensor.set_data(tensor.to(type));
+  };
+  for (const at::Tensor& tensor : module.parameters()) cast(tensor);
+  for (const at::Tensor& tensor : module.buffers()) cast(tensor);
+}
+
 class ScriptNetwork final : public Network {
  public:
   ScriptNetwork(torch::jit::Module module, at::ScalarType type) : module_(std::move(module)), type_(type) {}
@@ -78,9 +96,15 @@ class ScriptModel final : public Model {
           .hint("in Python: script a module whose forward() gives these");
     const std::int64_t outputs = output.numel();
     std::int64_t targets = 1;
-    for (const std::int64_t size : target_shape) targets *= size;
+    std::vector<std::int64_t> sizes;
+    for (const std::int64_t size : target_shape) {
+      targets *= size;
+      if (size != 1) sizes.push_back(size);
+    }
     if (output.dim() == 3)
       signature_.positions = output.size(1);
+    else if (sizes.size() == 2 && targets == outputs)
+      signature_.positions = sizes.front();  // one-hot, a row a position
     else if (outputs == captcha_outputs && (targets == captcha_positions || targets == captcha_outputs))
       signature_.positions = captcha_positions;
     else if (targets > 1 && targets < outputs && outputs % targets == 0)
@@ -92,10 +116,11 @@ class ScriptModel final : public Model {
   }
 
   [[nodiscard]] std::shared_ptr<const Network> prepare(at::Device device, Precision precision) const override {
-    const at::TensorOptions options = compute_options(device, precision);
-    const at::ScalarType type = options.dtype().toScalarType();
+    const at::ScalarType type = compute_options(device, precision).dtype().toScalarType();
     torch::jit::Module module = module_.deepcopy();
-    module.to(device, type);
+    module.to(device);
+    if (type == at::kFloat) return std::make_unique<ScriptNetwork>(std::move(module), own_type(module_));
+    cast_floats(module, type);
     return std::make_unique<ScriptNetwork>(std::move(module), type);
   }
 
@@ -103,7 +128,7 @@ class ScriptModel final : public Model {
   at::Tensor try_zeros(const std::vector<std::int64_t>& shape) const {
     try {
       return with_torch("the TorchScript model does not take the data's shape",
-                        [&] { return forward(module_, at::zeros(shape, at::kFloat)); });
+                        [&] { return forward(module_, at::zeros(shape, own_type(module_))); });
     } catch (Error& error) {
       if (error.hint().empty()) error.hint("--data PATH names data of another shape");
       throw;

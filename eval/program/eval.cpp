@@ -103,6 +103,7 @@ int run(const Settings& settings, bool quiet) {
     // Before the run, which may be long: what is wrong with it should not be learnt at its end.
     Bars bars = settings.bars.bars();
     const bool baseline_is_model = settings.bars.baseline && !bars.baseline;
+    if (bars.baseline && bars.baseline->statements.empty() && !bars.max_drop) throw nothing_to_compare(*bars.baseline);
     if (settings.bars.baseline)
       check_spares({*settings.bars.baseline},
                    settings.output.rolling(bars.baseline ? bars.baseline->kind : BaselineKind::model));

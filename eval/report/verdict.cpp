@@ -81,6 +81,11 @@ Verdict::Check baseline_check(const Result& result, const Bars& bars, const Comp
 
 }  // namespace
 
+Error nothing_to_compare(const Baseline& baseline) {
+  return tools::usage_error("--baseline " + shell_word(baseline.file) + " has no predictions to compare with",
+                            "say how much lower the accuracy may be: --max-drop 0.5%");
+}
+
 Baseline baseline_of(const Result& result) {
   return {BaselineKind::model, result.model, result.counts.accuracy(), result.data_digest, statements(result)};
 }
@@ -111,9 +116,7 @@ Verdict judge(const Result& result, const Bars& bars) {
     }
     comparison.p = mcnemar(*comparison.pairs);
   }
-  if (!comparison.p && !bars.max_drop)
-    throw tools::usage_error("--baseline " + shell_word(old.file) + " has no predictions to compare with",
-                             "say how much lower the accuracy may be: --max-drop 0.5%");
+  if (!comparison.p && !bars.max_drop) throw nothing_to_compare(old);
   out.checks.push_back(baseline_check(result, bars, comparison));
   return out;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ckpt/error.h"
 #include "ckpt/eval.h"
 #include "metrics/mcnemar.h"
 #include "report/statements.h"
@@ -28,6 +29,9 @@ struct Baseline {
 [[nodiscard]] std::optional<Baseline> read_baseline(const std::string& file);
 /// A model that has been evaluated; with predictions, where it was asked for them.
 [[nodiscard]] Baseline baseline_of(const Result& result);
+
+/// Where a baseline has no predictions, and nobody says how much lower the accuracy may be: a usage error.
+[[nodiscard]] Error nothing_to_compare(const Baseline& baseline);
 
 /// What a result must reach.
 struct Bars {

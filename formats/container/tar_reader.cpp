@@ -163,6 +163,12 @@ bool is_tar(const ByteSource& source) {
 
 std::vector<TarMember> read_tar(const ByteSource& source) { return TarWalk(source).run(); }
 
+std::uint64_t end_of_tar(const std::vector<TarMember>& members) {
+  if (members.empty()) return 0;
+  const TarMember& last = members.back();
+  return last.offset + (last.size + tar::block - 1) / tar::block * tar::block;
+}
+
 ByteSourcePtr open_tar_member(const ByteSourcePtr& source, const TarMember& member) {
   return slice(source, member.offset, member.size, source->name() + ": member " + quoted_name(member.name));
 }

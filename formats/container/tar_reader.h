@@ -25,6 +25,9 @@ bool is_tar(const ByteSource& source);
 /// or come twice), truncated, unsupported (sparse files), limit_exceeded.
 std::vector<TarMember> read_tar(const ByteSource& source);
 
+/// Where the archive's end stands, behind the last of its members; 0 where it has none.
+std::uint64_t end_of_tar(const std::vector<TarMember>& members);
+
 /// A file's bytes, called "FILE: member 'NAME'".
 ByteSourcePtr open_tar_member(const ByteSourcePtr& source, const TarMember& member);
 

@@ -30,12 +30,6 @@ void visit_all_headers(const Part& tar, std::uint64_t at, const Visit& visit, co
   }
 }
 
-std::uint64_t end_of(const std::vector<TarMember>& members) {
-  if (members.empty()) return 0;
-  const TarMember& last = members.back();
-  return last.offset + (last.size + tar::block - 1) / tar::block * tar::block;
-}
-
 std::uint64_t size_from(const ByteSource& tar, std::uint64_t at) {
   return tar.size_is_known() ? tar.size() - at : UINT64_MAX - at;
 }
@@ -49,6 +43,16 @@ std::optional<std::uint64_t> first_byte_from(const ByteSource& tar, std::uint64_
     if (found != end) return at + static_cast<std::uint64_t>(found - window.begin());
   }
   return std::nullopt;
+}
+
+/// What stands behind the end, where a reader that is told to ignore blocks of zeros goes on.
+void visit_rest(const Part& tar, std::uint64_t end, const Visit& visit, const Count& count) {
+  const auto begin = end == 0 ? std::nullopt : first_byte_from(*tar.bytes, end);
+  if (!begin) return;
+  const std::string where = "what follows the archive's end";
+  const ByteSourcePtr rest = slice(tar.bytes, *begin, size_from(*tar.bytes, *begin), tar.bytes->name() + ": " + where);
+  visit(part_in_place(tar, rest, *begin, Role::member, where));
+  if (!is_tar(*rest)) visit_all_headers(tar, *begin / tar::block * tar::block, visit, count);
 }
 
 }  // namespace
@@ -67,13 +71,12 @@ void each_tar_part(const Part& tar, const Visit& visit, const Note& note, const 
     visit(part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role_of_member(member.name),
                         member_name(member.name)));
   }
-  const auto more = first_byte_from(*tar.bytes, end_of(*members));
-  if (!more) return;
-  // A reader that is told to ignore blocks of zeros goes on there.
-  const std::string where = "what follows the archive's end";
-  visit(part_in_place(tar, slice(tar.bytes, *more, size_from(*tar.bytes, *more), tar.bytes->name() + ": " + where),
-                      *more, Role::member, where));
-  visit_all_headers(tar, *more / tar::block * tar::block, visit, count);
+  try {
+    visit_rest(tar, end_of_tar(*members), visit, count);
+  } catch (Error& error) {
+    if (is_of_the_machine(error)) throw;
+    note(error);
+  }
 }
 
 }  // namespace ckpt::scanning

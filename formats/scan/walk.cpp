@@ -47,10 +47,12 @@ std::optional<std::uint64_t> begin_of_zip(const ByteSource& source) {
   }
 }
 
-/// Whether a tar's member begins there, which is looked at anyway.
-bool is_member_of_tar(const ByteSource& source, std::uint64_t begin) {
+/// Whether a tar's member begins there, or its end does: what is looked at anyway.
+bool is_part_of_tar(const ByteSource& source, std::uint64_t begin) {
   try {
-    return std::ranges::any_of(read_tar(source), [&](const TarMember& member) { return member.offset == begin; });
+    const std::vector<TarMember> members = read_tar(source);
+    return (!members.empty() && begin >= end_of_tar(members)) ||
+           std::ranges::any_of(members, [&](const TarMember& member) { return member.offset == begin; });
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     return false;
@@ -165,9 +167,9 @@ void Walk::open_tail(const Part& part, bool is_archive) {
   if (!is_at_hand || part.role == Role::storage) return;
   const auto begin = begin_of_zip(*part.bytes);
   if (!begin) return;
-  if (part.depth >= limits::nesting) throw too_deep();
+  if (part.depth >= limits::nesting) return note(too_deep(), part);
   if (*begin == 0) return open_.push_back({part, &Walk::open_zip});
-  if (is_archive && is_member_of_tar(*part.bytes, *begin)) return;
+  if (is_archive && is_part_of_tar(*part.bytes, *begin)) return;
   const ByteSourcePtr tail = slice(part.bytes, *begin, part.bytes->size() - *begin, part.bytes->name());
   const std::string where = "archive at byte " + std::to_string(*begin);
   open_.push_back({part_in_place(part, tail, *begin, part.role, where), &Walk::open_zip});
@@ -347,7 +349,10 @@ bool Walk::open_behind(const Part& part, std::uint64_t at) {
   if (!part.bytes->size_is_known() || at >= part.bytes->size()) return false;
   const ByteSourcePtr rest = slice(part.bytes, at, part.bytes->size() - at, part.bytes->name());
   if (!is_zip(*rest)) return false;
-  if (part.depth >= limits::nesting) throw too_deep();
+  if (part.depth >= limits::nesting) {
+    note(too_deep(), part);
+    return false;
+  }
   open_.push_back({part_in_place(part, rest, at, part.role, "archive at byte " + std::to_string(at)), &Walk::open_zip});
   return true;
 }

@@ -152,11 +152,10 @@ class Salvager {
     if (missing.empty()) {
       // An id of the object may be another's.
       if (!unknown.empty())
-        context_.report(Error(ErrorCode::corrupt, "the list of storage keys has '" + listed[unknown[0]] + "'")
-                            .expected("storages of the object, each once")
-                            .at(object_.offset)
-                            .in(source_->name()),
-                        "");
+        note(Error(ErrorCode::corrupt, "the list of storage keys has '" + listed[unknown[0]] + "'")
+                 .expected("storages of the object, each once")
+                 .at(object_.offset)
+                 .in(source_->name()));
       return listed;
     }
     if (!listed.empty())  // else its end has been told

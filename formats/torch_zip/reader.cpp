@@ -108,7 +108,14 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
     if (zip.trailing_bytes() > 0) keep_rest(checkpoint);
     return checkpoint;
   } catch (const Error& error) {
-    if (!is_of_the_machine(error)) check_members(zip, context, pickle_name);  // whatever is wrong with that
+    if (context.findings == nullptr) throw;
+    if (error.code() != ErrorCode::corrupt && error.code() != ErrorCode::truncated) throw;
+    const auto known = static_cast<std::ptrdiff_t>(context.findings->size());
+    check_members(zip, context, pickle_name);
+    // The member that is to blame says so again.
+    const auto same = [&](const Finding& finding) { return finding.what == error.what(); };
+    context.findings->erase(std::remove_if(context.findings->begin() + known, context.findings->end(), same),
+                            context.findings->end());
     throw;
   }
 }

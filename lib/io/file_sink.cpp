@@ -30,9 +30,8 @@ bool rename_to_new(int folder, const char* from, const char* to) {
     return true;
   }
   if (errno == EEXIST) return false;
-  const UniqueFd place(
-      uninterrupted([&] { return ::openat(folder, to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600); }));
-  if (!place) return false;
+  constexpr int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+  if (!UniqueFd(uninterrupted([&] { return ::openat(folder, to, flags, 0600); }))) return false;
   if (::renameat(folder, from, folder, to) == 0) return true;
   const int errno_value = errno;
   ::unlinkat(folder, to, 0);

@@ -14,9 +14,6 @@ namespace ckpt {
 /// `faults` once size() has been asked. Throws Error: io, limit_exceeded.
 CKPT_API ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, const Faults& faults, std::uint64_t most = UINT64_MAX);
 
-/// Whether `file` ends in an index of the members of gzip that it holds, whatever it begins with. Throws Error: io.
-CKPT_API bool has_gzip_index(const ByteSource& file);
-
 /// Whether all bytes of `source`, which is from gunzip_damaged() or a slice of that, have the checksums that the
 /// members which hold them record. Nothing where there is no index: bytes behind a fault may be others' then.
 CKPT_API std::optional<bool> has_gzip_checksums(const ByteSource& source);

@@ -262,8 +262,6 @@ ByteSourcePtr gunzip_damaged_by(GzipIndex index, ByteSourcePtr compressed, const
   return source;
 }
 
-bool has_gzip_index(const ByteSource& file) { return index_to_read_by(file).has_value(); }
-
 std::optional<bool> has_gzip_checksums(const ByteSource& source) {
   const auto part = part_by_index(source);
   return part ? std::optional(part->whole->has_checksums(part->begin, part->size)) : std::nullopt;

@@ -51,7 +51,7 @@ Error output_error(const std::string& doing, const std::string& name, int errno_
 bool sync_folder(int fd) {
   if (uninterrupted([&] { return ::fsync(fd); }) == 0) return true;
   // Not every file system can sync a folder, and not every folder may be opened for it.
-  return errno == EINVAL || errno == ENOTSUP || errno == EBADF || errno == EROFS;
+  return errno == EINVAL || errno == ENOTSUP || errno == EBADF;
 }
 
 bool can_be_closed(int fd) {

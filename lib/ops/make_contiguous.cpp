@@ -28,7 +28,7 @@ void check_expansions(const TensorEdit& edit) {
   std::set<std::uint32_t> storages;
   try {
     for (const auto& [place, info] : edit.views()) {
-      check_expansion("a tensor", info, checkpoint.storages[place]);
+      check_expansion("", info, checkpoint.storages[place]);
       together.add_view(info);
       if (storages.insert(place).second) together.add_storage(checkpoint.storages[place].nbytes);
     }

@@ -1,16 +1,29 @@
 #include "ops/matched_state_dicts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/modules.h"
+#include "ops/prune.h"
 #include "ops/root.h"
 
 namespace ckpt {
+namespace {
+
+/// A loss that was saved whole has none.
+bool holds_weights(const Checkpoint& checkpoint, const std::vector<Module>& modules) {
+  std::vector<bool> below(checkpoint.values.size());
+  for (const Module& module : modules) mark_held(checkpoint.values, module.value, {}, below);
+  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                     [&](const Tensor& tensor) { return below[tensor.value]; });
+}
+
+}  // namespace
 
 Searched::Searched(const Checkpoint& checkpoint) : facts_(checkpoint) {
   Parts parts = find_parts(checkpoint);
-  if (!parts.modules.empty())
+  if (holds_weights(checkpoint, parts.modules))
     throw Error(ErrorCode::invalid_argument, "the file holds a whole module")
         .expected("mappings of names to tensors")
         .in(checkpoint.file)

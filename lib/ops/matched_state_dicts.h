@@ -12,7 +12,8 @@ namespace ckpt {
 /// A checkpoint whose state dicts are looked for once.
 class Searched {
  public:
-  /// Throws Error (invalid_argument) where there is a whole module: any state dict beside it might be another's.
+  /// Throws Error (invalid_argument) where there is a whole module with weights: any state dict beside it might
+  /// be another's.
   explicit Searched(const Checkpoint& checkpoint);
 
   [[nodiscard]] const std::vector<StateDict>& dicts() const { return dicts_; }

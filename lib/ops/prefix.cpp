@@ -48,12 +48,13 @@ void strip_metadata(ValueGraph& values, ValueId metadata, std::string_view prefi
       gone.push_back(entry);
     }
   }
-  remove_pairs(values, metadata, gone);
-  if (module == nullptr) return;
   // The wrapper's own entry, under the empty name, gives way to the module's.
-  if (wrapper == nullptr) return set_key(values, *module, "");
-  set_value(values, *wrapper, module->value);
-  remove_pairs(values, metadata, {*module});
+  if (module != nullptr && wrapper == nullptr) set_key(values, *module, "");
+  if (module != nullptr && wrapper != nullptr) {
+    set_value(values, *wrapper, module->value);
+    gone.push_back(*module);
+  }
+  remove_pairs(values, metadata, gone);  // where the others are changes with it
 }
 
 /// A dict with the same entries: two names of _metadata never share one.

@@ -16,7 +16,7 @@ from recover_files import (ISAL_KEEPS, NONE, SOME, WHOLE, Sample, inflated, memb
 
 def is_no_whole_file(done):
     """Damage of a pickle may give a known name what no pickler gives it: that is not written unasked."""
-    return done.code in (SOME, NONE) or (done.code == 4 and "--allow-unsafe" in done.err)
+    return done.code in (SOME, NONE) or (done.code == 4 and "(dangerous)" in done.text + done.err)
 
 
 def cuts_of_zips(checks):

@@ -272,6 +272,7 @@ TEST(RecoverDoubt, DoubtsALegacyFileWithAStorageThatNothingNames) {
   const Recovery found = recovered(bytes_of(file));
   EXPECT_EQ(survivals(found), "a whole; b whole; c whole; ");
   EXPECT_TRUE(says(found, "the list of storage keys has '1'"));
+  EXPECT_FALSE(found.is_certain);
   ASSERT_EQ(found.findings.size(), 1U);
   EXPECT_TRUE(found.findings[0].fault);
 }

@@ -142,8 +142,12 @@ TEST(StripPrefix, OfMetadataLeavesOtherNames) {
 
 /// Of two names that become one, Python would keep the last: the module's own is the one that is stripped.
 TEST(StripPrefix, OfMetadataReplacesWhatHasTheNameAlready) {
-  const auto checkpoint = stripped(with_metadata({"module.fc.w"}, {"", "module", "module.fc", "fc"}));
-  EXPECT_EQ(metadata_of(checkpoint), "=1, fc=2");
+  const auto metadata = [](const Keys& modules) {
+    return metadata_of(stripped(with_metadata({"module.fc.w"}, modules)));
+  };
+  EXPECT_EQ(metadata({"", "module", "module.fc", "fc"}), "=1, fc=2");
+  EXPECT_EQ(metadata({"module.fc", "fc", "module"}), "fc=0, =2");
+  EXPECT_EQ(metadata({"module.fc", "fc", "", "module"}), "fc=0, =3");
 }
 
 /// The same as Python 2 pickles it: a list of [key, value] lists, the only argument of the OrderedDict.
