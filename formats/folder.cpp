@@ -55,8 +55,11 @@ std::string listed(const Names& names) {
 
 /// The file that stands for a folder of which no format says that it is its own.
 std::string only_checkpoint(const std::string& folder, const Names& names) {
+  const auto is_there = [&](std::string_view name) { return std::binary_search(names.begin(), names.end(), name); };
+  // Of several consolidated files each has a part of every matrix.
+  const bool is_in_parts = is_there("consolidated.01.pth");
   for (const std::string_view name : weights_names)
-    if (std::binary_search(names.begin(), names.end(), name)) return std::string(name);
+    if (is_there(name) && !(is_in_parts && name == weights_names.back())) return std::string(name);
   Names fitting;
   std::copy_if(names.begin(), names.end(), std::back_inserter(fitting), has_a_suffix);
   if (fitting.empty())

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "ckpt/error.h"
 #include "dcp/dcp.h"
@@ -11,14 +12,23 @@ namespace {
 
 constexpr std::string_view metadata_name = ".metadata";
 
-bool is_metadata(const ByteSource& source) {
-  // The class comes first: after PROTO and a FRAME, or what calls it in protocols 0 and 1.
+/// The class comes first: after PROTO and a FRAME, or what calls it in protocols 0 and 1.
+std::string head_of(const ByteSource& source) {
   std::array<std::byte, 128> head{};
-  const std::string_view text = as_text(std::span(head).first(source.read_at(0, head)));
+  return std::string(as_text(std::span(head).first(source.read_at(0, head))));
+}
+
+bool is_metadata(const ByteSource& source) {
+  const std::string text = head_of(source);
   const std::size_t module = text.find("torch.distributed.");
   return module != std::string_view::npos && text.find("checkpoint.metadata", module) != std::string_view::npos &&
          text.find("Metadata", module) != std::string_view::npos &&
          (text.starts_with('\x80') || text.starts_with("ccopy_reg\n") || text.starts_with("ccopyreg\n"));
+}
+
+/// Megatron's, which holds more.
+bool is_derived_metadata(const ByteSource& source) {
+  return !is_metadata(source) && head_of(source).find("Metadata") != std::string::npos;
 }
 
 }  // namespace
@@ -30,8 +40,15 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
 }
 
 ByteSourcePtr enter(const std::string& folder, std::span<const std::string> names) {
-  if (std::binary_search(names.begin(), names.end(), metadata_name))
-    return open_regular_file(folder + "/" + std::string(metadata_name));
+  if (std::binary_search(names.begin(), names.end(), metadata_name)) {
+    ByteSourcePtr metadata = open_regular_file(folder + "/" + std::string(metadata_name));
+    if (is_derived_metadata(*metadata))
+      throw Error(ErrorCode::unsupported, "its .metadata is of another class than torch.distributed.checkpoint's")
+          .expected("torch.distributed.checkpoint.metadata.Metadata")
+          .in(folder)
+          .hint("in Python: load it as it was saved, and save the state dict by torch.distributed.checkpoint.save()");
+    return metadata;
+  }
   // Ranks that saved without each other: "__0.metadata".
   const auto of_a_rank = [](const std::string& name) {
     return name.starts_with("__") && name.ends_with(metadata_name);

@@ -248,7 +248,7 @@ class Reader {
     return chunk_of(part, *whole, entry.dtype, std::span(entry.boxes).subspan((2 * i + 1) * dims, dims));
   }
 
-  /// Files of items that nothing wants: of an earlier save with more ranks.
+  /// Files of items that nothing wants, of an earlier save with more ranks; and what trainers keep beside them.
   std::vector<std::string> strangers() const {
     std::vector<std::string> found;
     if (context_.folder.empty()) return {};
@@ -257,8 +257,8 @@ class Reader {
     for (std::filesystem::directory_iterator next(context_.folder, failure), end; !failure && next != end;
          next.increment(failure)) {
       const std::string name = next->path().filename().string();
-      if (name.ends_with(item_suffix) && !known.contains(name) && found.size() < limits::folder_entries)
-        found.push_back(name);
+      const bool is_kept = name.ends_with(item_suffix) || !formats_by_suffix(name).empty();
+      if (is_kept && !known.contains(name) && found.size() < limits::folder_entries) found.push_back(name);
     }
     std::sort(found.begin(), found.end());
     for (std::string& name : found) name = "the file " + in_quotes(name) + " belongs to nothing that .metadata names";

@@ -85,6 +85,8 @@ TensorSource Joiner::join(const Entry& entry, std::vector<Chunk> chunks, const s
   if (chunks.empty() && bytes != 0)
     throw Error(ErrorCode::corrupt, "it has no chunks")
         .expected("chunks for all of its shape " + shape_text(entry.shape));
+  if (entry.shape.empty() && chunks.size() > 1)
+    throw Error(ErrorCode::corrupt, std::to_string(chunks.size()) + " chunks hold the element").expected("one");
   Tiling tiling(entry.shape, entry.boxes, steps_);
   TensorSource tensor{.name = entry.name, .dtype = entry.dtype, .shape = entry.shape};
   if (bytes == 0) {
@@ -94,6 +96,11 @@ TensorSource Joiner::join(const Entry& entry, std::vector<Chunk> chunks, const s
   std::vector<ByteSourcePtr> sources;
   sources.reserve(chunks.size());
   for (const Chunk& chunk : chunks) {
+    // Each is gathered out of its storage, piece by piece as the whole needs it.
+    if (logical_bytes(chunk.info) / limits::expansion_ratio > chunk.storage.nbytes)
+      throw Error(ErrorCode::limit_exceeded, "a chunk stands for " + std::to_string(logical_bytes(chunk.info)) +
+                                                 " bytes but its storage has " + std::to_string(chunk.storage.nbytes))
+          .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
     chunks_.add_view(chunk.info);
     chunks_.add_storage(chunk.storage.nbytes);
   }

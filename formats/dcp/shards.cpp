@@ -79,14 +79,18 @@ class Reader {
     std::map<std::uint32_t, std::set<std::uint32_t>> numbers;  // by how many there are
     for (const std::string& name : names)
       if (const auto shard = shards::parse_shard_name(name)) numbers[shard->count].insert(shard->number);
-    for (const auto& [count, there] : numbers)
-      for (std::uint32_t number = 1; number <= count && there.size() < count; ++number)
-        if (!there.contains(number))
-          context_.report(
-              Error(ErrorCode::truncated, "no rank's file of number " + std::to_string(number) + " is there")
-                  .expected("one of each number up to the " + std::to_string(count) + " that the others' names say")
-                  .hint("copy the files of every rank into one folder"),
-              "");
+    for (const auto& [count, there] : numbers) {
+      const std::uint32_t missing = count - static_cast<std::uint32_t>(std::min<std::size_t>(there.size(), count));
+      if (missing == 0) continue;
+      std::uint32_t first = 1;
+      while (there.contains(first)) ++first;
+      const std::string more = missing == 1 ? "" : ", nor are " + std::to_string(missing - 1) + " more";
+      context_.report(
+          Error(ErrorCode::truncated, "no rank's file of number " + std::to_string(first) + " is there" + more)
+              .expected("one of each number up to the " + std::to_string(count) + " that the others' names say")
+              .hint("copy the files of every rank into one folder"),
+          "");
+    }
   }
 
   void read_file(const std::string& name) {

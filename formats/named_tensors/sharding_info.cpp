@@ -22,6 +22,8 @@ Offsets parse_offsets(const std::string& text) {
   constexpr std::size_t deepest = 3;
   check_json_shape(text, [&](const JsonPlace& place) {
     if (place.depth > deepest) throw refuse("lists in lists");
+    if (!place.in_list && place.count > limits::safetensors_tensors)
+      throw refuse("more than " + std::to_string(limits::safetensors_tensors) + " names");
     if (place.in_list && place.count > limits::tensor_dimensions)
       throw refuse("a list of more than " + std::to_string(limits::tensor_dimensions));
   });

@@ -1,4 +1,5 @@
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -9,6 +10,7 @@
 #include "container/zip_writer.h"
 #include "io/bytes.h"
 #include "io/checksum.h"
+#include "io/keyed_hash.h"
 #include "model/end_of_file.h"
 #include "named_tensors/names.h"
 #include "numpy/arrays.h"
@@ -64,6 +66,19 @@ std::string member_name(const Checkpoint& checkpoint, const std::string& name) {
   return member;
 }
 
+/// numpy leaves ".npy" out of names, and then takes one for the other.
+void refuse_names_of_others(const Checkpoint& checkpoint, const std::vector<OutArray>& arrays) {
+  NameViewSet names;
+  for (const OutArray& array : arrays) names.insert(array.tensor.name);
+  for (const std::string_view name : names)
+    if (name.ends_with(suffix) && names.contains(name.substr(0, name.size() - suffix.size())))
+      throw Error(ErrorCode::unsupported, "a tensor is called '" + std::string(name) +
+                                              "', and another one so without " + std::string(suffix) +
+                                              ": numpy would take one for the other")
+          .in(checkpoint.file)
+          .hint(named_tensors::drop_hint(std::string(name)));
+}
+
 }  // namespace
 
 bool probe_npz(const ByteSource& source) { return zip_kind(source) == ZipKind::arrays; }
@@ -76,6 +91,10 @@ Checkpoint read_npz(const ByteSourcePtr& source, const ReadContext& context) {
   for (const ZipMember& member : zip.members()) {
     const std::string where = "member '" + member.name + "'";
     context.check_bytes(*zip.read(member), where);
+    if (!member.name.ends_with(suffix) && !is_utf8(member.name)) {  // which the archive's new flags would call it
+      warnings.push_back(where + " is no array, has a name that is no UTF-8, and is left out");
+      continue;
+    }
     if (!member.name.ends_with(suffix)) {
       details->others.push_back({member.name, zip.read(member)});
       warnings.push_back(
@@ -106,6 +125,7 @@ WriteReceipt write_npz(Checkpoint& checkpoint, ByteSink& sink, const WriteOption
         .in(checkpoint.file)
         .hint("--format npy holds one array without a name");
   const std::vector<Storage> storages = watched_storages(checkpoint);
+  refuse_names_of_others(checkpoint, arrays);
   ZipWriter zip(sink);
   WriteReceipt receipt;
   for (const OutArray& array : arrays) {

@@ -56,7 +56,8 @@ ByteSourcePtr list_of(const std::string& folder, ShardName shard) {
 ByteSourcePtr enter(const std::string& folder, std::span<const std::string> names, const Flavour& flavour) {
   // Where the same weights lie there in both, what holds no code comes first, as it does in transformers.
   if (&flavour != &safetensors_flavour &&
-      (!indexes_among(names, safetensors_flavour).empty() || !sets_among(names, safetensors_flavour).empty()))
+      (!indexes_among(names, safetensors_flavour).empty() || !sets_among(names, safetensors_flavour).empty() ||
+       std::find(names.begin(), names.end(), std::string(safetensors_flavour.stem) + ".safetensors") != names.end()))
     return nullptr;
   const std::vector<std::string> indexes = indexes_among(names, flavour);
   const std::string usual = std::string(flavour.stem) + index_suffix(flavour);

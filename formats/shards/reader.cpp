@@ -33,6 +33,10 @@ class Joiner {
     std::vector<bool> was_read(index_.shards.size(), false);
     for (std::uint32_t i = 0; i < index_.shards.size(); ++i) was_read[i] = read_shard(i);
     report_missing(was_read);
+    if (missing_ > most_missing)
+      context_.report(Error(ErrorCode::truncated, std::to_string(missing_ - most_missing) + " more shards are missing")
+                          .expected("them beside the others"),
+                      "");
     if (std::find(was_read.begin(), was_read.end(), false) == was_read.end()) warn_of_size();
     place_of_ = {};  // of tens of thousands of names, before as much again is made
     shard_of_ = {};
@@ -47,10 +51,13 @@ class Joiner {
   }
 
  private:
+  static constexpr std::size_t most_missing = 100;  // that are told one by one
+
   bool read_shard(std::uint32_t shard) {
     const std::string& name = index_.shards[shard];
     const ByteSourcePtr source = context_.open_beside(name);
     if (source == nullptr) {
+      if (++missing_ > most_missing) return false;
       context_.report(Error(ErrorCode::truncated, shard_called(name) + " is missing")
                           .expected("it beside the others")
                           .hint("fetch it into " + shell_word(context_.folder) + ", or fetch all of them again"),
@@ -187,6 +194,7 @@ class Joiner {
   std::vector<TensorSource> tensors_;
   JoinedMetadata metadata_;
   std::vector<std::string> warnings_;
+  std::size_t missing_ = 0;  ///< shards
   std::vector<GlobalUse> globals_;
   pickle::GlobalUses uses_{globals_};
   std::vector<ByteSourcePtr> files_;

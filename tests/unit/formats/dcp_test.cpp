@@ -50,6 +50,21 @@ TEST(Dcp, TheMetadataFileStandsForItsFolder) {
   EXPECT_EQ(names(load(folder / ".metadata")), std::vector<std::string>{"w"});
 }
 
+TEST(Dcp, WhatTrainersKeepBesideIsNamed) {
+  const Folder folder = two_ranks();
+  put_file(folder / "meta.pt", "");
+  const std::vector<std::string> warnings = load(folder.path()).warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(has(warnings[0], "meta.pt")) << warnings[0];
+}
+
+/// Megatron's, which derives from torch's.
+TEST(Dcp, MetadataOfAnotherClassIsNamed) {
+  const Folder folder = two_ranks();
+  put_file(folder / ".metadata", py::pickle(py::call(py::global("megatron.core.x", "MCoreMetadata"), {})));
+  EXPECT_TRUE(has(refusal(folder), "its .metadata is of another class than torch.distributed.checkpoint's"));
+}
+
 TEST(Dcp, AMissingFileIsNamedWithWhatItHolds) {
   const Folder folder = two_ranks();
   std::filesystem::remove(folder / "__1_0.distcp");

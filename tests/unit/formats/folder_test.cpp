@@ -36,6 +36,23 @@ TEST(FolderTest, WeightsByTheirUsualNameComeBeforeOtherCheckpoints) {
   EXPECT_EQ(load(folder.path()).file, folder / "pytorch_model.bin");
 }
 
+/// Each has a part of every matrix, under one name.
+TEST(FolderTest, ConsolidatedFilesOfSeveralAreNotTakenForTheFirst) {
+  const TemporaryFolder folder;
+  put_checkpoint(folder / "consolidated.00.pth");
+  EXPECT_EQ(load(folder.path()).file, folder / "consolidated.00.pth");
+  put_checkpoint(folder / "consolidated.01.pth");
+  EXPECT_TRUE(error_of([&] { (void)load(folder.path()); }));
+}
+
+/// As transformers takes them.
+TEST(FolderTest, SafetensorsComeBeforeAnOlderIndexOfPickles) {
+  const TemporaryFolder folder;
+  put_file(folder / "pytorch_model.bin.index.json", R"({"metadata": {}, "weight_map": {"old": "old.bin"}})");
+  put_checkpoint(folder / "model.safetensors");
+  EXPECT_EQ(load(folder.path()).file, folder / "model.safetensors");
+}
+
 TEST(FolderTest, AFolderOfSeveralCheckpointsAsksWhichIsMeant) {
   const TemporaryFolder folder;
   put_checkpoint(folder / "a.pt");

@@ -217,6 +217,21 @@ TEST(Npz, RefusesNamesThatAreNotUtf8) {
   EXPECT_TRUE(has(refusal(zip({{.name = "\xff.npy", .data = array}})).value().what(), "UTF-8"));
 }
 
+TEST(Npz, LeavesOutOthersWhoseNamesAreNotUtf8) {
+  const Checkpoint read = read_bytes(zip({{.name = "a.npy", .data = array}, {.name = "\xe9.txt", .data = "x"}}));
+  ASSERT_EQ(read.warnings.size(), 1U);
+  EXPECT_TRUE(has(read.warnings[0], "is left out"));
+  EXPECT_EQ(findings(written_as(read, "npz")), "");
+}
+
+/// numpy takes "x.npy" for "x".
+TEST(Npz, RefusesANameThatIsAnotherWithTheSuffix) {
+  const Checkpoint made = assemble({source("x", {1}, {1}), source("x.npy", {1}, {2})});
+  const auto error = io_testing::error_of([&] { written_as(made, "npz"); });
+  ASSERT_TRUE(error);
+  EXPECT_TRUE(has(error->what(), "'x.npy'")) << error->what();
+}
+
 TEST(Npz, IsWrittenTheSameEachTimeAndReadBack) {
   const Checkpoint made = assemble({source("b", {2, 2}, {1, 2, 3, 4}), source("a", {}, {5}), source("c", {0, 3}, {})});
   const Bytes bytes = written_as(made, "npz");
