@@ -60,6 +60,13 @@ std::string only_checkpoint(const std::string& folder, const Names& names) {
   const bool is_in_parts = is_there("consolidated.01.pth");
   for (const std::string_view name : weights_names)
     if (is_there(name) && !(is_in_parts && name == weights_names.back())) return std::string(name);
+  if (is_in_parts)
+    throw Error(ErrorCode::unsupported, "is a folder of the parts of one model, each with a part of its matrices")
+        .expected("a model in one file, or in shards that each have whole tensors")
+        .in(folder)
+        .hint(
+            "the script that comes with such models joins them (of Llama's, transformers' "
+            "convert_llama_weights_to_hf)");
   Names fitting;
   std::copy_if(names.begin(), names.end(), std::back_inserter(fitting), has_a_suffix);
   if (fitting.empty())

@@ -30,7 +30,8 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
       context.remark(std::to_string(trailing) + " bytes follow the gzip stream and belong to nothing");
   } else if (opened.format != nullptr && !opened.format->has_checksums) {
     context.remark("no checksum covers the tensors' bytes (" + std::string(opened.format->name) +
-                   " has none): ckpt convert IN OUT --format torch, or --gzip, adds them");
+                   " has none): ckpt convert IN OUT --format torch" +
+                   (opened.format->write_folder == nullptr ? ", or --gzip," : "") + " adds them");
   }
   return findings;
 }

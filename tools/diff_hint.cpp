@@ -18,7 +18,7 @@ bool leads_to_state_dict(const Checkpoint& checkpoint, const std::string& path) 
 }
 
 std::string root_command(const std::string& file, const std::string& path) {
-  return "ckpt convert " + shell_word(file) + " OUT --root " + shell_word(path.substr(0, path.size() - 1));
+  return "ckpt convert " + shell_word(file) + " OUT --root " + shell_value(path.substr(0, path.size() - 1));
 }
 
 /// What follows `begin` in each name, as far as all have the same modules.

@@ -63,7 +63,8 @@ std::optional<DigestList> parse_json(const std::string& text) {
 }  // namespace
 
 DigestList read_digest_list(const std::string& file, const std::string& checked) {
-  const std::string how = "ckpt digest " + shell_word(checked) + " > " + shell_word(checked + ".digest") + " makes one";
+  const std::string beside = checked.substr(0, checked.find_last_not_of('/') + 1) + ".digest";
+  const std::string how = "ckpt digest " + shell_word(checked) + " > " + shell_word(beside) + " makes one";
   try {
     const ByteSourcePtr source = open_file(file);
     if (!detect(source).format.empty())

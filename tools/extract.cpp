@@ -62,21 +62,26 @@ bool can_be_cast(const Checkpoint& checkpoint) {
   return has_elements && tensor.info.layout == Layout::strided && is_floating(tensor.info.dtype);
 }
 
+std::string extract_command(const std::string& file, const std::string& name, const std::string& out) {
+  const std::string begin = "ckpt extract " + shell_word(file);
+  if (name.starts_with('-')) return begin + " -o " + out + " -- " + shell_value(name);
+  return begin + " " + shell_value(name) + " -o " + out;
+}
+
 int run(const ExtractArguments& arguments, bool quiet) {
   WritingOptions writing = arguments.writing;
   if (writing.files.size() < 2) throw usage_error("extract needs FILE and NAME", std::string(usage));
   if (writing.files.size() > 2)
     throw usage_error("'" + writing.files[2] + "' is one name too many: extract writes one tensor", std::string(usage));
   if (!arguments.out)
-    throw usage_error("extract needs -o OUT", "ckpt extract " + shell_word(writing.files[0]) + " " +
-                                                  shell_value(writing.files[1]) + " -o " +
-                                                  shell_word(writing.files[1] + ".npy"));
+    throw usage_error("extract needs -o OUT",
+                      extract_command(writing.files[0], writing.files[1], shell_word(writing.files[1] + ".npy")));
   if (arguments.dtype) dtype_to_cast(*arguments.dtype);  // refused before anything is read
   const std::string name = std::exchange(writing.files.back(), *arguments.out);
   Job job = plan(writing, "extract");
   if (is_same_file(job.in, job.out))
     throw usage_error("extract would replace " + job.out + ", and all else that is in it",
-                      "ckpt extract " + shell_word(job.in) + " " + shell_value(name) + " -o OTHER");
+                      extract_command(job.in, name, "OTHER"));
   job.save.format = format_of(job.out);
   const bool named = job.save.format == "npz" || job.save.format == "safetensors";
   Checkpoint checkpoint = extract_from(load_input(job, arguments.reading), name, named);

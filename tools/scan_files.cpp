@@ -49,8 +49,10 @@ void list_folder(const fs::path& folder, const std::string& root, const std::vec
   std::error_code error;
   for (fs::directory_iterator next(folder, error); !error && next != fs::directory_iterator(); next.increment(error)) {
     const fs::path& path = next->path();
-    const auto matches = [&](const std::string& glob) {
-      return glob_match(glob, path.lexically_relative(root).string()) || glob_match(glob, path.filename().string());
+    const auto matches = [&](std::string glob) {
+      while (glob.size() > 1 && glob.ends_with('/')) glob.pop_back();  // "build/"
+      return glob_match(glob, path.lexically_relative(root).string()) || glob_match(glob, path.filename().string()) ||
+             glob_match(glob, path.string());
     };
     if (std::any_of(excluded.begin(), excluded.end(), matches)) continue;
     std::error_code gone;

@@ -21,7 +21,8 @@
 namespace ckpt::tools {
 namespace {
 
-std::string proposed_name(const std::string& in) {
+std::string proposed_name(std::string in) {
+  while (in.size() > 1 && in.ends_with('/')) in.pop_back();
   const std::size_t folder = in.rfind('/');
   const std::size_t start = folder == std::string::npos ? 0 : folder + 1;
   const std::size_t dot = in.find('.', start + 1);
@@ -29,13 +30,14 @@ std::string proposed_name(const std::string& in) {
 }
 
 Error missing_files(const WritingOptions& options, const std::string& command) {
-  const std::vector<std::string>& files = options.files;
-  const std::string in = files.empty() ? "model.pt" : shell_word(files.front());
-  const std::string out = files.empty() ? "model.new.pt" : shell_word(proposed_name(files.front()));
-  const std::string begin = "ckpt " + command + " ";
-  const std::string replace = options.which.in_place ? "; to replace the input: " + begin + "--in-place " + in : "";
-  return usage_error(command + (files.empty() ? " needs IN and OUT" : " has IN but no OUT"),
-                     begin + "IN OUT, such as " + begin + in + " " + out + replace);
+  if (options.files.empty())
+    return usage_error(command + " needs IN and OUT", "ckpt " + command + " model.pt model.new.pt, for example");
+  const std::string& in = options.files.front();
+  std::error_code unknown;
+  const bool replaces = options.which.in_place && in != "-" && !std::filesystem::is_directory(in, unknown);
+  return usage_error(command + " has IN but no OUT", "name OUT as well, such as " +
+                                                         shell_word(in == "-" ? "model.new.pt" : proposed_name(in)) +
+                                                         (replaces ? "; or --in-place replaces " + in : ""));
 }
 
 /// Appended to a file, or written over it in place, it would end in what is read.
@@ -47,6 +49,10 @@ void keep_from_standard_output(const std::string& in, const std::string& out) {
 void take_files(Job& job, const WritingOptions& options, const std::string& command) {
   const std::size_t wanted = options.in_place ? 1 : 2;
   const std::string usage = "ckpt " + command + (options.in_place ? " --in-place FILE" : " IN OUT");
+  const auto is_level = [](const std::string& file) { return file.size() == 1 && '1' <= file[0] && file[0] <= '9'; };
+  const auto level = std::find_if(options.files.begin(), options.files.end(), is_level);
+  if (options.gzip && level != options.files.end() && !std::filesystem::exists(*level))
+    throw usage_error("'" + *level + "' is taken for a file", "--gzip=" + *level + " gives the level");
   if (options.files.size() > wanted) {
     throw usage_error("'" + options.files[wanted] + "' is one file too many", usage);
   }
@@ -73,10 +79,9 @@ bool keep_what_is_there(const WritingOptions& options, const std::vector<std::st
   if (unknown) throw Error(ErrorCode::io, "cannot look at it: " + unknown.message()).in(out).on_output();
   const auto is_out = [&](const std::string& input) { return is_same_file(input, out); };
   if (!is_there || (inputs.size() > 1 && std::any_of(inputs.begin(), inputs.end(), is_out))) return is_there;
-  std::string line = "ckpt " + command;
-  for (const std::string& file : options.files) line += " " + shell_word(file);
-  throw usage_error(command + " would replace " + out,
-                    line + " OUT, if all are meant to be read; else " + line + " --clobber");
+  const bool is_folder = std::filesystem::is_directory(out, unknown);
+  throw usage_error(command + " would replace " + out, std::string("name OUT behind it, if all are meant to be read") +
+                                                           (is_folder ? "" : "; else --clobber replaces it"));
 }
 
 ReadBack read_back_option(const WritingOptions& options, const std::string& command) {

@@ -88,7 +88,7 @@ class ScriptModel final : public Model {
     const c10::InferenceMode inference;
     std::vector<std::int64_t> shape = input_shape;
     shape.insert(shape.begin(), 1);
-    const at::Tensor output = try_zeros(shape);
+    const at::Tensor output = try_types(shape);
     if (output.dim() < 2 || output.dim() > 3 || output.size(0) != 1 || output.numel() == 0)
       throw Error(ErrorCode::unsupported,
                   "the TorchScript model makes one sample a tensor of shape " + c10::str(output.sizes()))
@@ -103,10 +103,10 @@ class ScriptModel final : public Model {
     }
     if (output.dim() == 3)
       signature_.positions = output.size(1);
-    else if (sizes.size() == 2 && targets == outputs)
-      signature_.positions = sizes.front();  // one-hot, a row a position
     else if (outputs == captcha_outputs && (targets == captcha_positions || targets == captcha_outputs))
       signature_.positions = captcha_positions;
+    else if (sizes.size() == 2 && targets == outputs)
+      signature_.positions = sizes.front();  // one-hot, a row a position
     else if (targets > 1 && targets < outputs && outputs % targets == 0)
       signature_.positions = targets;
     signature_.input = input_shape;
@@ -119,16 +119,28 @@ class ScriptModel final : public Model {
     const at::ScalarType type = compute_options(device, precision).dtype().toScalarType();
     torch::jit::Module module = module_.deepcopy();
     module.to(device);
-    if (type == at::kFloat) return std::make_unique<ScriptNetwork>(std::move(module), own_type(module_));
+    if (type == at::kFloat) return std::make_unique<ScriptNetwork>(std::move(module), input_type_);
     cast_floats(module, type);
     return std::make_unique<ScriptNetwork>(std::move(module), type);
   }
 
  private:
+  /// Of float32, or else of what the module was made to take.
+  at::Tensor try_types(const std::vector<std::int64_t>& shape) {
+    try {
+      return try_zeros(shape);
+    } catch (const Error&) {
+      const at::ScalarType own = own_type(module_);
+      if (own == at::kFloat) throw;
+      input_type_ = own;
+    }
+    return try_zeros(shape);
+  }
+
   at::Tensor try_zeros(const std::vector<std::int64_t>& shape) const {
     try {
       return with_torch("the TorchScript model does not take the data's shape",
-                        [&] { return forward(module_, at::zeros(shape, own_type(module_))); });
+                        [&] { return forward(module_, at::zeros(shape, input_type_)); });
     } catch (Error& error) {
       if (error.hint().empty()) error.hint("--data PATH names data of another shape");
       throw;
@@ -138,6 +150,7 @@ class ScriptModel final : public Model {
   std::string arch_ = "torchscript";
   Signature signature_;
   torch::jit::Module module_;
+  at::ScalarType input_type_ = at::kFloat;
 };
 
 }  // namespace

@@ -258,7 +258,9 @@ class Reader {
          next.increment(failure)) {
       const std::string name = next->path().filename().string();
       const bool is_kept = name.ends_with(item_suffix) || !formats_by_suffix(name).empty();
-      if (is_kept && !known.contains(name) && found.size() < limits::folder_entries) found.push_back(name);
+      std::error_code unknown;
+      if (is_kept && next->is_regular_file(unknown) && !known.contains(name) && found.size() < limits::folder_entries)
+        found.push_back(name);
     }
     std::sort(found.begin(), found.end());
     for (std::string& name : found) name = "the file " + in_quotes(name) + " belongs to nothing that .metadata names";

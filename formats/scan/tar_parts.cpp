@@ -52,7 +52,9 @@ void visit_rest(const Part& tar, std::uint64_t end, const Visit& visit, const Co
   const std::string where = "what follows the archive's end";
   const ByteSourcePtr rest = slice(tar.bytes, *begin, size_from(*tar.bytes, *begin), tar.bytes->name() + ": " + where);
   visit(part_in_place(tar, rest, *begin, Role::member, where));
-  if (!is_tar(*rest)) visit_all_headers(tar, *begin / tar::block * tar::block, visit, count);
+  // Readers that go on take a block after the other.
+  if (*begin % tar::block != 0 || !is_tar(*rest))
+    visit_all_headers(tar, *begin / tar::block * tar::block, visit, count);
 }
 
 }  // namespace

@@ -108,8 +108,7 @@ Checkpoint read_zip(const ByteSourcePtr& source, const ReadContext& context) {
     if (zip.trailing_bytes() > 0) keep_rest(checkpoint);
     return checkpoint;
   } catch (const Error& error) {
-    if (context.findings == nullptr) throw;
-    if (error.code() != ErrorCode::corrupt && error.code() != ErrorCode::truncated) throw;
+    if (context.findings == nullptr || is_of_the_machine(error)) throw;
     const auto known = static_cast<std::ptrdiff_t>(context.findings->size());
     check_members(zip, context, pickle_name);
     // The member that is to blame says so again.

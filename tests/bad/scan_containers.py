@@ -245,6 +245,10 @@ def behind_others():
     yield from hit("archive-behind-a-tar-that-begins-with-a-member.tar", tar_attacks.tar(none) + of_a_member)
     yield from hit("tar-behind-a-tar.tar", tar_attacks.tar(none) + tar_attacks.tar(tar_attacks.member(b"b.pkl", EVIL)))
     yield from hit("pickle-behind-a-tar.tar", tar_attacks.tar(none) + bytes(9000) + EVIL)
+    inner = tar_attacks.header(b"x.pkl", len(EVIL)) + EVIL.ljust(512, b"\0")
+    outer = tar_attacks.header(b"f.txt", 4096) + bytes(412) + bytes(1024) + inner
+    out_of_step = none + bytes(512) + bytes(100) + outer
+    yield from hit("tar-behind-a-tar-out-of-step.tar", out_of_step.ljust(16384, b"\0"))
     yield from harmless("padded-tar.tar", tar_attacks.tar(none) + bytes(9 << 20), ": safe")
     yield from harmless("array-and-archive-of-arrays.x", npy() + npz(npy()), ": safe")
     tar_of_one = tar_attacks.tar(tar_attacks.member(b"w", WHOLE))

@@ -79,6 +79,18 @@ class Picked(nn.Module):
         return self.inner(x.flatten(1)[:, self.order])
 
 
+class Stored(nn.Module):
+    """Its weights are kept small, and converted as they are used."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(5, 12).half())
+        self.bias = nn.Parameter(torch.rand(5))
+
+    def forward(self, x):
+        return nn.functional.linear(x.flatten(1), self.weight.float(), self.bias)
+
+
 def torchscript_of_every_dtype(t):
     torch.manual_seed(9)
     inputs = torch.rand(COUNT, 3, 4)
@@ -87,10 +99,11 @@ def torchscript_of_every_dtype(t):
         ("doubles", nn.Sequential(nn.Flatten(), nn.Linear(12, 5)).double(), 1e-4),
         ("halves", nn.Sequential(nn.Flatten(), nn.Linear(12, 5)).half(), 1e-2),
         ("bfloat16", Picked().bfloat16(), 1e-1),
+        ("weights of another dtype", Stored(), 1e-4),
     ):
         torch.jit.script(script.eval()).save(file := t.path())
-        first = next(p for p in script.parameters())
-        expected = outputs(script, inputs.to(first.dtype)).float()
+        type_ = torch.float32 if isinstance(script, Stored) else next(p for p in script.parameters()).dtype
+        expected = outputs(script, inputs.to(type_)).float()
         logits_of(t, f"torchscript, {title}", file, inputs, expected, 5, "--arch", "torchscript", bound=bound)
 
 

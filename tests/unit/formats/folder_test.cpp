@@ -42,7 +42,9 @@ TEST(FolderTest, ConsolidatedFilesOfSeveralAreNotTakenForTheFirst) {
   put_checkpoint(folder / "consolidated.00.pth");
   EXPECT_EQ(load(folder.path()).file, folder / "consolidated.00.pth");
   put_checkpoint(folder / "consolidated.01.pth");
-  EXPECT_TRUE(error_of([&] { (void)load(folder.path()); }));
+  const auto error = error_of([&] { (void)load(folder.path()); });
+  ASSERT_TRUE(error);
+  EXPECT_TRUE(io_testing::has(error->what(), "is a folder of the parts of one model")) << error->what();
 }
 
 /// As transformers takes them.
