@@ -95,17 +95,14 @@ TensorSource Joiner::join(const Entry& entry, std::vector<Chunk> chunks, const s
   }
   std::vector<ByteSourcePtr> sources;
   sources.reserve(chunks.size());
-  for (const Chunk& chunk : chunks) {
+  for (Chunk& chunk : chunks) {
     // Each is gathered out of its storage, piece by piece as the whole needs it.
     if (logical_bytes(chunk.info) / limits::expansion_ratio > chunk.storage.nbytes)
       throw Error(ErrorCode::limit_exceeded, "a chunk stands for " + std::to_string(logical_bytes(chunk.info)) +
                                                  " bytes but its storage has " + std::to_string(chunk.storage.nbytes))
           .expected("at most " + std::to_string(limits::expansion_ratio) + " times as many");
-    chunks_.add_view(chunk.info);
-    chunks_.add_storage(chunk.storage.nbytes);
+    sources.push_back(elements(std::move(chunk)));
   }
-  chunks_.check();
-  for (Chunk& chunk : chunks) sources.push_back(elements(std::move(chunk)));
   tensor.bytes = joined_source(where, std::move(tiling), dtype_size(entry.dtype), bytes, std::move(sources), room_);
   return tensor;
 }

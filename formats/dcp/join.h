@@ -9,7 +9,6 @@
 #include "ckpt/checkpoint.h"
 #include "dcp/metadata.h"
 #include "dcp/read_ahead.h"
-#include "ops/dense_tensor.h"
 
 namespace ckpt::dcp {
 
@@ -35,7 +34,6 @@ class Joiner {
  private:
   std::shared_ptr<ReadAhead> room_ = std::make_shared<ReadAhead>();
   Steps steps_;
-  ViewsTogether chunks_;
 };
 
 }  // namespace ckpt::dcp

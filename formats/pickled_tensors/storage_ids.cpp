@@ -90,6 +90,7 @@ std::optional<StorageId> decode_use(ValueGraph& values, ValueId id) {
 void check_same(Storage& known, const StorageId& again) {
   // Bytes named once as torch.ByteStorage and once as torch.UntypedStorage are the same bytes.
   known.typed |= again.type.typed;
+  if (known.nbytes == 0 && again.nbytes == 0) return;  // where there is nothing, torch sees no contradiction
   if (known.dtype != again.type.dtype || known.nbytes != again.nbytes)
     throw Error(ErrorCode::corrupt, "storage '" + known.key + "' is named once as " + std::to_string(known.nbytes) +
                                         " bytes of " + std::string(dtype_name(known.dtype)) + " and once as " +

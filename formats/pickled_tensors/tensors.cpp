@@ -12,6 +12,7 @@
 #include "model/storage_types.h"
 #include "pickle/policy.h"
 #include "pickled_tensors/arguments.h"
+#include "pickled_tensors/storage_ids.h"
 
 namespace ckpt::torch {
 namespace {
@@ -140,12 +141,17 @@ const StorageUse* Decoder::use_of(ValueId id) {
 
 /// (storage, offset, size, stride, …) at arguments[storage …]; the dtype is the storage's unless one is given.
 Tensor Decoder::strided(const Arguments& arguments, std::size_t storage, std::optional<DType> dtype) {
-  const StorageUse* const use = use_of(arguments.at(storage));
+  const ValueId id = arguments.at(storage);
+  const StorageUse* const use = use_of(id);
   if (use == nullptr) arguments.fail(storage, "a storage");
   const Storage& holds = checkpoint_.storages[use->storage];
   Tensor tensor;
   tensor.storage = use->storage;
-  tensor.info.dtype = dtype.value_or(holds.dtype);
+  // One without bytes may be of several dtypes.
+  std::optional<StorageId> own;
+  if (holds.nbytes == 0 && !dtype && values_.kind(id) == ValueKind::persistent)
+    own = decode_storage_id(values_, values_.items(id)[0]);
+  tensor.info.dtype = own ? own->type.dtype : dtype.value_or(holds.dtype);
   tensor.info.offset = arguments.integer(storage + 1);
   tensor.info.shape = arguments.integers(storage + 2);
   tensor.info.stride = arguments.integers(storage + 3);
@@ -334,8 +340,7 @@ std::optional<Tensor> Decoder::call(std::string_view module, std::string_view na
                                     ValueId holder) {
   const Arguments given(values_, {module, name}, arguments, holder);
   if (module == "torch._utils") return rebuild(name, given);
-  if (module == "torch._tensor" && name == "_rebuild_from_type_v2") {
-    // (function, type, arguments, state): a subclass of Tensor around one of the calls above.
+  if (is_rebuild_from_type(module, name)) {
     given.expect(3);
     const ValueId function = given.at(0);
     if (values_.kind(function) != ValueKind::global || values_.module(function) != "torch._utils") return std::nullopt;

@@ -4,7 +4,9 @@
 #include "io/bytes.h"
 #include "io/stream.h"
 #include "io/swapped_source.h"
+#include "ops/prune.h"
 #include "pickle/emitter.h"
+#include "pickle/name_risks.h"
 #include "pickled_tensors/read_pickle.h"
 #include "pickled_tensors/storage_ids.h"
 #include "torch_legacy/torch_legacy.h"
@@ -81,6 +83,40 @@ void refuse_nested(const Checkpoint& checkpoint) {
           .hint("--format torch can say it");
 }
 
+/// Of classes whose __setstate__() makes something of tensors at once.
+bool reads_at_once(std::string_view module, std::string_view name) {
+  const bool is_packed = module.starts_with("torch.ao.nn.") || module.starts_with("torch.nn.quantized.") ||
+                         module.starts_with("torch.nn.intrinsic.");
+  return is_packed || ((module == "torch" || module == "torch._C") && (name == "Generator" || name == "ScriptObject"));
+}
+
+/// torch fills storages after it has made all objects: such ones would be made of zeros, without an error.
+void refuse_early_readers(const Checkpoint& checkpoint) {
+  const ValueGraph& values = checkpoint.values;
+  std::vector<bool> reached(values.size());
+  ValueId first = no_value;  // of the classes
+  for (ValueId id = 0; id < values.size(); ++id) {
+    if (values.kind(id) != ValueKind::object) continue;
+    const ValueId type = pickle::class_meant(values, values.items(id)[0]);
+    if (values.kind(type) != ValueKind::global || !reads_at_once(values.module(type), values.name(type))) continue;
+    for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
+      if (values.effect(handle).kind != EffectKind::build) continue;
+      const ValueId state = values.items(values.effect(handle))[0];
+      if (values.kind(state) != ValueKind::tuple) continue;
+      mark_reached(values, state, reached);
+      if (first == no_value) first = type;
+    }
+  }
+  if (std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                  [&](const Tensor& tensor) { return reached[tensor.value]; }))
+    throw Error(ErrorCode::unsupported, "an object of " + std::string(values.module(first)) + "." +
+                                            std::string(values.name(first)) +
+                                            " is made of its tensors before torch has filled them")
+        .expected("objects that torch can load from torch-legacy files")
+        .in(checkpoint.file)
+        .hint("--format torch can say it");
+}
+
 }  // namespace
 
 WriteReceipt write_legacy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
@@ -89,6 +125,7 @@ WriteReceipt write_legacy(Checkpoint& checkpoint, ByteSink& sink, const WriteOpt
   if (std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                   [](const Tensor& tensor) { return tensor.info.layout == Layout::nested; }))
     refuse_nested(checkpoint);
+  if (checkpoint.format != legacy_format.name) refuse_early_readers(checkpoint);
   const auto storages = encode_storage_ids(checkpoint, IdForm::legacy);
   const int protocol = options.protocol.value_or(checkpoint.protocol);
   const auto* const own = dynamic_cast<const LegacyDetails*>(checkpoint.details.get());

@@ -30,4 +30,11 @@ bool puts_on_device(std::string_view name);
 /// What a call of torch.jit's restore_type_tag is given, which is what that returns; else the value itself.
 ValueId without_type_tag(const ValueGraph& values, ValueId id);
 
+/// torch's (function, class, arguments, state): a tensor of a class of its own, or with attributes, around what the
+/// function makes. PyTorch 1.7 to 1.11 had the first form, in torch.tensor before it was torch._tensor.
+inline bool is_rebuild_from_type(std::string_view module, std::string_view name) {
+  if (module == "torch.tensor") return name == "_rebuild_from_type";
+  return module == "torch._tensor" && (name == "_rebuild_from_type_v2" || name == "_rebuild_from_type");
+}
+
 }  // namespace ckpt

@@ -36,7 +36,7 @@ class Reader {
       const Values call = values_.items(tensor);
       Values arguments = tuple(call, 1);
       std::string_view name = global(call, 0);
-      if (name == "_rebuild_from_type_v2") {
+      if (name.starts_with("_rebuild_from_type")) {
         name = global(arguments, 0);
         arguments = tuple(arguments, 2);
       }

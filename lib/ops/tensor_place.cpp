@@ -34,8 +34,8 @@ TensorPlace tensor_place(const Checkpoint& checkpoint, ValueId call) {
   auto [module, name] = callable(values, call);
   auto given = call_arguments(values, call);
   auto form = values.call(call) == CallKind::reduce ? TensorPlace::Form::tuple : TensorPlace::Form::other;
-  if (module == "torch._tensor" && name == "_rebuild_from_type_v2" && given.size() > 2 &&
-      values.kind(given[0]) == ValueKind::global && values.kind(given[2]) == ValueKind::tuple) {
+  if (is_rebuild_from_type(module, name) && given.size() > 2 && values.kind(given[0]) == ValueKind::global &&
+      values.kind(given[2]) == ValueKind::tuple) {
     if (form != TensorPlace::Form::tuple) return {};
     form = TensorPlace::Form::subclass;
     module = values.module(given[0]);

@@ -91,7 +91,7 @@ def lying():
     many_chunks = [chunk((i << 24,), (1 << 24,)) for i in range(100)]
     places = [(index("w", i << 24), place(offset=i * len(item), length=len(item))) for i in range(100)]
     stretched = folder((("w", described((100 << 24,), many_chunks)),), places, item=item * 100)
-    yield Attack("dcp-chunks-of-stride-0.pt", stretched, refused("the tensors stand for 6710886400 bytes"))
+    yield Attack("dcp-chunks-of-stride-0.pt", stretched, refused("a chunk stands for 67108864 bytes but its storage has 4"))
     long = text("x" * 1_000_000) + b"q\1"
     of_long = [thing("MetadataIndex", ("fqn", b"h\1" if i else long), ("offset", size(i))) for i in range(1_000)]
     yield Attack("dcp-places-of-a-long-name.pt", folder(places=[(one, place()) for one in of_long]), refused("come to more than"))

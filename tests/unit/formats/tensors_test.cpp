@@ -64,6 +64,33 @@ TEST(Tensors, OfUntypedStoragesSayTheirDtype) {
             "read");
 }
 
+/// torch.save({"a": e, "b": e.view(torch.int32)}) of an empty one, which torch loads.
+TEST(Tensors, OfNoElementsMayShareAStorageOfNone) {
+  const auto of = [](const char* type) { return tensor(storage({.type = type, .elements = 0}), {0}, {1}); };
+  const auto checkpoint = torch_testing::read_bytes(bytes_of(
+      torch_testing::ZipFile{.object = py::list({of("FloatStorage"), of("IntStorage")}), .data = {{"data/0", {}}}}));
+  ASSERT_EQ(checkpoint.tensors.size(), 2U);
+  EXPECT_EQ(checkpoint.tensors[0].info.dtype, DType::float32);
+  EXPECT_EQ(checkpoint.tensors[1].info.dtype, DType::int32);
+  const auto again = torch_testing::read_bytes(torch_testing::written(checkpoint));
+  EXPECT_EQ(again.tensors[1].info.dtype, DType::int32);
+}
+
+/// Of PyTorch 1.7 to 1.11, in either module.
+TEST(Tensors, OfAClassOfTheirOwnAreTensors) {
+  for (const auto& [module, name] :
+       {std::pair("torch.tensor", "_rebuild_from_type"), std::pair("torch._tensor", "_rebuild_from_type"),
+        std::pair("torch._tensor", "_rebuild_from_type_v2")}) {
+    const py::Code inner =
+        py::tuple({storage(), py::integer(0), sizes({4}), sizes({1}), py::boolean(false), py::ordered_dict({})});
+    const auto checkpoint = checkpoint_of(
+        py::call(py::global(module, name), {py::global("torch._utils", "_rebuild_tensor_v2"), py::global("m", "Own"),
+                                            inner, py::dict({{py::str("note"), py::str("kept")}})}));
+    ASSERT_EQ(checkpoint.tensors.size(), 1U) << module << "." << name;
+    EXPECT_EQ(values(checkpoint, 0), (Floats{0, 1, 2, 3}));
+  }
+}
+
 TEST(Tensors, ReachNoFurtherThanTheirStorage) {
   EXPECT_EQ(refused(tensor(storage(), {4}, {1}, 1)),
             "test.pt: a float32 tensor of shape [4], stride [1], offset 1 reaches element 4, expected below "

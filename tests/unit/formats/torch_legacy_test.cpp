@@ -302,5 +302,22 @@ TEST(TorchLegacy, GlobalsOfEveryPickleCount) {
   }));
 }
 
+/// Storages are filled after all objects have been made.
+TEST(TorchLegacy, RefusesObjectsThatReadTensorsAsTheyAreMade) {
+  const py::Code conv = py::call(py::global("torch.ao.nn.quantized.modules.conv", "Conv2d"), {});
+  const auto error = [](const py::Code& code) {
+    const io_testing::TemporaryFolder folder;
+    SaveOptions options;
+    options.format = "torch-legacy";
+    options.allow_unsafe = true;
+    return io_testing::error_of([&] { save(torch_testing::checkpoint_of(code), folder / "x.pt", options); });
+  };
+  const auto failure = error(py::build(conv, py::tuple({py::integer(1), torch_testing::weight()})));
+  ASSERT_TRUE(failure);
+  EXPECT_TRUE(has(failure->what(), "Conv2d is made of its tensors")) << failure->what();
+  EXPECT_FALSE(error(py::build(conv, py::dict({{py::str("weight"), torch_testing::weight()}}))));
+  EXPECT_FALSE(error(py::list({py::build(conv, py::tuple({py::integer(1)})), torch_testing::weight()})));
+}
+
 }  // namespace
 }  // namespace ckpt
