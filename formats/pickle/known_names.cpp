@@ -147,6 +147,7 @@ constexpr Module modules[] = {
     {"torch.tensor", "_rebuild_from_type"},
     {"torch.utils.hooks", "RemovableHandle"},
     {"types", "SimpleNamespace"},
+    {"typing", "Any"},  // omegaconf's, for what may be anything: it is no class that is called
     {"uuid", "SafeUUID UUID"},
 };
 

@@ -218,6 +218,9 @@ def nested():
     for title, code in (("build", b"]Nb0"), ("item", b"C\0\x980"), ("pair", b"]NaK\0Ns0")):
         known = call(name("collections", "OrderedDict"))
         yield from unjudged(f"known-name-behind-an-odd-{title}.pkl", program(code + known, 4), "is not followed any further")
+    yield Attack("scan-good-typing-any.pkl", program(name("typing", "Any")), {"scan": Outcome(0, ": safe")})
+    yield Attack("scan-good-typing-any-called.pkl", program(call(name("typing", "Any"))), {"scan": Outcome(0, "unknown: typing.Any")})
+    yield from plain("typing-other", name("typing", "get_type_hints"), "dangerous: typing.get_type_hints")
     yield from plain("sympify", call(name("sympy", "sympify"), ECHO), "dangerous: sympy.sympify")
     deep = legacy()
     for _ in range(10):
