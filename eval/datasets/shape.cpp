@@ -8,14 +8,11 @@
 #include "ckpt/shape.h"
 
 namespace ckpt::eval {
-namespace {
 
 Shape without_ones(Shape shape) {
   shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
   return shape;
 }
-
-}  // namespace
 
 std::uint64_t sample_elements(const Shape& shape) {
   std::uint64_t elements = 1;

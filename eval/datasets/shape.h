@@ -9,6 +9,9 @@ namespace ckpt::eval {
 
 using Shape = std::vector<std::int64_t>;
 
+/// Its dimensions but for those of size 1.
+Shape without_ones(Shape shape);
+
 /// Numbers in all. Throws Error: corrupt (a negative size), limit_exceeded (more than one sample may have).
 std::uint64_t sample_elements(const Shape& shape);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <span>
 
@@ -23,8 +22,7 @@ std::string wanted(const Signature& signature) {
 
 /// Whether numbers lie in a row, or in a row a position.
 bool is_by_position(const Shape& shape, const Signature& signature) {
-  Shape sizes;
-  std::copy_if(shape.begin(), shape.end(), std::back_inserter(sizes), [](std::int64_t size) { return size != 1; });
+  const Shape sizes = without_ones(shape);
   return sizes.size() < 2 || (sizes.size() == 2 && sizes.front() == signature.positions);
 }
 

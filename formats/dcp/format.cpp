@@ -18,22 +18,16 @@ std::string head_of(const ByteSource& source) {
   return std::string(as_text(std::span(head).first(source.read_at(0, head))));
 }
 
-bool is_metadata(const ByteSource& source) {
-  const std::string text = head_of(source);
+bool is_metadata(std::string_view text) {
   const std::size_t module = text.find("torch.distributed.");
   return module != std::string_view::npos && text.find("checkpoint.metadata", module) != std::string_view::npos &&
          text.find("Metadata", module) != std::string_view::npos &&
          (text.starts_with('\x80') || text.starts_with("ccopy_reg\n") || text.starts_with("ccopyreg\n"));
 }
 
-/// Megatron's, which holds more.
-bool is_derived_metadata(const ByteSource& source) {
-  return !is_metadata(source) && head_of(source).find("Metadata") != std::string::npos;
-}
-
 }  // namespace
 
-bool probe(const ByteSource& source) { return is_metadata(source) || is_shard_list(source); }
+bool probe(const ByteSource& source) { return is_metadata(head_of(source)) || is_shard_list(source); }
 
 Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
   return is_shard_list(*source) ? read_shards(source, context) : read_items(source, context);
@@ -42,7 +36,9 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
 ByteSourcePtr enter(const std::string& folder, std::span<const std::string> names) {
   if (std::binary_search(names.begin(), names.end(), metadata_name)) {
     ByteSourcePtr metadata = open_regular_file(folder + "/" + std::string(metadata_name));
-    if (is_derived_metadata(*metadata))
+    const std::string head = head_of(*metadata);
+    // Of a class that is derived from torch's, such as Megatron's, and holds more.
+    if (!is_metadata(head) && head.find("Metadata") != std::string::npos)
       throw Error(ErrorCode::unsupported, "its .metadata is of another class than torch.distributed.checkpoint's")
           .expected("torch.distributed.checkpoint.metadata.Metadata")
           .in(folder)

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <deque>
 #include <map>
-#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -150,7 +149,7 @@ class Averager {
       const std::vector<std::size_t> views = edit_.views_of(*found->second);
       const bool whole = found->second->parts.empty() && views.size() == 1 && can_average(found->second->info.dtype);
       // What an extra state's numbers mean, its module knows.
-      if (!whole || name == "_extra_state" || name.ends_with("._extra_state")) {
+      if (!whole || is_extra_state(key)) {
         report_.kept.push_back(name);
       } else if (auto sources = sources_of(all, tensors, key, name)) {
         add_view(views.front(), *sources, name);
@@ -256,12 +255,8 @@ class Averager {
   void check_all_together(const std::vector<const Checkpoint*>& all) const {
     for (std::size_t i = 0; i < all.size(); ++i) {
       ViewsTogether together;
-      std::set<std::uint32_t> storages;
-      for (const auto& [view, sources] : sources_) {
-        together.add_view(sources.infos[i]);
-        if (storages.insert(sources.storages[i]).second)
-          together.add_storage(all[i]->storages[sources.storages[i]].nbytes);
-      }
+      for (const auto& [view, sources] : sources_)
+        together.add(sources.storages[i], all[i]->storages[sources.storages[i]].nbytes, sources.infos[i]);
       try {
         together.check();
       } catch (Error& error) {

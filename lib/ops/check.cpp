@@ -19,13 +19,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view extra_state = "_extra_state";
 constexpr std::string_view batches = "num_batches_tracked";
-
-/// The module that a key belongs to, dot included: "bn." of "bn.weight"; empty for the root.
-std::string_view module_of(std::string_view key) { return key.substr(0, key.rfind('.') + 1); }
-
-bool is_extra_state(std::string_view key) { return key.substr(module_of(key).size()) == extra_state; }
 
 /// Versions of modules in `_metadata`, by the modules' names; 0 where none is told.
 std::vector<std::pair<std::string_view, std::int64_t>> module_versions(const FoundStateDict& found) {

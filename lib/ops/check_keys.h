@@ -34,6 +34,14 @@ struct FoundStateDict {
   const StateDict& dict;
 };
 
+/// The module that a key belongs to, dot included: "bn." of "bn.weight"; empty for the root.
+inline std::string_view module_of(std::string_view key) { return key.substr(0, key.rfind('.') + 1); }
+
+inline constexpr std::string_view extra_state = "_extra_state";
+
+/// Whether what stands there is what get_extra_state() of its module gave, which may be anything.
+inline bool is_extra_state(std::string_view key) { return key.substr(module_of(key).size()) == extra_state; }
+
 /// What check() tells of one state dict against another, but for a fix and for what PyTorch does not copy.
 CheckReport check_keys(const FoundStateDict& dict, const FoundStateDict& like);
 

@@ -85,23 +85,17 @@ class Compactor {
     const std::uint64_t nbytes = edit_.checkpoint().storages[place].nbytes;
     std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
     std::uint64_t left = 0;
-    bool changes = false;
     std::vector<std::span<const Extent>> runs;
     for (std::size_t first = 0; first < extents.size();) {
       std::uint64_t end = extents[first].end;
       std::size_t last = first + 1;
       for (; last < extents.size() && extents[last].begin <= end; ++last) end = std::max(end, extents[last].end);
       runs.push_back(std::span(extents).subspan(first, last - first));
-      left += end - extents[first].begin;
-      changes = changes || closes_up(runs.back());
       first = last;
     }
-    if (left == nbytes && !changes) return;
-    left = 0;
     for (const auto run : runs) left += closes_up(run) ? closed_bytes(info(run[0])) : end_of(run) - begin_of(run);
-    if (left >= nbytes) return;  // of elements of several sizes, parts may overlap
-    left = 0;
-    for (const auto run : runs) left += closes_up(run) ? close_up(place, run) : cut_out(place, run);
+    if (left >= nbytes) return;  // more, where parts of elements of several sizes overlap
+    for (const auto run : runs) closes_up(run) ? close_up(place, run) : cut_out(place, run);
     if (!empty.empty()) clear(place, empty);
     ++report_.storages;
     report_.saved += nbytes - left;
@@ -115,7 +109,7 @@ class Compactor {
            });
   }
 
-  std::uint64_t close_up(std::uint32_t place, std::span<const Extent> run) {
+  void close_up(std::uint32_t place, std::span<const Extent> run) {
     const TensorInfo shown = info(run[0]);
     const TensorInfo closed = *closed_up(shown);
     TensorInfo order = shown;  // as the elements lie
@@ -131,7 +125,6 @@ class Compactor {
     made.bytes = gathered_source(edit_.material(place), order);
     made.nbytes = made.bytes->size();
     made.byte_order = ByteOrder::little;
-    const std::uint64_t nbytes = made.nbytes;
     const std::uint32_t added = edit_.add(std::move(made), place);
     for (const Extent& extent : run) {
       TensorInfo moved = info(extent);
@@ -139,7 +132,6 @@ class Compactor {
       moved.stride = closed.stride;
       edit_.set(extent.view, added, std::move(moved));
     }
-    return nbytes;
   }
 
   static std::uint64_t closed_bytes(const TensorInfo& shown) {
@@ -161,7 +153,7 @@ class Compactor {
     return end;
   }
 
-  std::uint64_t cut_out(std::uint32_t place, std::span<const Extent> run) {
+  void cut_out(std::uint32_t place, std::span<const Extent> run) {
     const std::uint64_t begin = begin_of(run), end = end_of(run);
     TensorInfo part;
     part.dtype = DType::uint8;
@@ -178,7 +170,6 @@ class Compactor {
       moved.offset -= static_cast<std::int64_t>(begin / item_size(moved));
       edit_.set(extent.view, added, std::move(moved));
     }
-    return end - begin;
   }
 
   /// Tensors without elements need no bytes.

@@ -1,6 +1,5 @@
 #include "ops/dense_tensor.h"
 
-#include <set>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -75,11 +74,10 @@ void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Ten
   }
 }
 
-void ViewsTogether::add_view(const TensorInfo& info) {
-  bytes_ = checked_add(bytes_, logical_bytes(info)).value_or(UINT64_MAX);
+void ViewsTogether::add(std::uint32_t storage, std::uint64_t nbytes, const TensorInfo& view) {
+  bytes_ = checked_add(bytes_, logical_bytes(view)).value_or(UINT64_MAX);
+  if (storages_.insert(storage).second) held_ = checked_add(held_, nbytes).value_or(UINT64_MAX);
 }
-
-void ViewsTogether::add_storage(std::uint64_t bytes) { held_ = checked_add(held_, bytes).value_or(UINT64_MAX); }
 
 void ViewsTogether::check() const {
   if (!expands_too_far(bytes_, held_)) return;
@@ -90,11 +88,9 @@ void ViewsTogether::check() const {
 
 void check_views_together(const Checkpoint& checkpoint, std::span<const DenseTensor* const> views) {
   ViewsTogether together;
-  std::set<std::uint32_t> storages;
   for (const DenseTensor* view : views) {
     const std::uint32_t storage = *view->tensor->storage;
-    together.add_view(*view->placed);
-    if (storages.insert(storage).second) together.add_storage(checkpoint.storages[storage].nbytes);
+    together.add(storage, checkpoint.storages[storage].nbytes, *view->placed);
   }
   together.check();
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,13 +37,14 @@ void add_dense_tensors(const Checkpoint& checkpoint, std::string name, const Ten
 /// What views stand for, and what their storages have: each view may stay below the cap and all of them take hours.
 class ViewsTogether {
  public:
-  void add_view(const TensorInfo& info);
-  void add_storage(std::uint64_t bytes);
+  /// A view of that storage, which has `nbytes`.
+  void add(std::uint32_t storage, std::uint64_t nbytes, const TensorInfo& view);
   /// Throws Error (limit_exceeded) where that is far more.
   void check() const;
 
  private:
   std::uint64_t bytes_ = 0, held_ = 0;
+  std::set<std::uint32_t> storages_;
 };
 
 /// Refuses views that stand together for far more bytes than their storages have. Throws Error (limit_exceeded).

@@ -1,5 +1,4 @@
 #include <map>
-#include <set>
 #include <tuple>
 #include <vector>
 
@@ -25,12 +24,10 @@ bool needs_gathering(const Storage& storage, const TensorInfo& info) {
 void check_expansions(const TensorEdit& edit) {
   const Checkpoint& checkpoint = edit.checkpoint();
   ViewsTogether together;
-  std::set<std::uint32_t> storages;
   try {
     for (const auto& [place, info] : edit.views()) {
       check_expansion("", info, checkpoint.storages[place]);
-      together.add_view(info);
-      if (storages.insert(place).second) together.add_storage(checkpoint.storages[place].nbytes);
+      together.add(place, checkpoint.storages[place].nbytes, info);
     }
     together.check();
   } catch (Error& error) {

@@ -66,10 +66,8 @@ class FactReader {
     const std::string name = views_.global_name(values_.items(id)[0]);
     const bool made_by_build = name.ends_with("Tensor");  // torch 0.2: torch.FloatTensor(), then its state
     if (!made_by_build) ChildCollector(values_, facts_.children).add_effects(id, false);
-    const std::size_t dot = name.rfind('.');
-    const bool is_of_class =
-        dot != std::string::npos && is_rebuild_from_type(name.substr(0, dot), std::string_view(name).substr(dot + 1));
-    if (!is_of_class) return read_arguments(name, arguments);
+    const auto [module, called] = callable(values_, id);
+    if (!is_rebuild_from_type(module, called)) return read_arguments(name, arguments);
     if (arguments.size() < 3) return no_value;
     set_type(views_.global_name(arguments[1]));
     add_state(arguments, 3);

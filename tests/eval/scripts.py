@@ -1,0 +1,71 @@
+"""TorchScript whose weights are of every dtype, and targets by position."""
+
+import torch
+from evaluations import INPUT, ends, result, saved
+from models import outputs
+from results import COUNT, logits_of
+from torch import nn
+
+
+class Picked(nn.Module):
+    """Its buffer is no number to be cast."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("order", torch.randperm(12))
+        self.inner = nn.Linear(12, 5)
+
+    def forward(self, x):
+        return self.inner(x.flatten(1)[:, self.order])
+
+
+class Stored(nn.Module):
+    """Its weights are kept small, and converted as they are used."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(5, 12).half())
+        self.bias = nn.Parameter(torch.rand(5))
+
+    def forward(self, x):
+        return nn.functional.linear(x.flatten(1), self.weight.float(), self.bias)
+
+
+def torchscript_of_every_dtype(t):
+    torch.manual_seed(9)
+    inputs = torch.rand(COUNT, 3, 4)
+    for title, script, bound in (
+        ("an index", Picked(), 1e-4),
+        ("doubles", nn.Sequential(nn.Flatten(), nn.Linear(12, 5)).double(), 1e-4),
+        ("halves", nn.Sequential(nn.Flatten(), nn.Linear(12, 5)).half(), 1e-2),
+        ("bfloat16", Picked().bfloat16(), 1e-1),
+        ("weights of another dtype", Stored(), 1e-4),
+    ):
+        torch.jit.script(script.eval()).save(file := t.path())
+        type_ = torch.float32 if isinstance(script, Stored) else next(p for p in script.parameters()).dtype
+        expected = outputs(script, inputs.to(type_)).float()
+        logits_of(t, f"torchscript, {title}", file, inputs, expected, 5, "--arch", "torchscript", bound=bound)
+
+
+def one_hot_targets(t):
+    """Positions in a row of outputs are those that the targets have; a single output tells no classes apart."""
+    torch.manual_seed(10)
+    script = nn.Sequential(nn.Flatten(), nn.Linear(12, 20))
+    with torch.no_grad():
+        script[1].bias[10:] += 100  # of the second position, which one argmax over both would always take
+    torch.jit.script(script.eval()).save(file := t.path())
+    inputs = torch.rand(COUNT, 3, 4)
+    best = outputs(script, inputs).view(-1, 2, 10).argmax(-1)
+    best[0, 0] = (best[0, 0] + 1) % 10
+    targets = nn.functional.one_hot(best, 10).float()
+    found = result(t, "rows of one-hot", file, saved(t, (inputs, targets)), "--arch", "torchscript")
+    t.suite.equal("rows of one-hot: correct", found and found["correct"], COUNT - 1)
+    mlp = saved(t, {"weight": torch.rand(20, 12), "bias": torch.rand(20)})
+    ends(t, "rows that the model has not", t.ckpt("eval", mlp, "--data", saved(t, (inputs, targets))), INPUT, "its targets are float32")
+    one = saved(t, {"0.weight": torch.rand(10, 12), "2.weight": torch.rand(1, 10)})
+    for shape in ((COUNT,), (COUNT, 1)):
+        done = t.ckpt("eval", one, "--data", saved(t, (inputs, torch.rand(shape))), "--min-accuracy", "99%")
+        ends(t, f"one output, targets of shape {shape}", done, INPUT, "one output, which tells no classes apart")
+
+
+GROUPS = [torchscript_of_every_dtype, one_hot_targets]
