@@ -34,13 +34,13 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 
 # Half of what most files take to compile is the standard library: each target reads it once. Sources include what they use
-# all the same: tests/lint.py reads each without this.
+# all the same: tests/lint.py reads each without this. Not where ccache keeps what clang compiles: CMake gives clang such a
+# header by its absolute name, past ccache's eyes, and a second clone would compile everything anew.
 set(CKPT_STANDARD_HEADERS <algorithm> <array> <cstdint> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
                           <string_view> <tuple> <unordered_map> <utility> <vector>)
 function(ckpt_precompile target)  # ckpt_precompile(TARGET [HEADER…]): these besides
-  if(PROJECT_IS_TOP_LEVEL)
+  if(PROJECT_IS_TOP_LEVEL AND NOT (CKPT_CCACHE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang"))
     target_precompile_headers(${target} PRIVATE ${CKPT_STANDARD_HEADERS} ${ARGN})
-    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")  # for ccache
   endif()
 endfunction()
 

@@ -70,6 +70,10 @@ Found digits_in(const Place& place) {
     return name.starts_with("digits_test") && (name.ends_with(".pt") || name.ends_with(".pt.gz"));
   });
   if (files.empty()) return std::nullopt;
+  if (files.size() > 1 && !(files.size() == 2 && files[1] == files[0] + ".gz"))
+    throw Error(ErrorCode::invalid_argument, "several files hold digits for tests: " + files[0] + ", " + files[1])
+        .expected("one, or the name of that which is meant")
+        .hint("--data " + shell_word(files[0]));
   return FoundData{FoundData::Kind::tensors, files.front(), {files.front()}};
 }
 

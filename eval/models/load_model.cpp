@@ -10,6 +10,7 @@
 #include "models/architecture.h"
 #include "models/mlp.h"
 #include "models/recognise.h"
+#include "models/said_layers.h"
 
 namespace ckpt::eval {
 namespace {
@@ -91,6 +92,18 @@ void check_order(Checkpoint& checkpoint, const std::vector<ModelTensor>& tensors
       "the order of its Linear layers was taken from the file, and their sizes allow others: " + layers);
 }
 
+/// What the file's own module says, as said_activation(); `own` is that.
+std::optional<std::string> activation_said(const std::vector<GlobalUse>& globals, std::string_view own,
+                                           const std::string& file) {
+  try {
+    return said_activation(globals, own);
+  } catch (Error& error) {
+    throw error.hint("ckpt eval " + shell_word(file) +
+                     " --arch mlp --activation NAME, where that runs and no other layer; else, in Python: "
+                     "torch.jit.script(model).save(\"model.pt\"), then ckpt eval model.pt --arch torchscript");
+  }
+}
+
 /// Of what load_state() gave.
 Weights float_weights(const std::vector<StateTensor>& state, const std::vector<ModelTensor>& tensors,
                       std::vector<std::string>& notes) {
@@ -123,6 +136,7 @@ Weights float_weights(const std::vector<StateTensor>& state, const std::vector<M
 }
 
 std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request, std::vector<std::string>& notes) {
+  const std::vector<GlobalUse> globals = checkpoint.globals;  // with those of modules that go
   checkpoint = unpack_modules(std::move(checkpoint));
   const std::string root = request.root.value_or("auto");
   (void)find_state_dict(checkpoint, root);  // before anything is said of its contents
@@ -143,7 +157,15 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
   check_views(bare, root);  // before float_weights() makes them as large as they say
   const LoadedState state = load_state(bare, root);
   state.storages.lend(checkpoint);  // whose storages are bare's
-  auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), request);
+  ModelRequest as_said = request;
+  if (architecture.name == mlp.name && !request.activation) {
+    as_said.activation = activation_said(globals, "", checkpoint.file);
+    if (as_said.activation.value_or("relu") != "relu")
+      notes.push_back("its activation is " + *as_said.activation + ", as the module in the file says");
+  }
+  auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), as_said);
+  if (architecture.name != mlp.name && !model->activation().empty())
+    activation_said(globals, model->activation(), checkpoint.file);
   // Only now, as the answer may take longer than all of the above.
   if (!request.strict && lacks_cuda()) note_cuda_tags(checkpoint, tags, notes);
   return model;

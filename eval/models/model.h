@@ -63,7 +63,7 @@ struct ModelRequest {
   std::optional<std::string> root;
   bool strict = false;
   std::function<bool()> has_cuda;  ///< torch.cuda.is_available(), asked where tags say cuda; empty: there is none
-  std::optional<std::string> activation;  ///< of mlp; none: "relu"
+  std::optional<std::string> activation;  ///< of mlp; none: what a whole module says, else "relu"
   std::optional<std::pair<double, double>> normalize;
 };
 

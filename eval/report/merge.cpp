@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "ckpt/error.h"
 #include "console/messages.h"
@@ -26,11 +27,26 @@ void check_same(const Part& a, const Part& b) {
         "parts of one result are made from the same model and data, by the same version of ckpt");
 }
 
+/// What `ckpt eval` would not choose by itself.
+std::string settings_text(const std::vector<Part>& parts) {
+  const Result& any = parts.front().result;
+  const double mean = any.signature.mean, std = any.signature.std;
+  std::string text;
+  if (any.arch == "mlp") text += " --arch mlp --activation " + any.activation;
+  if (any.arch == "torchscript") text += " --arch torchscript";
+  if (!text.empty() && (mean != 0 || std != 1))
+    text += " --normalize " + nlohmann::json(mean).dump() + "," + nlohmann::json(std).dump();
+  const auto has_labels = [](const Part& part) { return !part.result.predictions.labels.empty(); };
+  if (std::any_of(parts.begin(), parts.end(), has_labels)) text += " --predictions FILE.csv";
+  return text;
+}
+
 /// The command that makes the samples which are missing, where the parts tell.
 std::string missing_hint(const std::vector<Part>& parts, std::uint64_t first) {
   const Result& any = parts.front().result;
   const std::uint64_t count = any.shard->count;
-  const std::string command = "ckpt eval " + shell_word(any.model) + " --data " + shell_word(any.data);
+  const std::string command =
+      "ckpt eval " + shell_word(any.model) + " --data " + shell_word(any.data) + settings_text(parts);
   const bool alike =
       std::all_of(parts.begin(), parts.end(), [&](const Part& part) { return part.result.shard->count == count; });
   if (!alike) return "make the part that is missing: " + command + " --shard i/N";

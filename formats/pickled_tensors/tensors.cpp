@@ -217,7 +217,7 @@ Tensor Decoder::sparse(const Arguments& arguments) {
   } else if (values_.kind(arguments.at(0)) == ValueKind::object) {
     const auto call = values_.items(arguments.at(0));
     const auto named = call.size() > 1 ? values_.items(call[1]) : std::span<const ValueId>();
-    if (named.size() == 1 && values_.kind(named[0]) == ValueKind::str) name = values_.text(named[0]);
+    if (named.size() == 1 && values_.is_string(named[0])) name = values_.text(named[0]);
   }
   const auto* const found =
       std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });

@@ -117,6 +117,13 @@ void refuse_early_readers(const Checkpoint& checkpoint) {
         .hint("--format torch can say it");
 }
 
+/// torch.load() finds what was in torch.tensor until PyTorch 1.8 under its new name, but not for legacy files.
+void rename_old_modules(ValueGraph& values) {
+  for (ValueId id = 0; id < values.size(); ++id)
+    if (values.kind(id) == ValueKind::global && values.module(id) == "torch.tensor")
+      values.rename_global(id, "torch._tensor", std::string(values.name(id)));
+}
+
 }  // namespace
 
 WriteReceipt write_legacy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options) {
@@ -125,7 +132,10 @@ WriteReceipt write_legacy(Checkpoint& checkpoint, ByteSink& sink, const WriteOpt
   if (std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                   [](const Tensor& tensor) { return tensor.info.layout == Layout::nested; }))
     refuse_nested(checkpoint);
-  if (checkpoint.format != legacy_format.name) refuse_early_readers(checkpoint);
+  if (checkpoint.format != legacy_format.name) {
+    refuse_early_readers(checkpoint);
+    rename_old_modules(checkpoint.values);
+  }
   const auto storages = encode_storage_ids(checkpoint, IdForm::legacy);
   const int protocol = options.protocol.value_or(checkpoint.protocol);
   const auto* const own = dynamic_cast<const LegacyDetails*>(checkpoint.details.get());

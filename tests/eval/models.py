@@ -126,6 +126,21 @@ def chains(t):
     try_one("deep names", square, wrapped)
 
 
+def said_activations(t):
+    """A whole module's classes say what runs between its Linear layers."""
+    torch.manual_seed(6)
+    inputs = inputs_for("mlp")
+    for act in (nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.GELU()):
+        model = nn.Sequential(nn.Flatten(), nn.Linear(6, 9), act, nn.Dropout(), nn.Linear(9, 3)).eval()
+        torch.save(model, path := t.path())
+        t.same_logits(type(act).__name__, path, inputs, outputs(model, inputs))
+        torch.jit.script(model).save(path := t.path())
+        t.same_logits(f"{type(act).__name__}, TorchScript's weights", path, inputs, outputs(model, inputs), "arch=mlp")
+    model = nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 3), nn.Sigmoid())
+    torch.save(model, path := t.path())
+    t.same_logits("--activation", path, inputs, outputs(model[:3], inputs), "arch=mlp", "activation=tanh")
+
+
 def quantised(t):
     torch.manual_seed(4)
     model = sequential()
@@ -213,6 +228,7 @@ GROUPS = [
     all_guises,
     normalisation_and_answers,
     chains,
+    said_activations,
     quantised,
     batch_counts,
     torchscript,

@@ -185,6 +185,24 @@ def no_chain(t):
     t.suite.check("complex", done.code == INPUT and "'weight': " in done.err and "complex" in done.err, done)
 
 
+def layers_without_weights(t):
+    """A whole module that names layers which ckpt would not run."""
+    torch.manual_seed(7)
+    for name, layer, said in [
+        ("another activation", nn.LeakyReLU(), "activation.LeakyReLU"),
+        ("a norm", nn.LayerNorm(9, elementwise_affine=False), "normalization.LayerNorm"),
+        ("two activations", nn.Sequential(nn.ReLU(), nn.Tanh()), "activation.ReLU, torch.nn.modules.activation.Tanh"),
+    ]:
+        torch.save(nn.Sequential(nn.Linear(6, 9), layer, nn.Linear(9, 3)), path := t.path())
+        done = t.ckpt("eval", path, "--data", t.folder / "nowhere", "--device", "cpu")
+        hint = f"hint: ckpt eval {path} --arch mlp --activation NAME"
+        evaluations.ends(t, name, done, INPUT, f"the module in the file has torch.nn.modules.{said} beside", hint)
+    net = nn.Sequential(OrderedDict(fc1=nn.Linear(3, 2), act=nn.ReLU(), fc2=nn.Linear(2, 1)))
+    torch.save(net, path := t.path())
+    done = t.ckpt("eval", path, "--data", t.folder / "nowhere", "--device", "cpu")
+    evaluations.ends(t, "what an architecture does not run", done, INPUT, "expected its activation to be none")
+
+
 def roots(t):
     torch.manual_seed(5)
     one, two = FooNet(), FooNet()
@@ -280,6 +298,7 @@ GROUPS = [
     lost_biases,
     order_of_layers,
     no_chain,
+    layers_without_weights,
     roots,
     torchscript,
     outputs,

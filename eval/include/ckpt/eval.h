@@ -100,9 +100,10 @@ struct Options {
   std::optional<std::string> root;  ///< where the state dict lies; none: it is looked for (docs/eval.md)
   bool strict = false;              ///< as PyTorch loads: no remapped tags, no stripped prefix
 
-  std::optional<std::string> data;        ///< file or folder; none: it is looked for
-  std::string split = "testing";          ///< of batches and MNIST: "training", "validating"
-  std::optional<std::string> activation;  ///< of mlp: "relu" (where none is given), "tanh", "sigmoid", "gelu", "none"
+  std::optional<std::string> data;  ///< file or folder; none: it is looked for
+  std::string split = "testing";    ///< of batches and MNIST: "training", "validating"
+  /// Of mlp: "relu", "tanh", "sigmoid", "gelu", "none". Where none is given: what a whole module says, else "relu".
+  std::optional<std::string> activation;
   std::optional<std::pair<double, double>> normalize;  ///< of mlp and torchscript: mean and standard deviation
 
   /// "auto", "cpu", "cuda", "cuda:1", "cuda:0,2", "cuda:all", "mps". libtorch keeps its first answer to whether there

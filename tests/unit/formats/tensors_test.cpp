@@ -210,9 +210,8 @@ TEST(Tensors, MayBeQuantisedWithSeveralElementsAByte) {
   EXPECT_NE(refused_of_sixteen_bytes(quantised("QUInt2x4Storage", 16, {65}, {1})), "read");
 }
 
-py::Code layout(const std::string& name) {
-  return py::call(py::global("torch.serialization", "_get_layout"), {py::str(name)});
-}
+py::Code layout(const py::Code& name) { return py::call(py::global("torch.serialization", "_get_layout"), {name}); }
+py::Code layout(const char* name) { return layout(py::str(name)); }
 
 TEST(Tensors, MayBeSparse) {
   const auto indices = tensor(storage(), {1, 2}, {2, 1}), values = tensor(storage(), {2}, {1}, 2);
@@ -231,11 +230,12 @@ TEST(Tensors, MayBeSparse) {
 
 TEST(Tensors, MayBeSparseByRows) {
   const auto part = tensor(storage(), {1}, {1});
-  const auto code =
-      rebuild("_rebuild_sparse_tensor", {layout("torch.sparse_csr"), py::tuple({part, part, part, sizes({2, 2})})});
-  const auto checkpoint = checkpoint_of(code);
-  EXPECT_EQ(checkpoint.tensors.back().info.layout, Layout::sparse_csr);
-  EXPECT_EQ(checkpoint.tensors.back().parts[0].name, "crow_indices");
+  for (const py::Code& name : {py::str("torch.sparse_csr"), py::py2_str("torch.sparse_csr")}) {
+    const auto checkpoint =
+        checkpoint_of(rebuild("_rebuild_sparse_tensor", {layout(name), py::tuple({part, part, part, sizes({2, 2})})}));
+    EXPECT_EQ(checkpoint.tensors.back().info.layout, Layout::sparse_csr);
+    EXPECT_EQ(checkpoint.tensors.back().parts[0].name, "crow_indices");
+  }
 }
 
 TEST(Tensors, SparseOfOtherPartsAreRefused) {

@@ -319,5 +319,17 @@ TEST(TorchLegacy, RefusesObjectsThatReadTensorsAsTheyAreMade) {
   EXPECT_FALSE(error(py::list({py::build(conv, py::tuple({py::integer(1)})), torch_testing::weight()})));
 }
 
+/// torch.load() maps torch.tensor to torch._tensor in zip files only.
+TEST(TorchLegacy, NamesTheModuleOfTensorsAsItIsCalledNow) {
+  const py::Code arguments = py::tuple({torch_testing::storage(), py::integer(0), py::tuple({py::integer(4)}),
+                                        py::tuple({py::integer(1)}), py::boolean(false), py::dict({})});
+  const py::Code own = py::call(py::global("torch.tensor", "_rebuild_from_type"),
+                                {py::global("torch._utils", "_rebuild_tensor_v2"),
+                                 py::global("zoo.torch.tensor", "Own"), arguments, py::dict({})});
+  const auto legacy = torch_testing::written_as(torch_testing::checkpoint_of(own), "torch-legacy");
+  EXPECT_TRUE(has(std::string(as_text(legacy)), "torch._tensor\n_rebuild_from_type"));
+  EXPECT_TRUE(has(std::string(as_text(legacy)), "zoo.torch.tensor\nOwn"));
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -71,6 +71,14 @@ TEST_F(Find, DigitsBeforeBatches) {
   EXPECT_EQ(found("fnn"), "digits_test_u8.pt.gz");
 }
 
+TEST_F(Find, SeveralFilesOfDigitsAreNotOneOfThem) {
+  put("digits_test.pt");
+  put("digits_test.pt.gz");  // the same, packed
+  EXPECT_EQ(found("fnn"), "digits_test.pt");
+  put("digits_test_1.pt");
+  EXPECT_THROW(found("fnn"), Error);
+}
+
 TEST_F(Find, BatchesForCaptchasBeforePictures) {
   put_idx("");
   put("testing_set.0.pt");

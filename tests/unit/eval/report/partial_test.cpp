@@ -189,6 +189,15 @@ TEST(Merge, leaves_predictions_out_where_a_part_has_none) {
   EXPECT_TRUE(merge(parts).predictions.labels.empty());
 }
 
+TEST(Merge, names_the_settings_that_made_the_parts) {
+  Result whole = digits();
+  whole.arch = "mlp", whole.activation = "tanh";
+  whole.signature.mean = 0.5, whole.signature.std = 1e-5;
+  EXPECT_EQ(error_of([&] { static_cast<void>(merge({part(whole, 0, 2)})); })->hint(),
+            "make the part that is missing: ckpt eval fnn.pt.gz --data data/MNIST/raw --arch mlp --activation tanh "
+            "--normalize 0.5,1e-05 --predictions FILE.csv --shard 1/2");
+}
+
 TEST(Merge, names_samples_that_are_missing_and_the_command_that_makes_them) {
   const Result whole = digits();
   const auto merge_of = [&](std::vector<std::uint64_t> indices) {
@@ -202,7 +211,9 @@ TEST(Merge, names_samples_that_are_missing_and_the_command_that_makes_them) {
   ASSERT_TRUE(middle && first && last);
   EXPECT_EQ(middle->code(), ErrorCode::invalid_argument);
   EXPECT_STREQ(middle->what(), "samples 500 to 749 of data/MNIST/raw are in no part");
-  EXPECT_EQ(middle->hint(), "make the part that is missing: ckpt eval fnn.pt.gz --data data/MNIST/raw --shard 2/4");
+  EXPECT_EQ(
+      middle->hint(),
+      "make the part that is missing: ckpt eval fnn.pt.gz --data data/MNIST/raw --predictions FILE.csv --shard 2/4");
   EXPECT_STREQ(first->what(), "samples 0 to 249 of data/MNIST/raw are in no part");
   EXPECT_STREQ(last->what(), "samples 750 to 999 of data/MNIST/raw are in no part");
 }
