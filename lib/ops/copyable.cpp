@@ -40,6 +40,8 @@ bool changes_sparse_dimensions(const Tensor& from, const Tensor& into) {
   return source.size() == 2 && target.size() == 2 && target[1] > 0 && source[0] != target[0];
 }
 
+bool is_bits(DType dtype) { return dtype_name(dtype).starts_with("bits"); }
+
 /// Two indices of it lead to one element.
 bool overlaps_itself(const TensorInfo& info) {
   for (std::size_t i = 0; i < info.stride.size(); ++i)
@@ -90,6 +92,11 @@ std::string_view why_not_copied(const TensorOf& from, const TensorOf& into) {
     const bool lie_alike =
         (is_contiguous(source) && is_contiguous(target)) || (is_channels_last(source) && is_channels_last(target));
     if (!lie_alike) return "Quantized copy only works with contiguous and NHWC Tensors";
+  }
+  if (source.dtype != target.dtype) {
+    if (is_bits(source.dtype) || is_bits(target.dtype)) return "\"copy_\" not implemented for 'Bits";
+    if (source.dtype == DType::float4_e2m1fn_x2 || target.dtype == DType::float4_e2m1fn_x2)
+      return "\"copy_kernel\" not implemented for 'Float4_e2m1fn_x2'";
   }
   if (overlaps_itself(target))
     return "unsupported operation: more than one element of the written-to tensor refers to a single memory location.";

@@ -42,6 +42,10 @@ bool is_meta(const Checkpoint& checkpoint, const Tensor& tensor) {
   return storage.location == "meta" && !storage.bytes;
 }
 
+bool lacks_elements(const Checkpoint& checkpoint, const Tensor& tensor) {
+  return !tensor.storage && tensor.parts.empty() && !is_meta(checkpoint, tensor);
+}
+
 std::string part_name(const std::string& name, const std::string& part) {
   return name.empty() ? part : name + "." + part;
 }

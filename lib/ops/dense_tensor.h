@@ -26,6 +26,9 @@ struct DenseTensor {
 /// Whether it is on the meta device: the file has no elements of it.
 bool is_meta(const Checkpoint& checkpoint, const Tensor& tensor);
 
+/// Whether its elements stand where only its class finds them: as a numpy array, or in the tensor that a wrapper holds.
+bool lacks_elements(const Checkpoint& checkpoint, const Tensor& tensor);
+
 /// None for a meta tensor, which has no bytes. Throws Error, naming file and tensor: unsupported (held as a numpy
 /// array), corrupt, limit_exceeded (a view that expands past ckpt/limits.h).
 std::optional<DenseTensor> dense_tensor(const Checkpoint& checkpoint, std::string name, const Tensor& tensor);

@@ -90,6 +90,7 @@ class Differ {
   NameSet unequal_names(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b,
                         const std::vector<std::pair<std::size_t, std::size_t>>& pairs) const;
   void compare_others();
+  [[nodiscard]] std::optional<OtherValues::Facts> facts_of(const Tensor& a, const Tensor& b) const;
   void compare_unnamed(const OtherValues::Unnamed& pair);
   void compare_sharing(bool shared_in_a);
 
@@ -128,18 +129,21 @@ void Differ::match_names() {
     if (!common_.contains(named.name)) lone_b_.push_back(named);
 }
 
-/// Only tensors of a form that both sides miss are read for it.
+/// Only tensors of a form that both sides miss are read for it. Of those whose elements stand elsewhere nothing tells
+/// that they are equal.
 void Differ::find_renames() {
   std::set<std::string> forms_a, forms_b;
   for (const NamedTensor& named : lone_a_) forms_a.insert(form_of(*named.tensor));
   for (const NamedTensor& named : lone_b_) forms_b.insert(form_of(*named.tensor));
-  const auto with_form = [](const std::vector<NamedTensor>& lone, const std::set<std::string>& forms) {
+  const auto with_form = [](const DiffSide& side, const std::vector<NamedTensor>& lone,
+                            const std::set<std::string>& forms) {
     std::vector<NamedTensor> found;
     for (const NamedTensor& named : lone)
-      if (forms.contains(form_of(*named.tensor))) found.push_back(named);
+      if (forms.contains(form_of(*named.tensor)) && !lacks_elements(side.checkpoint, *named.tensor))
+        found.push_back(named);
     return found;
   };
-  const auto in_a = with_form(lone_a_, forms_b), in_b = with_form(lone_b_, forms_a);
+  const auto in_a = with_form(a_, lone_a_, forms_b), in_b = with_form(b_, lone_b_, forms_a);
   const auto pairs = match_renames(candidates(a_, in_a), candidates(b_, in_b));
   const auto unequal = unequal_names(in_a, in_b, pairs);
   NameViewSet renamed_a, renamed_b;
@@ -179,23 +183,32 @@ NameSet Differ::unequal_names(const std::vector<NamedTensor>& a, const std::vect
 
 void Differ::compare_others() {
   OtherValues others(a_.checkpoint, b_.checkpoint, values_of(names_a_), values_of(names_b_), common_, found_);
+  for (const Match& match : matches_) others.add_match(match.a->value, match.b->value);
   if (!options_.ignore_other) {
     others.compare_roots();
     compare_code(a_.checkpoint, b_.checkpoint, found_);
   }
   for (const Match& match : matches_) {
-    const bool quantised = is_quantised(match.a->info.dtype) && is_quantised(match.b->info.dtype);
-    if (!options_.ignore_other || quantised)
-      others.compare_facts(match.name, match.a->value, match.b->value, options_.ignore_other);
+    if (const auto facts = facts_of(*match.a, *match.b))
+      others.compare_facts(match.name, match.a->value, match.b->value, *facts);
   }
   // Tensors inside of what was compared may hold more of them.
   for (auto met = others.take_unnamed(); !met.empty(); met = others.take_unnamed()) {
     for (const OtherValues::Unnamed& pair : met) {
       compare_unnamed(pair);
-      if (pair.tensor_a != nullptr) others.compare_facts(pair.path, pair.a, pair.b, options_.ignore_other);
+      if (pair.tensor_a == nullptr) continue;
+      if (const auto facts = facts_of(*pair.tensor_a, *pair.tensor_b))
+        others.compare_facts(pair.path, pair.a, pair.b, *facts);
     }
   }
   pairs_.run();
+}
+
+std::optional<OtherValues::Facts> Differ::facts_of(const Tensor& a, const Tensor& b) const {
+  if (!options_.ignore_other) return OtherValues::Facts::all;
+  if (is_quantised(a.info.dtype) && is_quantised(b.info.dtype)) return OtherValues::Facts::quantizer;
+  if (lacks_elements(a_.checkpoint, a) && lacks_elements(b_.checkpoint, b)) return OtherValues::Facts::content;
+  return std::nullopt;
 }
 
 void Differ::compare_unnamed(const OtherValues::Unnamed& pair) {

@@ -72,6 +72,8 @@ OtherValues::OtherValues(const Checkpoint& a, const Checkpoint& b, std::unordere
       common_(common),
       found_(found) {}
 
+void OtherValues::add_match(ValueId a, ValueId b) { matches_.insert(pair_of(a, b)); }
+
 void OtherValues::compare_roots() {
   if (a_.root == no_value || b_.root == no_value) return;
   path_.clear();
@@ -88,7 +90,7 @@ void OtherValues::compare_dropped() {
   run();
 }
 
-void OtherValues::compare_facts(const std::string& name, ValueId a, ValueId b, bool quantizer_only) {
+void OtherValues::compare_facts(const std::string& name, ValueId a, ValueId b, Facts facts) {
   const auto [known, fresh] = told_.try_emplace(pair_of(a, b));
   Told& told = known->second;
   if (!fresh) return note_again(told, name);
@@ -96,11 +98,11 @@ void OtherValues::compare_facts(const std::string& name, ValueId a, ValueId b, b
   TensorFacts facts_a = tensor_facts(views_a_, a_, a), facts_b = tensor_facts(views_b_, b_, b);
   count_steps(facts_a.children.size() + facts_b.children.size() + 1);
   path_ = name;
-  if (quantizer_only) {
+  if (facts == Facts::quantizer) {
     const auto is_other = [](const ViewChild& child) { return child.label != "quantizer"; };
     std::erase_if(facts_a.children, is_other);
     std::erase_if(facts_b.children, is_other);
-  } else {
+  } else if (facts == Facts::all) {
     if (facts_a.type != facts_b.type) note(below("type"), facts_a.type, facts_b.type);
     if (facts_a.requires_grad != facts_b.requires_grad)
       note(below("requires_grad"), truth(facts_a.requires_grad), truth(facts_b.requires_grad));
@@ -149,8 +151,8 @@ void OtherValues::visit(ValueId a, ValueId b) {
   ++found_.values_compared;
   if (view_a.family == view_b.family && (view_a.family == Family::tensor || view_a.family == Family::storage)) {
     // Tensors of the same name are compared elsewhere, whichever way the walk came to them.
-    const bool named = named_a_.contains(a) && named_b_.contains(b);
-    if (!named) unnamed_.push_back({path_, view_a.value, view_b.value, views_a_.tensor(a), views_b_.tensor(b)});
+    if (!matches_.contains(pair_of(a, b)))
+      unnamed_.push_back({path_, view_a.value, view_b.value, views_a_.tensor(a), views_b_.tensor(b)});
     return;
   }
   if (!same_atom(view_a, view_b)) note(path_, text(views_a_, a), text(views_b_, b));

@@ -24,14 +24,22 @@ class OtherValues {
     const Tensor* tensor_b;
   };
 
-  /// `named_a`, `named_b`: values of tensors that are compared by name. `common`: the names that both files have; it
-  /// must outlive this.
+  /// What is compared of two tensors that are compared by name, beside their elements.
+  enum class Facts {
+    all,
+    content,  ///< what stands for elements where there are none of their own: a DTensor's local tensor
+    quantizer
+  };
+
+  /// `named_a`, `named_b`: values of tensors that have names. `common`: the names that both files have; it must outlive
+  /// this.
   OtherValues(const Checkpoint& a, const Checkpoint& b, std::unordered_set<ValueId> named_a,
               std::unordered_set<ValueId> named_b, const NameViewSet& common, CheckpointDiff& found);
 
+  /// These two tensors are compared by name, wherever else they stand.
+  void add_match(ValueId a, ValueId b);
   void compare_roots();
-  /// What two tensors say beside their elements: type, requires_grad, quantizer; the last alone where `quantizer_only`.
-  void compare_facts(const std::string& name, ValueId a, ValueId b, bool quantizer_only);
+  void compare_facts(const std::string& name, ValueId a, ValueId b, Facts facts);
 
   /// Met since the last call.
   std::vector<Unnamed> take_unnamed() { return std::exchange(unnamed_, {}); }
@@ -76,8 +84,8 @@ class OtherValues {
   std::unordered_set<ValueId> named_a_, named_b_;
   const NameViewSet& common_;
   CheckpointDiff& found_;
-  std::unordered_set<std::uint64_t> met_;
-  std::unordered_map<std::uint64_t, Told> told_;  ///< by pair of values
+  std::unordered_set<std::uint64_t> matches_, met_;  ///< pairs of values
+  std::unordered_map<std::uint64_t, Told> told_;     ///< by pair of values
   std::vector<Open> open_;
   std::string path_;
   std::vector<Unnamed> unnamed_;

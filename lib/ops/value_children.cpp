@@ -43,43 +43,33 @@ void ChildCollector::add_arguments(std::span<const ValueId> items) {
 }
 
 void ChildCollector::add_members(std::span<const ValueId> items) {
-  for (const ValueId item : items) add_key(item, item);
+  for (const ValueId item : items) add_entry("k", item, item);
 }
 
-void ChildCollector::add_mapping(ValueId mapping) {
-  const auto entries = mapping_entries(values_, mapping);
-  children_.reserve(children_.size() + entries.size());
-  for (const MappingEntry& entry : entries) add_key(entry.key, entry.value);
-}
+void ChildCollector::add_mapping(ValueId mapping) { add_entries("k", mapping); }
 
-void ChildCollector::add_key(ValueId key, ValueId value) {
+void ChildCollector::add_entry(const std::string& kind, ValueId key, ValueId value) {
   std::string label = python_str(values_, key);
-  const char kind = plain_key(values_.kind(key));
-  std::string match = std::string("k") + (kind == 0 ? 'o' : kind) + label;
+  const char letter = plain_key(values_.kind(key));
+  std::string match = kind + (letter == 0 ? 'o' : letter) + label;
   // Keys of other kinds that print alike are told apart by their order, and compared as values too.
-  if (kind == 0)
+  if (letter == 0)
     if (const std::size_t count = repeated_[match]++; count > 0) match += "#" + std::to_string(count);
   const auto [found, fresh] = named_.try_emplace(match, children_.size());
   if (fresh)
-    children_.push_back({std::move(match), std::move(label), value, kind == 0 ? key : no_value});
+    children_.push_back({std::move(match), std::move(label), value, letter == 0 ? key : no_value});
   else
     children_[found->second].value = value;
 }
 
-void ChildCollector::add_names(const std::string& kind, ValueId mapping) {
-  for (const MappingEntry& entry : mapping_entries(values_, mapping)) {
-    std::string label = python_str(values_, entry.key);
-    const auto [found, fresh] = named_.try_emplace(kind + label, children_.size());
-    if (fresh)
-      children_.push_back({found->first, std::move(label), entry.value, no_value});
-    else
-      children_[found->second].value = entry.value;
-  }
+void ChildCollector::add_entries(const std::string& kind, ValueId mapping) {
+  for (const MappingEntry& entry : mapping_entries(values_, mapping)) add_entry(kind, entry.key, entry.value);
 }
 
 void ChildCollector::add_state(ValueId state) {
   const auto mappings = state_mappings(values_, state);
-  for (const ValueId mapping : mappings) add_attributes(mapping);
+  // A class that sets its state itself may tell a mapping of attributes from one of slots.
+  for (std::size_t i = 0; i < mappings.size(); ++i) add_entries(i == 0 ? "w" : "v", mappings[i]);
   if (!mappings.empty()) return;
   const std::size_t number = states_++;
   add("s", number == 0 ? "state" : "state#" + std::to_string(number), state);
@@ -96,7 +86,7 @@ void ChildCollector::add_effects(ValueId id, bool keys_are_in) {
         add_members(items);
         break;
       case EffectKind::set_items:
-        for (std::size_t i = 0; !keys_are_in && i + 1 < items.size(); i += 2) add_key(items[i], items[i + 1]);
+        for (std::size_t i = 0; !keys_are_in && i + 1 < items.size(); i += 2) add_entry("k", items[i], items[i + 1]);
         break;
       case EffectKind::build:
         add_state(items[0]);

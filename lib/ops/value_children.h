@@ -11,7 +11,7 @@
 namespace ckpt {
 
 /// Collects the children of one view. The first letter of `match` is the kind: k a key (of a mapping or set), p a
-/// position, r an argument, w an attribute, y a keyword, s a state.
+/// position, r an argument, w an attribute, v one of a slot, y a keyword, s a state.
 class ChildCollector {
  public:
   ChildCollector(const ValueGraph& values, std::vector<ViewChild>& children) : values_(values), children_(children) {}
@@ -25,17 +25,17 @@ class ChildCollector {
   void add_members(std::span<const ValueId> items);
   void add_mapping(ValueId mapping);
   /// A mapping of names: what an object's __dict__ is given. A name given again has its last value.
-  void add_attributes(ValueId mapping) { add_names("w", mapping); }
+  void add_attributes(ValueId mapping) { add_entries("w", mapping); }
   /// The same of what a call is given by name.
-  void add_keywords(ValueId mapping) { add_names("y", mapping); }
+  void add_keywords(ValueId mapping) { add_entries("y", mapping); }
   /// What BUILD is given: attributes, or (attributes or None, slots), as copyreg has it; else one child.
   void add_state(ValueId state);
   /// What was done to the value after it was made. `keys_are_in`: SETITEM's have been added.
   void add_effects(ValueId id, bool keys_are_in);
 
  private:
-  void add_key(ValueId key, ValueId value);
-  void add_names(const std::string& kind, ValueId mapping);
+  void add_entry(const std::string& kind, ValueId key, ValueId value);
+  void add_entries(const std::string& kind, ValueId mapping);
   const ValueGraph& values_;
   std::vector<ViewChild>& children_;
   NameMap<std::size_t> named_;     ///< keys and attributes, by match

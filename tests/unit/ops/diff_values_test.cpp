@@ -239,6 +239,53 @@ TEST(Diff, WhatATensorSaysIsToldUnderEachOfItsNames) {
   EXPECT_TRUE(diff(of(tied(1)), of(tied(1))).same());
 }
 
+/// Of one name, or of none: another tensor is another value.
+TEST(Diff, TensorsThatArePointedToAreCompared) {
+  const auto tensors = [](std::uint8_t pointed) {
+    const auto at = [](int offset) { return torch_testing::tensor(torch_testing::storage(), {1}, {1}, offset); };
+    const py::Code holder = py::build(at(0), py::dict({{py::str("best"), py::get(pointed)}}));
+    return py::dict({{py::str("x"), py::put(at(1), 8)}, {py::str("y"), py::put(at(2), 9)}, {py::str("h"), holder}});
+  };
+  const auto compared = [&](std::uint8_t a, std::uint8_t b) {
+    return diff(torch_testing::checkpoint_of(tensors(a)), torch_testing::checkpoint_of(tensors(b)));
+  };
+  EXPECT_TRUE(compared(8, 8).same());
+  ASSERT_EQ(compared(8, 9).tensors.size(), 1U);
+  EXPECT_EQ(compared(8, 9).tensors[0].name, "h.best");
+}
+
+TEST(Diff, StatesThatAClassReadsItselfAreComparedToTheLetter) {
+  const auto object = [](const py::Code& state) {
+    return in_dict(py::build(py::call(py::global("lab", "Layer"), {}), state));
+  };
+  const auto named = [](const char* name, int value) { return py::dict({{py::str(name), py::integer(value)}}); };
+  EXPECT_EQ(others(object(py::dict({{py::integer(1), py::none()}})), object(py::dict({{py::str("1"), py::none()}}))),
+            (Names{"x.1: None -> -", "x.1: - -> None"}));
+  EXPECT_EQ(
+      others(object(py::tuple({named("a", 1), named("a", 2)})), object(py::tuple({named("a", 3), named("a", 2)}))),
+      (Names{"x.a: 1 -> 3"}));
+}
+
+/// A wrapper's class, such as DTensor, keeps its elements where only that finds them.
+TEST(Diff, WrappedTensorsAreNeitherIgnoredNorRenamed) {
+  const auto wrapped = [](const char* name, int offset) {
+    const py::Code inner = torch_testing::tensor(torch_testing::storage(), {1}, {1}, offset);
+    const py::Code outer =
+        py::call(py::global("torch._utils", "_rebuild_wrapper_subclass"),
+                 {py::global("m", "Sharded"), py::global("torch", "float32"), torch_testing::sizes({1}),
+                  torch_testing::sizes({1}), py::integer(0), py::global("torch", "strided"),
+                  py::call(py::global("torch", "device"), {py::str("cpu")}), py::boolean(false)});
+    return torch_testing::checkpoint_of(
+        py::dict({{py::str(name), py::build(outer, py::dict({{py::str("inner"), inner}}))}}));
+  };
+  DiffOptions options;
+  options.ignore_other = true;
+  EXPECT_TRUE(diff(wrapped("d", 0), wrapped("d", 0), options).same());
+  EXPECT_FALSE(diff(wrapped("d", 0), wrapped("d", 1), options).same());
+  const CheckpointDiff moved = diff(wrapped("d", 0), wrapped("e", 0));
+  EXPECT_EQ(moved.only_a.size() + moved.only_b.size(), 2U);
+}
+
 TEST(Diff, OtherValuesMayBeIgnored) {
   DiffOptions options;
   options.ignore_other = true;
