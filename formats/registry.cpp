@@ -48,6 +48,7 @@ std::vector<FormatInfo> formats() {
                      std::string(format->loader),
                      /*reads=*/true,
                      format->write != nullptr || format->write_folder != nullptr,
+                     format->pickled,
                      format->salvage != nullptr});
   return infos;
 }

@@ -71,15 +71,6 @@ bool loses_module(const Format& format, const Checkpoint& checkpoint) {
   return format.name != checkpoint.format && whole_module(checkpoint).has_value();
 }
 
-/// OUT's suffix decides where no option does: that of another format than the checkpoint's own, and not of its own
-/// too. A file that is replaced stays what it was.
-std::string format_name(const Checkpoint& checkpoint, std::string_view path, const SaveOptions& options) {
-  if (!options.format.empty() || path == checkpoint.file) return options.format;
-  const std::vector<std::string> suggested = formats_by_suffix(path);
-  const bool is_its_own = std::ranges::find(suggested, checkpoint.format) != suggested.end();
-  return is_its_own || suggested.empty() ? std::string() : suggested.front();
-}
-
 /// Whether OUT is to be compressed: an option says so, else OUT's suffix (or that it lost IN's), else it stays as it
 /// was.
 bool wants_gzip(const Checkpoint& checkpoint, const std::string& path, const SaveOptions& options) {
@@ -202,6 +193,13 @@ void save_folder(const Format& format, Checkpoint& checkpoint, const std::string
 
 }  // namespace
 
+std::string format_to_save(const Checkpoint& checkpoint, std::string_view path, const WriteOptions& options) {
+  if (!options.format.empty()) return options.format;
+  const std::vector<std::string> suggested = formats_by_suffix(path);
+  const bool is_its_own = path == checkpoint.file || std::ranges::find(suggested, checkpoint.format) != suggested.end();
+  return is_its_own || suggested.empty() ? checkpoint.format : suggested.front();
+}
+
 void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options) {
   const Format& format = format_to_write(checkpoint, options);
   if (loses_module(format, checkpoint)) return write(unpack_modules(checkpoint), sink, options);
@@ -216,7 +214,7 @@ void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options) {
 SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options) {
   refuse_to_lose_input(checkpoint, path);
   SaveOptions chosen = options;
-  chosen.format = format_name(checkpoint, path, options);
+  chosen.format = format_to_save(checkpoint, path, options);
   const Format& format = format_to_write(checkpoint, chosen);
   if (loses_module(format, checkpoint)) {
     chosen.format = format.name;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -33,13 +34,21 @@ std::vector<std::string> as_list(const std::optional<std::string>& value) {
   return value ? std::vector<std::string>{*value} : std::vector<std::string>{};
 }
 
-std::uint64_t shard_bytes_of(const ConvertOptions& options, const Checkpoint& checkpoint) {
-  const bool in_shards = options.format.value_or(checkpoint.format).ends_with("-index");
+/// `format`: of what is written.
+std::uint64_t shard_bytes_of(const ConvertOptions& options, const std::string& format) {
+  const bool in_shards = format.ends_with("-index");
   if (options.shard_size && !in_shards)
     throw usage_error("--shard-size is of formats in several files",
                       "--format safetensors-index --shard-size " + shell_value(*options.shard_size));
   return in_shards ? options.shard_size ? number_of_bytes("--shard-size", *options.shard_size) : default_shard_bytes
                    : 0;
+}
+
+void refuse_idle_protocol(const ConvertOptions& options, const std::string& format) {
+  const std::vector<FormatInfo> all = formats();
+  const bool pickled = std::ranges::any_of(all, [&](const FormatInfo& f) { return f.name == format && f.pickled; });
+  if (options.protocol && !pickled)
+    throw usage_error("--protocol is of pickles, and " + format + " has none", "leave --protocol out");
 }
 
 // --to is the rule for every device that --map does not name.
@@ -117,7 +126,18 @@ Checkpoint remap_devices(Checkpoint checkpoint, const DeviceMap& map, std::vecto
   return remap(std::move(checkpoint), map);
 }
 
+/// Behind a blank, a prefix would be taken for OUT.
+void refuse_prefix_as_file(const ConvertOptions& options) {
+  if (!options.strip_prefix && !options.add_prefix) return;
+  for (const std::string& file : options.writing.files)
+    if (file.size() > 1 && file.ends_with('.') && file.find('/') == std::string::npos && !std::filesystem::exists(file))
+      throw usage_error(
+          "'" + file + "' is taken for a file",
+          (options.strip_prefix ? "--strip-prefix=" : "--add-prefix=") + shell_value(file) + " gives the prefix");
+}
+
 int run(const ConvertOptions& options, bool quiet) {
+  refuse_prefix_as_file(options);
   Job job = plan(options.writing, "convert");
   if (options.format) job.save.format = writable_format(*options.format);
   job.save.protocol = protocol_of(options.selection);
@@ -129,9 +149,15 @@ int run(const ConvertOptions& options, bool quiet) {
   const std::vector<RenameRule> rules = rename_rules(options.rename);
   check_tensor_edits(options.tensors);
 
+  job.renames = !strip.empty() || !add.empty() || !rules.empty();
   std::vector<std::string> done;
   Checkpoint checkpoint = load_input(job, options.reading);
-  job.save.shard_bytes = shard_bytes_of(options, checkpoint);
+  const std::string format = format_to_save(checkpoint, job.out, job.save);
+  if (format != checkpoint.format) writable_format(format);
+  refuse_idle_protocol(options, format);
+  job.save.shard_bytes = shard_bytes_of(options, format);
+  if (options.reading.dequantize && checkpoint.format != "gguf" && !quiet)
+    print_note(checkpoint.file + ": --dequantize changes nothing: it is of GGUF's blocks");
   checkpoint = take_part(std::move(checkpoint), options.selection, done);
   checkpoint = remap_devices(std::move(checkpoint), map, done);
   checkpoint = strip_prefixes(std::move(checkpoint), strip, done, quiet);

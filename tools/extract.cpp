@@ -73,7 +73,7 @@ int run(const ExtractArguments& arguments, bool quiet) {
   if (writing.files.size() < 2) throw usage_error("extract needs FILE and NAME", std::string(usage));
   if (writing.files.size() > 2)
     throw usage_error("'" + writing.files[2] + "' is one name too many: extract writes one tensor", std::string(usage));
-  if (!arguments.out)
+  if (!arguments.out || arguments.out->empty())
     throw usage_error("extract needs -o OUT",
                       extract_command(writing.files[0], writing.files[1], shell_word(writing.files[1] + ".npy")));
   if (arguments.dtype) dtype_to_cast(*arguments.dtype);  // refused before anything is read
@@ -97,10 +97,12 @@ int run(const ExtractArguments& arguments, bool quiet) {
   try {
     write_output(std::move(checkpoint), job, {}, quiet);
   } catch (Error& error) {
-    // numpy has no such numbers: the way there is a cast, or a format that has them.
+    // numpy has no such numbers: the way there is a cast, or a format that has them. What else is said of the tensor
+    // than options of convert comes from reading it.
+    const bool is_of_format = error.hint().empty() || error.hint().find("--") != std::string::npos;
     const bool is_name =
         std::string_view(error.what()).find("cannot be a member of an archive") != std::string_view::npos;
-    if (error.code() == ErrorCode::unsupported && !error.is_output())
+    if (error.code() == ErrorCode::unsupported && !error.is_output() && is_of_format)
       error.hint(is_name    ? "-o x.npy holds it without its name"
                  : castable ? "--dtype float32 casts it; -o x.safetensors and -o x.pt hold it as it is"
                             : "-o x.pt holds it as it is");

@@ -172,6 +172,7 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
   for (const StateDict& state_dict : parts.state_dicts) {
     inspection.state_dicts.push_back(summary_of(checkpoint, state_dict));
   }
+  inspection.weights_only = weights_only_options(checkpoint, parts);
   inspection.modules = std::move(parts.modules);
   inspection.optimizers = std::move(parts.optimizers);
   inspection.others = other_parts(inspection);

@@ -49,6 +49,7 @@ struct Inspection {
   std::vector<WastefulStorage> wasteful;
   std::vector<StateDictSummary> state_dicts;
   std::vector<Module> modules;
+  std::string weights_only;  ///< weights_only_options()
   std::vector<OptimizerState> optimizers;
   std::vector<std::string> others;  ///< keys of the root below which there is none of these
   std::vector<std::string> warnings;

@@ -107,10 +107,9 @@ std::string modules(const Inspection& inspection) {
   for (const Module& module : inspection.modules)
     out += "module " + (module.path.empty() ? "(root)" : printable(module.path)) + ": " +
            (module.class_name.empty() ? "of a class that is not told" : printable(module.class_name)) + "\n";
-  if (inspection.modules.empty()) return out;
-  const bool one = inspection.modules.size() == 1;
-  return out + hint("ckpt convert " + printable(shell_word(inspection.file)) + " OUT --weights-only" +
-                    (one ? "" : " --root PATH") + " writes what its state_dict() gives");
+  if (inspection.weights_only.empty()) return out;
+  return out + hint("ckpt convert " + printable(shell_word(inspection.file) + " OUT " + inspection.weights_only) +
+                    " writes what its state_dict() gives");
 }
 
 std::string other_parts(const Inspection& inspection) {

@@ -17,8 +17,9 @@ std::string quoted(const std::string& prefix) { return "\"" + prefix + "\""; }
 /// `option`: of convert, which does the same.
 void note_no_state_dict(const Checkpoint& checkpoint, const std::string& option, const std::string& prefix) {
   print_note(checkpoint.file + ": no state dict was found, so no key was changed");
-  if (find_modules(checkpoint).empty()) return;
-  print_hint("a whole module is no state dict: ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only " +
+  const std::string options = weights_only_options(checkpoint, find_parts(checkpoint));
+  if (options.empty()) return;
+  print_hint("a whole module is no state dict: ckpt convert " + shell_word(checkpoint.file) + " OUT " + options + " " +
              option + (prefix == data_parallel_prefix ? "" : "=" + shell_value(prefix)) +
              " makes one of it, and edits that");
 }

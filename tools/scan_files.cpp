@@ -43,18 +43,43 @@ bool leads_out(const fs::path& link, const fs::path& root) {
   return std::mismatch(top.begin(), top.end(), target.begin(), target.end()).first != top.end();
 }
 
+/// What is left out, and which globs have had no part in it.
+class Excluded {
+ public:
+  explicit Excluded(const std::vector<std::string>& globs) : globs_(globs), used_(globs.size(), false) {}
+
+  bool match(const fs::path& path, const std::string& root) {
+    bool any = false;
+    for (std::size_t i = 0; i < globs_.size(); ++i) {
+      std::string glob = globs_[i];
+      while (glob.size() > 1 && glob.ends_with('/')) glob.pop_back();  // "build/"
+      const bool hit = glob_match(glob, path.lexically_relative(root).string()) ||
+                       glob_match(glob, path.filename().string()) || glob_match(glob, path.string());
+      used_[i] = used_[i] || hit;
+      any = any || hit;
+    }
+    return any;
+  }
+
+  [[nodiscard]] std::vector<std::string> idle() const {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < globs_.size(); ++i)
+      if (!used_[i]) out.push_back(globs_[i]);
+    return out;
+  }
+
+ private:
+  const std::vector<std::string>& globs_;
+  std::vector<bool> used_;
+};
+
 /// One folder of a walk through `root`; folders in it are added to `open`.
-void list_folder(const fs::path& folder, const std::string& root, const std::vector<std::string>& excluded,
-                 std::vector<fs::path>& open, FileList& list) {
+void list_folder(const fs::path& folder, const std::string& root, Excluded& excluded, std::vector<fs::path>& open,
+                 FileList& list) {
   std::error_code error;
   for (fs::directory_iterator next(folder, error); !error && next != fs::directory_iterator(); next.increment(error)) {
     const fs::path& path = next->path();
-    const auto matches = [&](std::string glob) {
-      while (glob.size() > 1 && glob.ends_with('/')) glob.pop_back();  // "build/"
-      return glob_match(glob, path.lexically_relative(root).string()) || glob_match(glob, path.filename().string()) ||
-             glob_match(glob, path.string());
-    };
-    if (std::any_of(excluded.begin(), excluded.end(), matches)) continue;
+    if (excluded.match(path, root)) continue;
     std::error_code gone;
     const fs::file_status status = next->symlink_status(gone);
     if (status.type() == fs::file_type::none)  // of what is no longer there it would be not_found
@@ -80,7 +105,7 @@ void add_package_code(std::ptrdiff_t first, FileList& list) {
       list.results.push_back(package_code(file->path));
 }
 
-void walk(const std::string& root, const std::vector<std::string>& excluded, FileList& list) {
+void walk(const std::string& root, Excluded& excluded, FileList& list) {
   const auto files = static_cast<std::ptrdiff_t>(list.files.size());
   const auto results = static_cast<std::ptrdiff_t>(list.results.size());
   for (std::vector<fs::path> open{root}; !open.empty();) {
@@ -97,8 +122,9 @@ void walk(const std::string& root, const std::vector<std::string>& excluded, Fil
 
 }  // namespace
 
-FileList list_files(const std::vector<std::string>& paths, const std::vector<std::string>& excluded) {
+FileList list_files(const std::vector<std::string>& paths, const std::vector<std::string>& globs) {
   FileList list;
+  Excluded excluded(globs);
   for (const std::string& path : paths) {
     std::error_code error;
     if (path != "-" && fs::is_directory(path, error))
@@ -106,6 +132,7 @@ FileList list_files(const std::vector<std::string>& paths, const std::vector<std
     else
       list.files.push_back({path, true});
   }
+  list.idle = excluded.idle();
   return list;
 }
 

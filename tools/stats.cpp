@@ -1,6 +1,8 @@
 #include "ckpt/stats.h"
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <memory>
 
 #include "ckpt/formats.h"
@@ -25,6 +27,12 @@ struct StatsArguments {
   ReadOptions reading;
 };
 
+bool is_no_svg(const std::string& name) {
+  std::string suffix = std::filesystem::path(name).extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.empty() || !(suffix.empty() || suffix == ".svg");
+}
+
 int stats_of(const StatsArguments& options, const std::string& file, bool quiet) {
   StatsOptions how{options.root.value_or(""), options.keys, options.plot ? plotted_bins : default_bins};
   if (options.bins) how.bins = static_cast<std::size_t>(number_option("--bins", *options.bins, 1, most_bins, 50));
@@ -36,6 +44,9 @@ int stats_of(const StatsArguments& options, const std::string& file, bool quiet)
     if (options.plot && std::any_of(read.begin(), read.end(),
                                     [&](const std::string& name) { return is_same_file(name, *options.plot); }))
       throw usage_error("--plot would replace the file that is read", "ckpt stats model.pt --plot model.svg");
+    if (options.plot && is_no_svg(*options.plot))
+      throw usage_error("--plot writes SVG, which '" + *options.plot + "' is no name for",
+                        "ckpt stats model.pt --plot model.svg");
     report.format = checkpoint.format;
     report.gzip = checkpoint.gzip;
     report.stats = stats(checkpoint, how);

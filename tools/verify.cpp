@@ -56,12 +56,23 @@ bool look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& finding
     findings.push_back(
         {true, not_finite_text(found.nan, found.positive, found.negative) + "; the first at " + shape_text(found.first),
          "tensor '" + found.name + "'"});
-  // What cannot be read has been said already, where the file is damaged.
+  const std::string not_looked_at = "not looked at for NaN and Inf: ";
+  const Error* unsupported = nullptr;
+  std::size_t count = 0;
   for (const Error& error : unread) {
     if (is_no_finding(error)) throw error;
-    const bool fault = error.code() != ErrorCode::unsupported && !damaged;
-    findings.push_back({fault, std::string("not looked at for NaN and Inf: ") + error.what(), ""});
+    if (error.code() != ErrorCode::unsupported) {
+      // What cannot be read has been said already, where the file is damaged.
+      findings.push_back({!damaged, not_looked_at + error.what(), ""});
+    } else if (count++ == 0) {
+      unsupported = &error;
+    }
   }
+  if (count > 0)
+    findings.push_back({false,
+                        (count == 1 ? "" : count_text(count, "tensor") + " ") + not_looked_at + unsupported->what() +
+                            (count == 1 ? "" : ", and so on"),
+                        ""});
   return unread.empty();
 }
 
@@ -70,10 +81,9 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
   if (!options.finite && list == nullptr) return;
   std::vector<Finding>& findings = result.findings;
   try {
-    const Checkpoint checkpoint = read(source);
-    result.is_finite = options.finite && look_at_numbers(checkpoint, findings);
+    result.is_finite = options.finite && look_at_numbers(read(source, {.dequantize = true}), findings);
     if (list == nullptr) return;
-    const auto differences = compare_digests(*list, digest(checkpoint, options.root.value_or("")));
+    const auto differences = compare_digests(*list, digest(read(source), options.root.value_or("")));
     findings.insert(findings.end(), differences.begin(), differences.end());
   } catch (const Error& error) {
     if (is_no_finding(error)) throw;
@@ -130,7 +140,9 @@ std::string result_text(const Result& result, const VerifyOptions& options, bool
 int verify_file(const VerifyOptions& options, const DigestList* list, const std::string& file, bool quiet) {
   const Result result = examine(file, options, list);
   print(options.json ? result_json(result) : result_text(result, options, quiet));
-  if (result.is_damaged && !options.json && !quiet && recovers(result.detection.format))
+  if (result.is_damaged && !options.json && !quiet && is_piece(file))
+    print_hint(piece_hint("verify", file));
+  else if (result.is_damaged && !options.json && !quiet && recovers(result.detection.format))
     print_hint("ckpt recover " + shell_word(file) + " OUT saves what is whole");
   return result.faults > 0 ? exit_no : exit_done;
 }

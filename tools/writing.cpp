@@ -16,7 +16,9 @@
 #include "console/same_file.h"
 #include "console/text.h"
 #include "console/text_file.h"
+#include "finding.h"
 #include "loading.h"
+#include "option_hint.h"
 
 namespace ckpt::tools {
 namespace {
@@ -139,6 +141,18 @@ void print_summary(const std::string& line, const Job& job) {
   std::fputs((line + "\n").c_str(), stderr);
 }
 
+/// What OUT's format cannot say, and what to do about it. Of several files it is told of OUT, whichever holds it.
+Error unwritable(const Error& error, const Job& job) {
+  Error told = error;
+  if (job.of_several && error.hint().starts_with("--format")) {
+    told.within(shown_output(job) + " is to be of its format");
+  } else if (job.of_several) {
+    told = Error(error.code(), without_name(error.what(), error.file())).in(shown_output(job));
+    for (const std::string& line : error.details()) told.detail(line);
+  }
+  return told.hint(option_hint(job, error.hint(), error.file()));
+}
+
 SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
   SaveOptions options = job.save;
   // A new file may take its compression from its suffix; one that is replaced keeps what it had.
@@ -152,12 +166,8 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
     else if (error.code() == ErrorCode::unsafe)
       error.in(job.in).hint("ckpt scan " + (job.of_several ? "IN" : shell_word(job.in)) +
                             " shows them; --allow-unsafe writes them through");
-    else if (hint.starts_with("--") && job.of_several)
-      error.within(shown_output(job) + " is to be of its format")
-          .hint("first ckpt convert " + (hint.starts_with("--format") ? shell_word(error.file()) : "FILE") + " OTHER " +
-                hint);
-    else if (hint.starts_with("--"))  // an option of convert, which the command at hand may not have
-      error.hint("ckpt convert " + shell_word(job.in) + " OUT " + hint);
+    else if (hint.starts_with("--"))
+      throw unwritable(error, job);
     throw;
   }
 }
@@ -166,6 +176,7 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
 
 void define_writing_options(Arguments& arguments, WritingOptions& options, const WhichOptions& which) {
   options.which = which;
+  arguments.words(options.words);
   arguments.files(options.files);
   arguments.outputs([&options] {
     return std::vector<std::string>(options.files.empty() ? options.files.end() : options.files.end() - 1,
@@ -207,7 +218,7 @@ std::string writable_format(const std::string& name) {
 }
 
 Job plan(const WritingOptions& options, const std::string& command) {
-  Job job;
+  Job job{.command = command, .words = options.words};
   if (options.gzip && options.no_gzip) {
     throw usage_error("--gzip and --no-gzip contradict each other", "give one of them");
   }

@@ -20,6 +20,7 @@ struct WhichOptions {
 /// The options as they were given.
 struct WritingOptions {
   WhichOptions which;
+  std::vector<std::string> words;  ///< all that was given
   std::vector<std::string> files;  ///< IN and OUT, or FILE with --in-place
   std::optional<std::string> gzip, verify;
   bool no_gzip = false;
@@ -33,10 +34,13 @@ void define_writing_options(Arguments& arguments, WritingOptions& options, const
 
 /// The options made sense of: from where to where, and how.
 struct Job {
+  std::string command;
+  std::vector<std::string> words;  ///< all that it was given
   std::string in, out;
   bool in_place = false;
   bool of_several = false;  ///< `in` is the last of them
   bool unasked = false;     ///< save.no_clobber, since there was no OUT when it was looked for
+  bool renames = false;     ///< what is written may have other names than what was read
   SaveOptions save;
 };
 

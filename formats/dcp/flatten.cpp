@@ -98,7 +98,7 @@ class Flattener {
       throw Error(ErrorCode::invalid_argument, "two values would be called '" + task.name + "'")
           .expected("names that differ once they are joined by dots")
           .in(checkpoint_.file)
-          .hint("--rename, --keep and --drop tell them apart");
+          .hint("convert's --root or --keep takes one of them, and --drop leaves both out");
     budget_.spend(task.name.size());
     flat_.leaves.push_back({task.name, task.path, task.value, tensor(task.value)});
   }

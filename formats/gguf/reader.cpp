@@ -70,12 +70,13 @@ TensorSource tensor_of(const TensorEntry& tensor, const Header& header, const By
   return out;
 }
 
-void warn_of_blocks(const Header& header, std::vector<std::string>& warnings) {
+/// Of those that are not shown as numbers.
+void warn_of_blocks(const Header& header, bool dequantize, std::vector<std::string>& warnings) {
   std::map<std::string_view, std::size_t> counts;
   std::size_t all = 0;
   bool known = false;
   for (const TensorEntry& tensor : header.tensors) {
-    if (tensor.type->dtype) continue;
+    if (tensor.type->dtype || (dequantize && can_dequantize(*tensor.type))) continue;
     ++counts[tensor.type->name];
     ++all;
     known |= can_dequantize(*tensor.type);
@@ -84,9 +85,11 @@ void warn_of_blocks(const Header& header, std::vector<std::string>& warnings) {
   std::string list;
   for (const auto& [name, count] : counts)
     list += (list.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(name);
-  warnings.push_back(std::to_string(all) + (all == 1 ? " tensor is" : " tensors are") + " quantised (" + list +
-                     ") and shown as the bytes of " + (all == 1 ? "its" : "their") + " blocks" +
-                     (known ? "; ckpt convert --dequantize makes float32 of Q8_0 and Q4_0" : ""));
+  const std::string blocks = std::string(" the bytes of ") + (all == 1 ? "its" : "their") + " blocks";
+  warnings.push_back(
+      std::to_string(all) + (all == 1 ? " tensor is" : " tensors are") + " quantised (" + list + ") and " +
+      (dequantize ? "refused where numbers are asked for; without --dequantize there are" + blocks
+                  : "shown as" + blocks + (known ? "; ckpt convert --dequantize makes float32 of Q8_0 and Q4_0" : "")));
 }
 
 }  // namespace
@@ -104,7 +107,7 @@ Checkpoint read(const ByteSourcePtr& source, const ReadContext& context) {
   std::vector<std::string> warnings = std::move(header.warnings);
   if (to_the_end)
     for (std::string& warning : details->finish()) warnings.push_back(std::move(warning));
-  if (!context.options.dequantize) warn_of_blocks(header, warnings);
+  warn_of_blocks(header, context.options.dequantize, warnings);
   for (const auto& [key, text] : header.metadata)
     if (key == "split.count" && text != "0" && text != "1")
       warnings.push_back("this is one of " + text + " parts of a model: ckpt merge PART… OUT joins all of them");

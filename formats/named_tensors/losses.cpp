@@ -1,6 +1,7 @@
 #include "named_tensors/losses.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -9,6 +10,7 @@
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "model/pair_lists.h"
+#include "model/python_str.h"
 #include "model/walk.h"
 #include "ops/root.h"
 #include "ops/value_view.h"
@@ -20,7 +22,11 @@ constexpr std::size_t named_others = 3;
 
 /// What a checkpoint is made of beside tensors under names.
 struct Survey {
-  std::vector<std::string> others;  ///< paths of values that are no tensors, the first few
+  struct Other {
+    std::string path;
+    std::string entry;  ///< of a mapping, in which it stands: what can be dropped; empty for none
+  };
+  std::vector<Other> others;  ///< values that are no tensors, the first few
   bool more_others = false;
   bool nested = false, attributes = false, other_keys = false;
 };
@@ -38,32 +44,42 @@ class Surveyor {
   }
 
   Survey run() {
-    add(root_, "", "");
+    add(root_, "", "", 0);
     while (!open_.empty()) {
-      auto [id, path] = std::move(open_.back());
+      const Place place = std::move(open_.back());
       open_.pop_back();
-      look(id, path);
+      look(place);
     }
     return std::move(survey_);
   }
 
  private:
-  void add(ValueId id, const std::string& above, std::string_view part) {
+  struct Place {
+    ValueId id;
+    std::string path;
+    std::size_t entry;  ///< how much of the path leads to the innermost entry of a mapping
+  };
+
+  /// `entry`: as of Place; of an entry of a mapping, none.
+  void add(ValueId id, const std::string& above, std::string_view part, std::optional<std::size_t> entry) {
     if (is_tensor_[id] || seen_[id]) return;
     seen_[id] = true;
     std::string path = (above.empty() ? "" : above + ".") + std::string(part);
     budget_.spend(path.size());
-    open_.emplace_back(id, std::move(path));
+    const std::size_t length = path.size();
+    open_.push_back({id, std::move(path), entry.value_or(length)});
   }
 
-  void look(ValueId id, const std::string& path) {
+  void look(const Place& place) {
+    const ValueId id = place.id;
     const bool mapping = shows_all_pairs(values_, id);
     const bool sequence = values_.kind(id) == ValueKind::list || values_.kind(id) == ValueKind::tuple;
     survey_.attributes |= mapping && has_attributes(values_, id);
     const NamedChildren children = mapping || sequence ? children_of(id, mapping) : NamedChildren();
-    if (children.size() == 0 && (id != root_ || !(mapping || sequence))) return note_other(path);
+    if (children.size() == 0 && (id != root_ || !(mapping || sequence))) return note_other(place);
     survey_.nested |= id != root_ || sequence;
-    for (std::size_t i = children.size(); i-- > 0;) add(children.value(i), path, children.part(i));
+    const std::optional<std::size_t> entry = mapping ? std::nullopt : std::optional(place.entry);
+    for (std::size_t i = children.size(); i-- > 0;) add(children.value(i), place.path, children.part(i), entry);
   }
 
   /// Of a mapping its entries: its attributes are told of, and no values of their own.
@@ -75,14 +91,14 @@ class Surveyor {
     for (const MappingEntry& entry : entries) {
       const bool named = values_.is_string(entry.key);
       survey_.other_keys |= !named;
-      children.add(named ? values_.text(entry.key) : "(key)", entry.value, budget_);
+      children.add(named ? values_.text(entry.key) : python_str(values_, entry.key), entry.value, budget_);
     }
     return children;
   }
 
-  void note_other(const std::string& path) {
+  void note_other(const Place& place) {
     if (survey_.others.size() < named_others)
-      survey_.others.push_back(path);
+      survey_.others.push_back({place.path, place.path.substr(0, place.entry)});
     else
       survey_.more_others = true;
   }
@@ -91,7 +107,7 @@ class Surveyor {
   std::vector<bool> is_tensor_, seen_;
   ValueId root_;
   NameBudget budget_;
-  std::vector<std::pair<ValueId, std::string>> open_;
+  std::vector<Place> open_;
   Survey survey_;
 };
 
@@ -130,20 +146,24 @@ void refuse_other_values(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
   if (survey.others.empty()) return;
   std::string names, drops;
-  for (const std::string& path : survey.others) {
+  std::vector<std::string> entries;
+  for (const auto& [path, entry] : survey.others) {
     names += names.empty() ? (path.empty() ? "the object itself" : "'" + path + "'") : ", '" + path + "'";
-    drops += "--drop " + shell_value(escaped_glob(path)) + " ";
+    if (std::ranges::find(entries, entry) != entries.end()) continue;
+    entries.push_back(entry);
+    drops += "--drop " + shell_value(escaped_glob(entry)) + " ";
   }
-  const bool are_all =
-      !survey.more_others && !survey.others.front().empty() && has_name_beside(checkpoint, survey.others);
+  const bool are_entries = std::ranges::find(entries, "") == entries.end();
+  const bool are_all = !survey.more_others && are_entries && has_name_beside(checkpoint, entries);
   throw Error(ErrorCode::unsupported, names + (survey.more_others          ? " and more are no tensors"
                                                : survey.others.size() == 1 ? " is no tensor"
                                                                            : " are no tensors"))
       .expected("tensors alone, which is what this format holds")
       .in(checkpoint.file)
       .hint((has_weights(checkpoint) ? "--weights-only takes the state dict alone; " : "") +
-            (are_all ? drops + (survey.others.size() == 1 ? "leaves that out" : "leaves those out")
-                     : "--drop NAME leaves a part out"));
+            (are_all       ? drops + (survey.others.size() == 1 ? "leaves that out" : "leaves those out")
+             : are_entries ? "--drop NAME leaves a part out"
+                           : "--root PATH takes a part of it"));
 }
 
 std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint) {

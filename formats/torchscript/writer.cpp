@@ -88,7 +88,7 @@ WriteReceipt write_script(Checkpoint& checkpoint, ByteSink& sink, const WriteOpt
                 "a TorchScript file whose tensors are on the device meta, with their bytes")
         .expected("a device to load them to")
         .in(checkpoint.file)
-        .hint("--weights-only --to meta writes its state dict");
+        .hint("--weights-only writes its state dict");
   const auto edited = edited_members(checkpoint, details);
   std::map<std::string, std::string> storages;
   for (const Storage& storage : checkpoint.storages) storages[details.root + "/" + storage.key] = storage.key;

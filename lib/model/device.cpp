@@ -91,7 +91,8 @@ std::optional<std::string> suggestion(std::string_view text) {
   }
   if (rest.starts_with(':')) rest.erase(0, 1);
   if (auto tag = tag_of(rest.empty() ? type : type + ":" + rest)) return tag;
-  return tag_of(type);
+  const bool is_number = !rest.empty() && rest.find_first_not_of("0123456789") == std::string::npos;
+  return is_number && rest.front() != '0' ? tag_of(type + ":" + std::to_string(largest_index)) : tag_of(type);
 }
 
 std::string_view type_of(std::string_view location) { return location.substr(0, location.find(':')); }

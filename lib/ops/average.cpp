@@ -132,8 +132,18 @@ class Averager {
       for (const std::string& line : load_errors(report)) misfits_.push_back(checkpoint.file + ": " + line);
       constexpr int most_fixes = 8;
       if (!fix_.empty() || ++fixes_tried_ > most_fixes) continue;
-      fix_ = fix_command(check(checkpoint, last.facts.checkpoint(), {each.dict.path, last.dict.path}), checkpoint.file);
+      fix_ = fix_of(checkpoint, last, each.dict.path);
     }
+  }
+
+  static std::string fix_of(const Checkpoint& checkpoint, const FoundStateDict& last, const std::string& path) {
+    CheckReport report = check(checkpoint, last.facts.checkpoint(), {path, last.dict.path});
+    // One state dict alone has not the place that the last file's has; a prefix is changed in all of them.
+    if (report.fix && !report.fix->root.empty() && !last.dict.path.empty()) {
+      if (report.fix->strip_prefix.empty() && report.fix->add_prefix.empty()) return {};
+      report.fix->root.clear();
+    }
+    return fix_command(report, checkpoint.file);
   }
 
   void add_views(const std::vector<const Checkpoint*>& all, const StateDicts& dicts) {

@@ -247,8 +247,9 @@ class Checker {
 };
 
 /// Another state dict of the file whose keys are those that are wanted.
-std::optional<CheckFix> other_root(const Checkpoint& checkpoint, const std::string& root, const Entries& wanted) {
-  for (const StateDict& dict : find_state_dicts(checkpoint)) {
+std::optional<CheckFix> other_root(const Checkpoint& checkpoint, const std::vector<StateDict>& dicts,
+                                   const std::string& root, const Entries& wanted) {
+  for (const StateDict& dict : dicts) {
     if (dict.path == root) continue;
     NameViewSet keys;
     for (const MappingEntry& entry : mapping_entries(checkpoint.values, dict.value))
@@ -256,7 +257,7 @@ std::optional<CheckFix> other_root(const Checkpoint& checkpoint, const std::stri
     const bool same =
         keys.size() == wanted.all.size() &&
         std::all_of(keys.begin(), keys.end(), [&](std::string_view key) { return wanted.find(key) != nullptr; });
-    if (same) return CheckFix{{}, {}, {}, dict.path};
+    if (same) return CheckFix{.root = dict.path};
   }
   return std::nullopt;
 }
@@ -267,15 +268,22 @@ std::string quoted_list(const std::vector<std::string>& keys) {
   return out;
 }
 
-CheckReport check_entries(const Checkpoint& checkpoint, const StateDict& dict, Entries wanted) {
+/// `modules`: that were unpacked to state dicts of the checkpoint.
+CheckReport check_entries(const Checkpoint& checkpoint, const std::vector<Module>& modules, const StateDict& dict,
+                          Entries wanted) {
   StateDictFacts facts(checkpoint);
   Checker checker(Entries({facts, dict}), std::move(wanted), true);
   CheckReport report = checker.run();
   if (report.missing.empty() && report.unexpected.empty()) return report;
   report.fix = find_fix(checker.entries().keys(), checker.wanted().keys());
-  if (!report.fix) report.fix = other_root(checkpoint, dict.path, checker.wanted());
-  if (report.fix && !dict.path.empty())
-    for (std::string& glob : report.fix->drop) glob.insert(0, escaped_glob(dict.path) + ".");
+  const std::vector<StateDict> dicts = find_state_dicts(checkpoint);
+  if (report.fix && dicts.size() > 1) report.fix->root = dict.path;
+  if (!report.fix) report.fix = other_root(checkpoint, dicts, dict.path, checker.wanted());
+  if (!report.fix) return report;
+  const std::string& path = report.fix->root.empty() ? dict.path : report.fix->root;
+  report.fix->weights_only = std::ranges::any_of(modules, [&](const Module& module) { return module.path == path; });
+  if (report.fix->root.empty() && !report.fix->weights_only && !path.empty())
+    for (std::string& glob : report.fix->drop) glob.insert(0, escaped_glob(path) + ".");
   return report;
 }
 
@@ -315,11 +323,11 @@ CheckReport check(const Checkpoint& packed, const Checkpoint& packed_like, const
     }
   }();
   StateDictFacts like_facts(like);
-  return check_entries(checkpoint, dict, Entries({like_facts, like_dict}));
+  return check_entries(checkpoint, find_modules(packed), dict, Entries({like_facts, like_dict}));
 }
 
 CheckReport check(const Checkpoint& checkpoint, const std::vector<ModelTensor>& model, std::string_view root) {
-  return check_entries(checkpoint, find_state_dict(checkpoint, root), Entries(model));
+  return check_entries(checkpoint, {}, find_state_dict(checkpoint, root), Entries(model));
 }
 
 std::vector<std::string> load_errors(const CheckReport& report) {

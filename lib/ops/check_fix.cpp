@@ -49,7 +49,8 @@ std::optional<CheckFix> prefix_fix(const Keys& keys, const KeySet& own, const Ke
     if (changes.size() > most_tried) changes.erase(std::prev(changes.end()));
   }
   for (const RenamedPrefix& change : changes)
-    if (makes_equal(keys, wanted, change.a, change.b)) return CheckFix{change.a, change.b, {}, {}};
+    if (makes_equal(keys, wanted, change.a, change.b))
+      return CheckFix{.strip_prefix = change.a, .add_prefix = change.b};
   return std::nullopt;
 }
 
@@ -91,11 +92,16 @@ std::string fix_command(const CheckReport& report, const std::string& file) {
   if (!report.fix) return {};
   const CheckFix& fix = *report.fix;
   const std::string files = shell_word(file) + " OUT";
-  if (!fix.root.empty()) return "ckpt convert " + files + " --root " + shell_value(fix.root);
-  std::string drops;
-  for (const std::string& glob : fix.drop) drops += " --drop " + shell_value(glob);
-  if (!drops.empty()) return "ckpt convert " + files + drops;
-  return prefix_command(file, fix.strip_prefix, fix.add_prefix);
+  std::string options = fix.root.empty() ? "" : " --root " + shell_value(fix.root);
+  if (fix.weights_only) options += " --weights-only";
+  if (options.empty() && fix.drop.empty()) return prefix_command(file, fix.strip_prefix, fix.add_prefix);
+  const auto add_prefix = [&](const std::string& option, const std::string& prefix) {
+    if (!prefix.empty()) options += " " + option + (prefix == data_parallel_prefix ? "" : "=" + shell_value(prefix));
+  };
+  add_prefix("--strip-prefix", fix.strip_prefix);
+  add_prefix("--add-prefix", fix.add_prefix);
+  for (const std::string& glob : fix.drop) options += " --drop " + shell_value(glob);
+  return "ckpt convert " + files + options;
 }
 
 std::optional<CheckFix> find_fix(const Keys& keys, const Keys& like) {

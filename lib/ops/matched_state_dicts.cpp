@@ -1,33 +1,21 @@
 #include "ops/matched_state_dicts.h"
 
-#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "ckpt/error.h"
 #include "ckpt/modules.h"
-#include "ops/prune.h"
 #include "ops/root.h"
 
 namespace ckpt {
-namespace {
-
-/// A loss that was saved whole has none.
-bool holds_weights(const Checkpoint& checkpoint, const std::vector<Module>& modules) {
-  std::vector<bool> below(checkpoint.values.size());
-  for (const Module& module : modules) mark_held(checkpoint.values, module.value, {}, below);
-  return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                     [&](const Tensor& tensor) { return below[tensor.value]; });
-}
-
-}  // namespace
 
 Searched::Searched(const Checkpoint& checkpoint) : facts_(checkpoint) {
   Parts parts = find_parts(checkpoint);
-  if (holds_weights(checkpoint, parts.modules))
+  if (const std::string options = weights_only_options(checkpoint, parts); !options.empty())
     throw Error(ErrorCode::invalid_argument, "the file holds a whole module")
         .expected("mappings of names to tensors")
         .in(checkpoint.file)
-        .hint("ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only makes one of it");
+        .hint("ckpt convert " + shell_word(checkpoint.file) + " OUT " + options + " makes one of it");
   dicts_ = std::move(parts.state_dicts);
   for (const StateDict& dict : dicts_) by_path_.emplace(dict.path, &dict);
 }

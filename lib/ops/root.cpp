@@ -58,10 +58,12 @@ std::vector<std::string> others_in(const Checkpoint& checkpoint, const StateDict
 [[noreturn]] void refuse_choice(const Checkpoint& checkpoint, const Parts& parts) {
   const std::vector<StateDict>& found = parts.state_dicts;
   if (found.empty() && !parts.modules.empty()) {
+    const std::string options = weights_only_options(checkpoint, parts);
     throw Error(ErrorCode::invalid_argument, "the file holds a whole module and no state dict")
         .expected("a mapping of names to tensors")
         .in(checkpoint.file)
-        .hint("ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only");
+        .hint("ckpt " + (options.empty() ? "inspect " + shell_word(checkpoint.file)
+                                         : "convert " + shell_word(checkpoint.file) + " OUT " + options));
   }
   if (found.empty()) {
     throw Error(ErrorCode::invalid_argument, "no state dict was found")

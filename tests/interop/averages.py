@@ -208,6 +208,10 @@ def misfits(checks):
     average(checks, "average, one storage in the first alone", both[::-1], {n: averaged([tied, saving.load(both[0])[n]]) for n in "ab"})
     real = saved(checks, [{"w": torch.randn(3)}, {"w": torch.randn(3, dtype=torch.complex64)}])
     checks.run("average of real and complex", "average", *real, checks.path(), code=3)
+    states = [{"m.a.weight": torch.randn(3)}, {"a.weight": torch.randn(3)}]
+    two = saved(checks, [{"model": state, "ema": state} for state in states])
+    done = checks.run("average, other prefixes in both state dicts", "average", *two, checks.path(), code=3)
+    checks.suite.check("average: a hint for both", f"hint: ckpt strip-prefix {two[0]} OUT --prefix m.\n" in done.err, done)
 
 
 GROUPS = [dtypes, layouts, lazy, lazy_of_other_dtypes, shares, trainers, misfits]

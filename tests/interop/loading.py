@@ -1,6 +1,7 @@
 """ckpt check against load_state_dict: the same verdict, the same lines in the same order."""
 
 import collections
+import re
 import shlex
 
 import cases
@@ -185,9 +186,12 @@ def lines(checks):
 def hints(checks):
     """The command of the hint mends it: PyTorch loads what comes out."""
     mended = 0
-    for name, model, state in rows():
+    given = [(name, model, state, state) for name, model, state in rows()]
+    other = {"extra.weight": torch.ones(1)}
+    given += [(f"{name}, one of two", model, state, {"model": state, "ema": other}) for name, model, state, _ in given]
+    for name, model, state, obj in given:
         new, reference, out = checks.path(), checks.path(), checks.path()
-        ZIP.save(state, new)
+        ZIP.save(obj, new)
         ZIP.save(model.state_dict(), reference)
         hint = checks.ckpt("check", "--json", new, "--like", reference).json["hint"]
         if not hint:
@@ -201,4 +205,35 @@ def hints(checks):
     checks.suite.check("hints: some were given", mended >= 3, mended)
 
 
-GROUPS = [lines, copies, hints]
+def pasted(checks):
+    """Hints about what a format cannot say: each command of theirs, run as it stands, up to the words about it."""
+    sparse = {"module.a.weight": torch.ones(2).to_sparse(), "module.b.weight": torch.ones(2)}
+    rows = {
+        "as it is": (sparse, ["convert", "IN", "OUT.npz"]),
+        "edited": (sparse, ["convert", "IN", "--strip-prefix", "OUT", "--format", "npz", "--to", "cpu"]),
+        "renamed": (sparse, ["convert", "IN", "OUT.safetensors", "--rename", "^module.=a b."]),
+        "a part": ({"model": sparse, "step": 1}, ["convert", "--root=model", "--", "IN", "OUT.npz"]),
+        "strip-prefix": (sparse, ["strip-prefix", "IN", "OUT.npz"]),
+        "add-prefix": (sparse, ["add-prefix", "IN", "OUT.npz", "--prefix=net."]),
+        "shard": (sparse, ["shard", "IN", "OUT", "--format", "safetensors-index"]),
+        "shard of a trainer": ({"model": {"a.weight": torch.ones(2)}, "step": 1}, ["shard", "IN", "OUT"]),
+        "lists": ({"a.weight": torch.ones(2), "betas": [0.9, 0.99], 3: 7}, ["convert", "IN", "OUT.npz"]),
+        "merge": (sparse, ["merge", "IN", "OTHER", "OUT.npz"]),
+        "average": (sparse, ["average", "IN", "IN", "OUT.npz"]),
+        "cast": ({"a.weight": torch.ones(2)}, ["convert", "IN", "OUT.npz", "--dtype", "bfloat16"]),
+    }
+    for name, (obj, words) in rows.items():
+        source, other = checks.path(), checks.path()
+        ZIP.save(obj, source)
+        ZIP.save({"other": torch.ones(1)}, other)
+        out, step = str(checks.path("")), str(checks.path())
+        names = {"IN": str(source), "OTHER": str(other)}
+        done = checks.ckpt(*[names.get(word, word.replace("OUT", out)) for word in words])
+        checks.suite.check(f"pasted, {name}: refused", done.code == 3, done)
+        hint = done.err.rpartition("hint: ")[2].partition("\n")[0].replace("OTHER.pt", step)
+        for command in hint.split(" first, then "):
+            command = re.split(r" (?:takes|leaves|casts) ", command)[0]
+            checks.run(f"pasted, {name}: {command}", *shlex.split(command)[1:])
+
+
+GROUPS = [lines, copies, hints, pasted]

@@ -42,6 +42,7 @@ struct Arguments::State {
   std::vector<Option> options;
   std::deque<Single> singles;  // CLI11 keeps references to them
   std::vector<std::string>* files = nullptr;
+  std::vector<std::string>* given = nullptr;  // all words
   std::function<std::vector<std::string>()> outputs;
 };
 
@@ -77,6 +78,8 @@ void Arguments::optional_value(const std::string& name, const std::string& place
 
 void Arguments::files(std::vector<std::string>& target) { state_->files = &target; }
 
+void Arguments::words(std::vector<std::string>& target) { state_->given = &target; }
+
 void Arguments::outputs(std::function<std::vector<std::string>()> names) { state_->outputs = std::move(names); }
 
 std::vector<std::string> Arguments::outputs() const {
@@ -84,6 +87,7 @@ std::vector<std::string> Arguments::outputs() const {
 }
 
 bool Arguments::parse(const std::vector<std::string>& words) {
+  if (state_->given != nullptr) *state_->given = words;
   state_->refuse_empty_values(words);
   try {
     state_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

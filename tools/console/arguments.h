@@ -38,6 +38,9 @@ class Arguments {
   /// Whatever is no option, in order.
   void files(std::vector<std::string>& target);
 
+  /// All of it, as it was given.
+  void words(std::vector<std::string>& target);
+
   /// What the command will write, asked for after parse(); without this, nothing. Of several calls the last one counts.
   void outputs(std::function<std::vector<std::string>()> names);
   [[nodiscard]] std::vector<std::string> outputs() const;

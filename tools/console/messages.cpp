@@ -41,10 +41,8 @@ std::string outer_file(const std::string& name) {
   return name.substr(0, name.find(": "));
 }
 
-/// One file of a distributed checkpoint, given as if it were all of it.
-bool is_piece(const std::filesystem::path& path) {
-  std::error_code unknown;
-  return path.extension() == ".distcp" && std::filesystem::exists(path.parent_path() / ".metadata", unknown);
+std::string metadata_beside(const std::string& piece) {
+  return std::filesystem::path(piece).replace_filename(".metadata").string();
 }
 
 /// What to do about an error that brings no hint of its own.
@@ -61,9 +59,7 @@ std::string hint_for(const Error& error) {
       return "the copy or download of it stopped early: fetch it again" +
              (may_be_recovered(path) ? ", or save what is whole: ckpt recover " + file + " OUT" : "");
     case ErrorCode::corrupt:
-      if (is_piece(path))
-        return "it is a piece of the checkpoint that its folder holds: ckpt inspect " +
-               shell_word(std::filesystem::path(path).replace_filename(".metadata").string());
+      if (is_piece(path)) return piece_hint("inspect", path);
       return "ckpt verify " + file + " lists all that is wrong with it, " +
              (may_be_recovered(path) ? "ckpt recover " + file + " OUT saves what is whole"
                                      : "an earlier copy may be whole");
@@ -102,6 +98,16 @@ int report_failure(const std::function<int()>& work, const std::string& file) {
 }
 
 }  // namespace
+
+bool is_piece(const std::string& file) {
+  std::error_code unknown;
+  return file.ends_with(".distcp") && std::filesystem::exists(metadata_beside(file), unknown);
+}
+
+std::string piece_hint(const std::string& command, const std::string& piece) {
+  return "it is a piece of the checkpoint that its folder holds: ckpt " + command + " " +
+         shell_word(metadata_beside(piece));
+}
 
 void flush_output() {
   errno = 0;

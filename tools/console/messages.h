@@ -41,6 +41,12 @@ void print_version();
 void print_warning(std::string_view text);
 /// finish_reading(), and prints what it warns of.
 void finish_input(const Checkpoint& checkpoint, const std::string& file);
+
+/// Whether it is one file of a distributed checkpoint, given as if it were all of it.
+bool is_piece(const std::string& file);
+/// How `command` is given all of the checkpoint instead.
+std::string piece_hint(const std::string& command, const std::string& piece);
+
 void print_note(std::string_view text);
 void print_hint(std::string_view text);
 

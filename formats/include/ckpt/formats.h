@@ -24,6 +24,7 @@ struct FormatInfo {
   std::string loader;  ///< what opens it in Python: "torch.load"
   bool reads = false;
   bool writes = false;
+  bool pickled = false;   ///< what is written holds a pickle
   bool recovers = false;  ///< what is whole of a damaged file is saved: ckpt/recover.h
 };
 
@@ -65,6 +66,10 @@ struct WriteOptions {
   bool allow_unsafe = false;      ///< pass dangerous globals on
   std::uint64_t shard_bytes = 0;  ///< of formats that are written in several files: of tensors a file; 0: no bound
 };
+
+/// The format in which `path` is written: where the options name none, that of its suffix, unless the checkpoint's own
+/// has that suffix too; else the checkpoint's own. A file that is replaced stays what it was.
+CKPT_API std::string format_to_save(const Checkpoint& checkpoint, std::string_view path, const WriteOptions& options);
 
 /// Writes a checkpoint to a sink; does not commit it. What is moved here is given back as soon as it is written: of
 /// tens of thousands of tensors that is a good part of the memory. Formats that are folders only save() writes. Throws

@@ -39,11 +39,13 @@ struct DTypeMismatch {
   std::string name, dtype, like_dtype;
 };
 
-/// An edit of the new checkpoint after which its keys are those of the reference. One of the three ways is set.
+/// An edit of the new checkpoint after which its keys are those of the reference: a change of prefix, or what is left
+/// out, of the part that `root` and `weights_only` take first; or that part alone.
 struct CheckFix {
   std::string strip_prefix, add_prefix;  ///< both: strip first
-  std::vector<std::string> drop;         ///< globs over names of tensors
-  std::string root;                      ///< another state dict of the file has the keys
+  std::vector<std::string> drop;         ///< globs over names of tensors, of the part
+  std::string root;                      ///< the state dict, where the file has others
+  bool weights_only = false;             ///< it is a whole module
 };
 
 struct CheckReport {

@@ -36,6 +36,10 @@ struct Parts {
 /// What find_state_dicts(), find_modules() and find_optimizer_states() find, on one walk, and throw.
 CKPT_API Parts find_parts(const Checkpoint& checkpoint);
 
+/// The options of `ckpt convert` that make a state dict of a module of the file: --weights-only, with --root where it
+/// is not the only part. Empty where no module holds a tensor, as a loss that was saved whole holds none.
+CKPT_API std::string weights_only_options(const Checkpoint& checkpoint, const Parts& parts);
+
 /// Each module of find_modules() as the state dict that its state_dict() would give: names, order, `_metadata`, plain
 /// tensors without gradient that share what they shared. The rest of the checkpoint stays, but for what only modules
 /// held. What is known to differ from Python (hooks, classes that write their own) is added to `warnings`. Where there

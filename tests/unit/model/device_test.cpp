@@ -63,6 +63,8 @@ TEST(Device, SlipsGetAHint) {
   EXPECT_EQ(refusal("CUDA:2").hint(), "did you mean cuda:2?");
   EXPECT_EQ(refusal("cuda1").hint(), "did you mean cuda:1?");
   EXPECT_EQ(refusal("cuda:x").hint(), "did you mean cuda:0?");
+  EXPECT_EQ(refusal("cuda:128").hint(), "did you mean cuda:127?");
+  EXPECT_EQ(refusal("gpu128").hint(), "did you mean cuda:127?");
 }
 
 TEST(DeviceMap, OneDeviceTakesEverything) {

@@ -87,6 +87,18 @@ TEST(FindModules, ReadsSlotsAndProtocolZero) {
   EXPECT_EQ(found[0].class_name, "net.Net");
 }
 
+TEST(WeightsOnlyOptions, NameTheModuleWhereItIsNotAlone) {
+  const auto options = [](const py::Code& code) {
+    const Checkpoint checkpoint = checkpoint_of(code);
+    return weights_only_options(checkpoint, find_parts(checkpoint));
+  };
+  EXPECT_EQ(options(py::dict({{py::str("a"), linear()}, {py::str("epoch"), py::integer(1)}})), "--weights-only");
+  EXPECT_EQ(options(py::dict({{py::str("a b"), linear()}, {py::str("c"), linear()}})), "--root 'a b' --weights-only");
+  EXPECT_EQ(options(py::dict({{py::str("loss"), module({}, {}, {})}, {py::str("c"), linear()}})),
+            "--root c --weights-only");
+  EXPECT_EQ(options(module({}, {}, {})), "") << "it holds no tensor";
+}
+
 TEST(UnpackModules, GivesParametersThenBuffersThenModules) {
   const auto code = module({{py::str("w"), parameter()}, {py::str("none"), py::none()}},
                            {{py::str("mean"), weight()}, {py::str("no"), py::none()}},
