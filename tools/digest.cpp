@@ -8,6 +8,7 @@
 #include "console/messages.h"
 #include "console/render.h"
 #include "console/text.h"
+#include "digest_list.h"
 #include "loading.h"
 
 namespace ckpt::tools {
@@ -24,10 +25,10 @@ std::string digest_json(const CheckpointDigest& digest) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   out["digest"] = digest.total;
   out["tensors"] = nlohmann::ordered_json::object();
-  // ordered_json looks each key up in a list; names are unique already (but for bytes that are not
-  // UTF-8), so the pairs go straight in.
+  // ordered_json looks each key up in a list; these are unique, so the pairs go straight in.
   auto& tensors = out["tensors"].get_ref<nlohmann::ordered_json::object_t&>();
-  for (const TensorDigest& tensor : digest.tensors) tensors.emplace_back(valid_utf8(tensor.name), tensor.sha256);
+  const std::vector<std::string> names = listed_names(digest, true);
+  for (std::size_t i = 0; i < names.size(); ++i) tensors.emplace_back(names[i], digest.tensors[i].sha256);
   return visible_json(out.dump()) + "\n";
 }
 

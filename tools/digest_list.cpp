@@ -81,18 +81,32 @@ DigestList read_digest_list(const std::string& file, const std::string& checked)
   }
 }
 
+std::vector<std::string> listed_names(const CheckpointDigest& digest, bool json) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const TensorDigest& tensor : digest.tensors) {
+    std::string name = json ? valid_utf8(tensor.name) : printable(tensor.name);
+    const std::string first = name;
+    for (std::size_t number = 2; json && !taken.insert(name).second; ++number)
+      name = first + "#" + std::to_string(number);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 std::vector<Finding> compare_digests(const DigestList& list, const CheckpointDigest& digest) {
   std::vector<Finding> findings;
   std::set<std::string> there;
-  for (const TensorDigest& tensor : digest.tensors) {
-    const std::string name = list.json ? valid_utf8(tensor.name) : printable(tensor.name);
+  const std::vector<std::string> names = listed_names(digest, list.json);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string &name = names[i], &sha256 = digest.tensors[i].sha256;
     const auto [first, last] = list.sha256.equal_range(name);
     there.insert(name);
     const std::string where = "tensor '" + name + "'";
     if (first == last)
       findings.push_back({true, "is not in the list", where});
-    else if (std::none_of(first, last, [&](const auto& listed) { return listed.second == tensor.sha256; }))
-      findings.push_back({true, "its SHA-256 is " + tensor.sha256 + ", expected " + first->second, where});
+    else if (std::none_of(first, last, [&](const auto& listed) { return listed.second == sha256; }))
+      findings.push_back({true, "its SHA-256 is " + sha256 + ", expected " + first->second, where});
   }
   for (const std::string& name : list.names)
     if (!there.contains(name))

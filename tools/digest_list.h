@@ -21,6 +21,9 @@ struct DigestList {
 /// `checked`: the file that is to be compared with it, for the hint.
 DigestList read_digest_list(const std::string& file, const std::string& checked);
 
+/// The tensors' names as a list spells them; of JSON each once: of a name that comes again, "NAME#2" and so on.
+std::vector<std::string> listed_names(const CheckpointDigest& digest, bool json);
+
 /// What is not as the list has it: tensors that differ, are missing, or are not in the list, and the total.
 std::vector<Finding> compare_digests(const DigestList& list, const CheckpointDigest& digest);
 

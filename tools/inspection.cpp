@@ -181,14 +181,18 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
 
 void add_figures(Inspection& inspection, const std::vector<std::string>& keys) {
   CheckpointStats found = stats(*inspection.checkpoint, {{}, keys});
-  std::map<std::string_view, std::optional<Figures>*> by_name;
+  // A sparse tensor's part may be called as another tensor is: both lists have them in one order.
+  std::multimap<std::string_view, std::optional<Figures>*> by_name;
   for (TensorStats& tensor : found.tensors) by_name.emplace(tensor.name, &tensor.figures);
   inspection.with_figures = true;
   inspection.figures.resize(inspection.rows.size());
   for (std::size_t i = 0; i < inspection.rows.size(); ++i) {
     const TensorRow& row = inspection.rows[i];
     const std::string name = row.tensor->parts.empty() ? row.name : row.name.empty() ? "values" : row.name + ".values";
-    if (const auto at = by_name.find(name); at != by_name.end()) inspection.figures[i] = std::move(*at->second);
+    const auto at = by_name.lower_bound(name);
+    if (at == by_name.end() || at->first != name) continue;
+    inspection.figures[i] = std::move(*at->second);
+    by_name.erase(at);
   }
 }
 

@@ -110,7 +110,7 @@ void keep_input(const Job& job, const std::string& file) {
 void print_report(const Recovery& found, const RecoverOptions& options, const Job& job, bool quiet) {
   const std::string text = options.json ? report_json(found, job.in) : report_text(found, job.in, quiet);
   if (job.out != "-") return print(text);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  print_error_text(text);
 }
 
 constexpr std::string_view nothing_left = "fetch or copy the file again; an earlier copy may be whole";

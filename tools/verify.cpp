@@ -83,8 +83,15 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
   try {
     result.is_finite = options.finite && look_at_numbers(read(source, {.dequantize = true}), findings);
     if (list == nullptr) return;
-    const auto differences = compare_digests(*list, digest(read(source), options.root.value_or("")));
+    const Checkpoint checkpoint = read(source);
+    const auto differences = compare_digests(*list, digest(checkpoint, options.root.value_or("")));
     findings.insert(findings.end(), differences.begin(), differences.end());
+    if (const std::size_t count = unnamed_tensors(checkpoint).size(); count > 0)
+      findings.push_back(
+          {false,
+           count_text(count, "tensor") +
+               " without a name (an attribute of another, say): no list has such; ckpt diff compares them",
+           ""});
   } catch (const Error& error) {
     if (is_no_finding(error)) throw;
     findings.push_back({count_faults(findings) == 0, std::string("its tensors cannot be read: ") + error.what(), ""});

@@ -138,7 +138,7 @@ void tell_of_globals(const std::vector<GlobalUse>& globals, const Job& job, bool
 
 void print_summary(const std::string& line, const Job& job) {
   if (job.out != "-") return print(line + "\n");
-  std::fputs((line + "\n").c_str(), stderr);
+  print_error_text(line + "\n");
 }
 
 /// What OUT's format cannot say, and what to do about it. Of several files it is told of OUT, whichever holds it.

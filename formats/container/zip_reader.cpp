@@ -139,9 +139,10 @@ ZipReader ZipReader::open(ByteSourcePtr source, const ReadContext& context, cons
     });
 
     const auto has_bytes = [](const ZipMember& m) { return m.size != 0; };
-    const auto has_sum = [](const ZipMember& m) { return m.size != 0 && m.crc32 != 0; };
+    const auto has_no_sum = [](const ZipMember& m) { return m.size != 0 && m.crc32 == 0; };
+    reader.unchecked_ = std::count_if(members.begin(), members.end(), has_no_sum);
     reader.has_checksums_ =
-        std::none_of(members.begin(), members.end(), has_bytes) || std::any_of(members.begin(), members.end(), has_sum);
+        reader.unchecked_ == 0 || reader.unchecked_ < std::count_if(members.begin(), members.end(), has_bytes);
     listed->source = std::move(source);
     listed->inflating = context.inflating;
     reader.listed_ = listed;
@@ -163,7 +164,7 @@ const ZipMember* ZipReader::find(std::string_view name, const ZipMember* likely)
 
 ByteSourcePtr ZipReader::read(const ZipMember& member) const {
   std::optional<std::uint32_t> crc;
-  if (has_checksums_) crc = member.crc32;
+  if (member.crc32 != 0) crc = member.crc32;
   const ByteSourcePtr& source = listed_->source;
   const SourceName name(listed_, static_cast<std::uint32_t>(index_of(member)));
   if (member.method == zip::method_stored) return slice(source, member.data_offset, member.size, name, crc);
@@ -201,6 +202,10 @@ std::vector<std::string> archive_warnings(const ZipReader& zip) {
   std::vector<std::string> warnings;
   if (!zip.has_checksums())
     warnings.emplace_back("the archive has no checksums (every CRC is 0), so damaged bytes would not be noticed");
+  else if (zip.unchecked() > 0)
+    warnings.push_back(
+        std::to_string(zip.unchecked()) + (zip.unchecked() == 1 ? " member has" : " members have") +
+        " no checksum (a CRC of 0, as skip_data() leaves it), so damaged bytes there would not be noticed");
   if (zip.trailing_bytes() > 0) warnings.push_back(left_out(zip.trailing_bytes(), "the archive"));
   return warnings;
 }

@@ -76,11 +76,13 @@ class ZipReader {
     return &member == &members().back() ? nullptr : &member + 1;
   }
 
-  /// The bytes of one of members(), inflated where deflated. Its recorded CRC-32 is the directory's, none where every
-  /// member of the archive records 0 (torch's compute_crc32=False; then has_checksums() is false).
+  /// The bytes of one of members(), inflated where deflated. Its recorded CRC-32 is the directory's, none where that is
+  /// 0: torch's compute_crc32=False records 0 for all (has_checksums() is false), its skip_data() for storages.
   [[nodiscard]] ByteSourcePtr read(const ZipMember& member) const;
 
   [[nodiscard]] bool has_checksums() const { return has_checksums_; }
+  /// How many members have bytes and no checksum.
+  [[nodiscard]] std::ptrdiff_t unchecked() const { return unchecked_; }
   /// Bytes after the end of the archive.
   [[nodiscard]] std::uint64_t trailing_bytes() const { return trailing_bytes_; }
 
@@ -99,6 +101,7 @@ class ZipReader {
 
   std::shared_ptr<const Listed> listed_;
   bool has_checksums_ = true;
+  std::ptrdiff_t unchecked_ = 0;
   std::uint64_t trailing_bytes_ = 0;
 };
 

@@ -124,6 +124,7 @@ class Flattener {
         const bool is_text = values_.is_string(entry.key);
         flat_.has_other_keys = flat_.has_other_keys || !is_text;
         std::string key = is_text ? std::string(values_.text(entry.key)) : python_str(values_, entry.key);
+        if (is_unprintable(values_, entry.key)) refuse_object(name);
         const bool is_of_python3 = is_text && values_.kind(entry.key) != ValueKind::py2_str;
         if (!is_of_python3 && !is_utf8(key)) refuse_bytes(key);
         if (!keys.insert(key).second) refuse_keys(key);
@@ -131,6 +132,13 @@ class Flattener {
       }
     }
     std::reverse(tasks_.begin() + static_cast<std::ptrdiff_t>(first), tasks_.end());
+  }
+
+  [[noreturn]] void refuse_object(const std::string& holder) const {
+    throw Error(ErrorCode::unsupported, "a key in '" + holder + "' is an object, which only running code could print")
+        .expected("keys that are strings, or become such")
+        .in(checkpoint_.file)
+        .hint("--format torch keeps such keys");
   }
 
   [[noreturn]] void refuse_keys(const std::string& key) const {

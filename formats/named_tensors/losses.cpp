@@ -28,7 +28,7 @@ struct Survey {
   };
   std::vector<Other> others;  ///< values that are no tensors, the first few
   bool more_others = false;
-  bool nested = false, attributes = false, other_keys = false;
+  bool nested = false, attributes = false, other_keys = false, object_keys = false;
 };
 
 /// Looks at every value once, whatever number of paths lead to it.
@@ -91,6 +91,7 @@ class Surveyor {
     for (const MappingEntry& entry : entries) {
       const bool named = values_.is_string(entry.key);
       survey_.other_keys |= !named;
+      survey_.object_keys |= is_unprintable(values_, entry.key);
       children.add(named ? values_.text(entry.key) : python_str(values_, entry.key), entry.value, budget_);
     }
     return children;
@@ -144,6 +145,11 @@ bool has_name_beside(const Checkpoint& checkpoint, const std::vector<std::string
 
 void refuse_other_values(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
+  if (survey.object_keys)
+    throw Error(ErrorCode::unsupported, "a key is an object, which only running code could print")
+        .expected("keys that are strings, or become such")
+        .in(checkpoint.file)
+        .hint("--format torch keeps such keys");
   if (survey.others.empty()) return;
   std::string names, drops;
   std::vector<std::string> entries;

@@ -132,4 +132,8 @@ std::string python_str(const ValueGraph& values, ValueId id) {
   return out;
 }
 
+bool is_unprintable(const ValueGraph& values, ValueId id) {
+  return !values.is_string(id) && python_str(values, id).find("<object>") != std::string::npos;
+}
+
 }  // namespace ckpt

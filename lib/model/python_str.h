@@ -23,4 +23,7 @@ std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest 
 /// of bytes and tuples the first 4,096 bytes or so. A value that only running code could print gives "<object>".
 std::string python_str(const ValueGraph& values, ValueId id);
 
+/// Whether that text has such an "<object>" in it, and is no name.
+bool is_unprintable(const ValueGraph& values, ValueId id);
+
 }  // namespace ckpt

@@ -1,5 +1,6 @@
 """A full disk, limits, pipes, standard streams that are closed; what failed on standard output is no checkpoint."""
 
+import contextlib
 import errno
 import gzip
 import io
@@ -163,6 +164,7 @@ def standard_streams(suite, program, files, folders):
             )
         closed_streams(suite, program, source, target)
         waiting_input(suite, program, source, whole.stdout, folder)
+        waiting_output(suite, program)
 
 
 def redirected(program, words, redirection, **more):
@@ -221,6 +223,25 @@ def waiting_input(suite, program, source, expected, folder):
     os.close(write_end)
     out, err = process.communicate(timeout=60)
     suite.check("a slow, non-blocking standard input", process.returncode == 0 and out == expected, err.decode())
+
+
+def waiting_output(suite, program):
+    """A standard output that is non-blocking and slow gets all of what is printed."""
+    words = ["scan", "--help"]
+    whole = plain(program, words).stdout
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    with contextlib.suppress(BlockingIOError):  # when it is full
+        while True:
+            os.write(write_end, b"x" * 512)
+    process = subprocess.Popen([program.ckpt, *words], stdout=write_end, stderr=subprocess.PIPE, env=environment())
+    os.close(write_end)
+    got = b""
+    while part := os.read(read_end, 256):
+        got += part
+    os.close(read_end)
+    _, err = process.communicate(timeout=60)
+    suite.check("a slow, non-blocking standard output", process.returncode == 0 and got.lstrip(b"x") == whole, err.decode())
 
 
 def is_checkpoint(data):

@@ -89,6 +89,15 @@ def lists(checks):
     obj = cases.ALL["dtypes"]()
     source, other = checks.path(), checks.path()
     ZIP.save(obj, source)
+    # A part of a sparse tensor is called as another tensor is; an attribute has no name.
+    twice, listed = checks.path(), checks.path(".digest")
+    held = torch.nn.Parameter(torch.ones(2))
+    held.best = torch.arange(3.0)
+    torch.save({"w": torch.eye(3).to_sparse(), "w.values": torch.ones(2), "p": held}, twice)
+    for options in ([], ["--json"]):
+        listed.write_bytes(checks.ckpt("digest", *options, twice).out)
+        done = checks.run(f"verify --digest {options}, a name that comes twice", "verify", "--digest", listed, twice)
+        checks.suite.check(f"verify --digest {options}: what no list has", "remark: 1 tensor without a name" in done.text, done)
     changed = dict(obj)
     name = next(k for k, v in obj.items() if v.dtype == torch.float32 and v.numel())
     changed[name] = obj[name] + 1

@@ -1,5 +1,6 @@
 #include "messages.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,15 +23,37 @@ namespace {
 // Of the first write to standard output that failed: by the time it is reported, errno is another's.
 int output_error = 0;
 
-void note_output_error(bool failed) {
-  if (failed && output_error == 0) output_error = errno != 0 ? errno : EIO;
+void note_output_error(int errno_value) {
+  if (output_error == 0) output_error = errno_value;
+}
+
+// Printed, and not yet written.
+std::string pending_output;
+constexpr std::size_t much = std::size_t{1} << 16;
+
+/// All of it, also where somebody set the descriptor non-blocking, of which stdio would lose a part. Returns 0, or the
+/// errno of what failed.
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(fd, text.data(), text.size());
+    if (put > 0) {
+      text.remove_prefix(static_cast<std::size_t>(put));
+    } else if (put == 0) {
+      return ENOSPC;
+    } else if (errno == EAGAIN) {
+      pollfd waiting{fd, POLLOUT, 0};
+      if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) return errno;
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
 }
 
 void print_line(std::string_view kind, std::string_view text) {
   // What was already printed comes first where both streams go to one terminal or file.
   flush_output();
-  const std::string line = std::string(kind) + printable(text) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  print_error_text(std::string(kind) + printable(text) + "\n");
 }
 
 /// The file of the user's in "FILE: member 'x'"; a name may hold ": " itself.
@@ -110,8 +133,12 @@ std::string piece_hint(const std::string& command, const std::string& piece) {
 }
 
 void flush_output() {
-  errno = 0;
-  note_output_error(std::fflush(stdout) != 0);
+  note_output_error(write_all(STDOUT_FILENO, pending_output));
+  pending_output.clear();
+}
+
+void print_error_text(std::string_view text) {
+  static_cast<void>(write_all(STDERR_FILENO, text));  // nobody is left to be told
 }
 
 int exit_status(const Error& error) {
@@ -138,8 +165,13 @@ Error usage_error(std::string found, std::string hint) {
 }
 
 void print(std::string_view text) {
-  errno = 0;
-  note_output_error(std::fwrite(text.data(), 1, text.size(), stdout) != text.size());
+  if (output_error != 0) return;
+  if (text.size() >= much) {
+    flush_output();
+    return note_output_error(write_all(STDOUT_FILENO, text));
+  }
+  pending_output += text;
+  if (pending_output.size() >= much || ::isatty(STDOUT_FILENO) == 1) flush_output();
 }
 
 void print_version() { print("ckpt " CKPT_VERSION "\n"); }
@@ -175,7 +207,7 @@ int for_each_file(const std::vector<std::string>& files, const std::function<int
 int finish_output(int status) {
   flush_output();
   // A file system may say only now that what it was given did not get there.
-  if (::close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) note_output_error(true);
+  if (::close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) note_output_error(errno);
   if (output_error == 0) return status;
   // Whoever closed the pipe (`| head`) has seen what they wanted; an error line would only disturb.
   const auto tell = [] {

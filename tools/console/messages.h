@@ -31,6 +31,9 @@ Error usage_error(std::string found, std::string hint);
 /// finish_output().
 void print(std::string_view text);
 
+/// The same to standard error, at once; failures are nobody's.
+void print_error_text(std::string_view text);
+
 /// Hands on what was printed so far, for whoever waits for it.
 void flush_output();
 

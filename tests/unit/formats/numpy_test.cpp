@@ -311,6 +311,19 @@ TEST(Npz, RefusesTwoTensorsOfOneName) {
   EXPECT_TRUE(has(fault(py::dict({{py::integer(0), weight}, {py::str("0"), weight}}), "npz"), "'0': [0] and ['0']"));
 }
 
+TEST(Npz, RefusesKeysThatOnlyCodeCouldPrint) {
+  const io_testing::TemporaryFolder folder;
+  const py::Code key = py::call(py::global("torch", "device"), {py::str("cpu")});
+  const auto checkpoint = torch_testing::checkpoint_of(py::dict({{key, torch_testing::weight()}}));
+  for (const char* format : {"npz", "safetensors", "safetensors-index", "dcp"}) {
+    SaveOptions options;
+    options.format = format;
+    const auto error = io_testing::error_of([&] { save(checkpoint, folder / "out", options); });
+    ASSERT_TRUE(error) << format;
+    EXPECT_TRUE(has(error->what(), "is an object, which only running code could print")) << error->what();
+  }
+}
+
 TEST(Npz, TellsWhatItCannotSay) {
   const auto weight = torch_testing::weight();
   EXPECT_EQ(left_out(py::dict({{py::str("w"), weight}})), "");
