@@ -107,11 +107,11 @@ def other_writers(files):
         "merge": "merge IN OUT --clobber",
         "extract": "extract IN module.fc.bias -o OUT",
         "recover": "recover IN OUT",
-        "plot": "stats IN --plot OUT",
     }
     return [
         *(Scenario(f"small {name}", command.split(), files / "small.pt", OLD) for name, command in written.items()),
         Scenario("small npy", ["extract", "IN", "module.fc.bias", "-o", "OUT"], files / "small.pt", OLD, target="target.npy"),
+        Scenario("small plot", ["stats", "IN", "--plot", "OUT"], files / "small.pt", OLD, target="target.svg"),
         Scenario("torchscript", ["convert", "IN", "OUT", "--to", "cpu"], files / "script.pt", OLD),
     ]
 

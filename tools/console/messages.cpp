@@ -31,23 +31,19 @@ void note_output_error(int errno_value) {
 std::string pending_output;
 constexpr std::size_t much = std::size_t{1} << 16;
 
-/// All of it, also where somebody set the descriptor non-blocking, of which stdio would lose a part. Returns 0, or the
-/// errno of what failed.
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put > 0) {
-      text.remove_prefix(static_cast<std::size_t>(put));
-    } else if (put == 0) {
-      return ENOSPC;
-    } else if (errno == EAGAIN) {
-      pollfd waiting{fd, POLLOUT, 0};
-      if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) return errno;
-    } else if (errno != EINTR) {
-      return errno;
-    }
+/// All of it, also where somebody set standard output non-blocking. Returns 0, or the errno of what failed.
+int write_all(std::string_view text) {
+  // A buffer of stdio's would be lost when it cannot be written at once.
+  [[maybe_unused]] static const int unbuffered = std::setvbuf(stdout, nullptr, _IONBF, 0);
+  while (true) {
+    errno = 0;
+    text.remove_prefix(std::fwrite(text.data(), 1, text.size(), stdout));
+    if (text.empty()) return 0;
+    pollfd waiting{STDOUT_FILENO, POLLOUT, 0};
+    if (errno == EAGAIN && ::poll(&waiting, 1, -1) < 0 && errno == EINTR) errno = EAGAIN;
+    if (errno != EAGAIN) return errno != 0 ? errno : EIO;
+    std::clearerr(stdout);
   }
-  return 0;
 }
 
 void print_line(std::string_view kind, std::string_view text) {
@@ -133,12 +129,12 @@ std::string piece_hint(const std::string& command, const std::string& piece) {
 }
 
 void flush_output() {
-  note_output_error(write_all(STDOUT_FILENO, pending_output));
+  note_output_error(write_all(pending_output));
   pending_output.clear();
 }
 
 void print_error_text(std::string_view text) {
-  static_cast<void>(write_all(STDERR_FILENO, text));  // nobody is left to be told
+  std::fwrite(text.data(), 1, text.size(), stderr);  // where that fails, nobody is left to be told
 }
 
 int exit_status(const Error& error) {
@@ -168,7 +164,7 @@ void print(std::string_view text) {
   if (output_error != 0) return;
   if (text.size() >= much) {
     flush_output();
-    return note_output_error(write_all(STDOUT_FILENO, text));
+    return note_output_error(write_all(text));
   }
   pending_output += text;
   if (pending_output.size() >= much || ::isatty(STDOUT_FILENO) == 1) flush_output();
