@@ -61,7 +61,8 @@ def main():
         with suite.group(file.name):
             for name, good in checks(file):
                 suite.check(f"{file.name}: {name}", good)
-    suite.figure("hardening.files", len(files))
+    # Kernels are compiled where there is an nvcc that is new enough.
+    suite.figure("hardening.files", sum("cuda" not in file.name for file in files))
     return suite.finish()
 
 

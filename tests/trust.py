@@ -38,7 +38,7 @@ ROWS = [
         "files that reach for code by every opcode, protocol and container, plain, compressed and before a broken tail; "
         "no name is ever resolved, and what is dangerous is named and not written. (The code of a TorchScript file alone is run, "
         "where it is asked for: `eval --arch torchscript`)",
-        "{bad.attacks} attack files of ours, {corpus.hostile} of scanners' test suites", "bad,corpus"),
+        "{bad.reach-code} attack files of ours, {corpus.hostile} of scanners' test suites", "bad,corpus"),
     Row("`scan` calls nothing safe that reaches code",
         "every attack of ours that does, by import opcode, protocol, nesting, compression, place in an archive and damage; "
         "scanners' own test files and their benign controls, none of which is dangerous; real files ([scan.md](scan.md))",

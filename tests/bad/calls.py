@@ -151,6 +151,8 @@ def replay(program, target, files):
         if done.returncode == 0:
             return
         begun = done.stdout.splitlines()
+        if not begun:
+            raise RuntimeError(f"{program} does not run: exit {done.returncode}: {done.stderr.decode('utf-8', 'replace')[-1500:]}")
         yield files[len(begun) - 1], f"exit {done.returncode}: {done.stderr.decode('utf-8', 'backslashreplace')[-1500:]}"
         files = files[len(begun):]
 
