@@ -165,8 +165,20 @@ void check_same(const Result& mine, const Result& other, std::size_t rank) {
         .hint("all ranks must see the same files, and be given the same command by the same version of ckpt");
 }
 
+/// What is kept of each sample is there of all, or of none.
+void check_whole(const Result& whole, bool predictions, bool outputs) {
+  const auto positions = static_cast<std::uint64_t>(whole.signature.positions);
+  const auto classes = static_cast<std::uint64_t>(whole.signature.classes);
+  const std::uint64_t answers = whole.counts.samples * positions;
+  if (whole.predictions.labels.size() == (predictions ? answers : 0) &&
+      whole.outputs.size() == (outputs ? answers * classes : 0))
+    return;
+  throw Error(ErrorCode::invalid_argument, "the ranks were given different options: not all of them keep predictions")
+      .hint("all ranks must be given the same command");
+}
+
 /// All ranks' results as one, at rank 0, which says what others warned of; elsewhere this rank's own.
-Result joined(Result mine, World& world, const Observer& observer) {
+Result joined(Result mine, World& world, const Options& options, const Observer& observer) {
   const std::vector<std::string> all = world.gather(packed(mine));
   const std::size_t said = mine.warnings.size();
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
@@ -175,7 +187,9 @@ Result joined(Result mine, World& world, const Observer& observer) {
     join(mine, other);
   }
   for (std::size_t at = said; observer.warning && at < mine.warnings.size(); ++at) observer.warning(mine.warnings[at]);
-  if (world.place().rank == 0) mine.shard.reset();
+  if (world.place().rank != 0) return mine;
+  check_whole(mine, options.predictions || options.worst > 0, options.outputs);
+  mine.shard.reset();
   return mine;
 }
 
@@ -187,7 +201,7 @@ Result run_as_rank(const Options& options, const Observer& observer, World& worl
   try {
     const Observer own = reports ? observer : Observer{};
     Run run(options, own, &world);
-    Result result = joined(run.part(), world, own);
+    Result result = joined(run.part(), world, options, own);
     return reports ? run.completed(std::move(result)) : result;
   } catch (const std::exception& error) {
     world.fail(error.what());

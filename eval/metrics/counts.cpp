@@ -1,3 +1,4 @@
+#include "ckpt/error.h"
 #include "ckpt/eval.h"
 #include "metrics/tally.h"
 
@@ -15,6 +16,7 @@ Counts& Counts::operator+=(const Counts& other) {
 }
 
 std::uint64_t Shard::begin(std::uint64_t samples) const {
+  if (count == 0) throw Error(ErrorCode::invalid_argument, "a shard of none").expected("shards of one or more");
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(Wide{samples} * index / count);
 }

@@ -1,10 +1,12 @@
 #include "models/recognise.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "bridge/state_entries.h"
 #include "ckpt/error.h"
+#include "ckpt/ops.h"
 #include "models/mlp.h"
 
 namespace ckpt::eval {
@@ -59,6 +61,36 @@ Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>&
   return error;
 }
 
+bool has_layers(const Architecture& architecture, const std::vector<ModelTensor>& found) {
+  const auto layers = [](const std::vector<ModelTensor>& tensors) {
+    std::map<std::string_view, std::vector<std::int64_t>> shapes;
+    for (const ModelTensor& tensor : tensors) shapes.emplace(tensor.name, tensor.shape);
+    return shapes;
+  };
+  const std::vector<ModelTensor> wanted = architecture.tensors(found);
+  return layers(wanted) == layers(found);
+}
+
+/// An mlp is any chain: one whose names, but for a prefix that all share, are those of another architecture is most
+/// likely that one, which may be given its inputs otherwise.
+void check_prefixes(std::vector<ModelTensor> tensors, const std::string& file) {
+  const std::string first = tensors.front().name;
+  for (std::size_t begin = 0, dot = 0; (dot = first.find('.', begin)) != std::string::npos; begin = dot + 1) {
+    for (ModelTensor& tensor : tensors) {
+      if (tensor.name.compare(0, dot + 1 - begin, first, begin, dot + 1 - begin) != 0) return;
+      tensor.name.erase(0, dot + 1 - begin);
+    }
+    for (const Architecture& architecture : architectures()) {
+      if (architecture.name == mlp.name || !has_layers(architecture, tensors)) continue;
+      const std::string prefix = first.substr(0, dot + 1), name(architecture.name);
+      throw Error(ErrorCode::unsupported, "its keys are those of " + name + " after the prefix '" + prefix + "'")
+          .in(file)
+          .hint(prefix_command(file, prefix, {}) + " makes " + name +
+                " of it; --arch mlp runs it as a chain of Linear layers");
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ModelTensor> listed_tensors(const Checkpoint& checkpoint, const std::string& root) {
@@ -77,12 +109,16 @@ const Architecture& recognise(const Checkpoint& checkpoint, const std::string& r
   const std::vector<ModelTensor> found = listed_tensors(checkpoint, root);
   std::optional<Candidate> closest;
   std::string why;
+  const Architecture* fits = nullptr;
   for (const Architecture& architecture : architectures()) {
     try {
       const std::vector<ModelTensor> tensors = architecture.tensors(found);
       if (architecture.name == mlp.name) check_biases(tensors);
       Candidate candidate{&architecture, check(checkpoint, tensors, root)};
-      if (candidate.report.loads()) return architecture;
+      if (candidate.report.loads()) {
+        fits = &architecture;
+        break;
+      }
       // An mlp takes its names from the state dict, so that nothing is missing.
       const bool nearer = !closest || (architecture.name != mlp.name && candidate.nearer_than(*closest));
       if (candidate.is_near() && nearer) closest = std::move(candidate);
@@ -91,7 +127,9 @@ const Architecture& recognise(const Checkpoint& checkpoint, const std::string& r
       why = error.what();  // the last one asked is the most general
     }
   }
-  throw unrecognised(checkpoint, closest, why);
+  if (fits == nullptr) throw unrecognised(checkpoint, closest, why);
+  if (fits->name == mlp.name) check_prefixes(found, checkpoint.file);
+  return *fits;
 }
 
 }  // namespace ckpt::eval

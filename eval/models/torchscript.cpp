@@ -5,6 +5,8 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <mutex>
+
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
 #include "ckpt/formats.h"
@@ -60,18 +62,49 @@ void cast_floats(torch::jit::Module& module, at::ScalarType type) {
   for (const at::Tensor& tensor : module.buffers()) cast(tensor);
 }
 
+/// One whose calls do not meet those of `module`: what forward() may change (attributes, buffers) is its own;
+/// parameters are shared, and so are modules that pack their weights, as quantised ones do.
+torch::jit::Module sharing_weights(const torch::jit::Module& module) {
+  c10::IValue::HashIdentityIValueMap copied;
+  const auto share = [&](const c10::IValue& value) { copied.emplace(value, value); };
+  for (const at::Tensor& parameter : module.parameters()) share(parameter);
+  for (const torch::jit::Module& part : module.modules())
+    if (part.find_method("__getstate__")) share(part._ivalue());
+  return torch::jit::Module(c10::IValue(module._ivalue()).deepcopy(copied).toObject());
+}
+
 class ScriptNetwork final : public Network {
  public:
   ScriptNetwork(torch::jit::Module module, at::ScalarType type) : module_(std::move(module)), type_(type) {}
 
   [[nodiscard]] at::Tensor logits(const at::Tensor& inputs) const override {
-    // Contiguous, as a DataLoader would give them: a user's view() may count on it.
-    return forward(module_, inputs.to(type_).contiguous()).to(at::kFloat).flatten(1);
+    torch::jit::Module module = take();
+    // A copy, which forward() may change; contiguous, as a DataLoader would give it: a user's view() may count on it.
+    const at::Tensor own = inputs.to(type_, false, true, at::MemoryFormat::Contiguous);
+    at::Tensor outputs = forward(module, own).to(at::kFloat).flatten(1);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(module));
+    return outputs;
   }
 
  private:
-  torch::jit::Module module_;
+  /// For one call: as many are made as there are calls at once.
+  torch::jit::Module take() const {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        torch::jit::Module module = std::move(idle_.back());
+        idle_.pop_back();
+        return module;
+      }
+    }
+    return sharing_weights(module_);
+  }
+
+  torch::jit::Module module_;  // never run itself
   at::ScalarType type_;
+  mutable std::mutex mutex_;
+  mutable std::vector<torch::jit::Module> idle_;
 };
 
 class ScriptModel final : public Model {

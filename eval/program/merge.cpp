@@ -45,8 +45,8 @@ int run(const MergeSettings& settings) {
   std::vector<Part> parts;
   for (const std::string& file : settings.files) parts.push_back(read_part(file));
   if (settings.output.predictions) need_predictions(parts, "--predictions");
-  if (bars.baseline && !bars.baseline->statements.empty() && !bars.max_drop)
-    need_predictions(parts, "--baseline without --max-drop");
+  if (bars.baseline && !bars.baseline->statements.empty())
+    need_predictions(parts, "--baseline " + shell_word(bars.baseline->file));
   const Result result = merge(std::move(parts));
   settings.output.try_out();
   for (const std::string& warning : result.warnings) tools::print_warning(warning);

@@ -4,6 +4,7 @@
 #include <ckpt/error.h>
 
 #include <filesystem>
+#include <regex>
 
 #include "resnet.h"
 
@@ -20,6 +21,15 @@ std::vector<std::string> batch_files(const std::string& folder, const std::strin
     throw ckpt::Error(ckpt::ErrorCode::invalid_argument, "there is no " + name + "_set.0.pt")
         .in(folder)
         .hint("captcha prepare makes it of a folder of pictures");
+  const std::regex any(name + R"(_set\.\d+\.pt)");
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    count += std::regex_match(entry.path().filename().string(), any);
+  if (count != files.size())
+    throw ckpt::Error(ckpt::ErrorCode::invalid_argument,
+                      "there is no " + name + "_set." + std::to_string(files.size()) + ".pt, and there are later ones")
+        .in(folder)
+        .hint("captcha prepare makes all of them anew");
   return files;
 }
 

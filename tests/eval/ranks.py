@@ -251,6 +251,16 @@ def other_models_or_data(t):
         t.suite.equal(f"{name}: no result", ranks[0].text, "")
 
 
+def other_options(t):
+    """Predictions of some ranks are no whole table."""
+    plain, table = [DIGITS_MODEL, "--data", DIGITS], t.path(".csv")
+    keeps = [*plain, "--predictions", table]
+    for rank, (usual, other) in enumerate([(plain, keeps), (keeps, plain)]):
+        ranks = World(t, 2, *usual, others={1: other}).wait()
+        ends(t, f"case {rank}", ranks[0], USAGE, "the ranks were given different options", "hint: ")
+    t.suite.check("no output", not table.exists())
+
+
 def lost_ranks(t):
     """A rank is killed, or stops, in the middle: the others end in bounded time, and name it."""
     images, labels = loaded(CAPTCHA_SET)
@@ -337,7 +347,9 @@ def shards(t):
     mixed = [thirds[0], bare, thirds[2]]
     ends(t, "predictions of some parts", t.ckpt("eval-merge", *mixed, "--predictions", merged), USAGE, str(bare), "--shard 1/3")
     t.suite.check("predictions of some parts: no output", not merged.exists())
-    ends(t, "a baseline by samples", t.ckpt("eval-merge", *mixed, "--baseline", table), USAGE, str(bare), "--max-drop")
+    for name, drop in [("a baseline by samples", []), ("… and a drop", ["--max-drop", "1%"])]:
+        done = t.ckpt("eval-merge", *mixed, "--baseline", table, *drop)
+        ends(t, name, done, USAGE, str(bare), f"--baseline {table} needs", "--predictions FILE")
     t.suite.equal("parts without predictions", t.ckpt("eval-merge", *mixed).code, DONE)
     ends(t, "the bar", t.ckpt("eval-merge", *thirds, "--min-accuracy", "99%"), 1, "is below")
     ends(t, "a gap", t.ckpt("eval-merge", thirds[0], thirds[2]), USAGE, "in no part", "--shard 1/3")
@@ -380,6 +392,7 @@ GROUPS = [
     variables_that_contradict,
     rank_that_fails,
     other_models_or_data,
+    other_options,
     lost_ranks,
     killed_under_torchrun,
     shards,

@@ -112,6 +112,19 @@ def unrecognised(t):
     t.suite.check("nothing near", done.code == INPUT and "Closest" not in done.err, done)
 
 
+def chains_below_a_prefix(t):
+    """The names of an architecture after a prefix are not taken for any chain, which is given its inputs otherwise."""
+    torch.manual_seed(3)
+    for name, prefix, model in [("fnn", "model.", FNN()), ("foonet", "_orig_mod.net.", FooNet())]:
+        path = saved(t, {f"{prefix}{key}": value for key, value in model.state_dict().items()})
+        inputs = torch.zeros(1, 784 if name == "fnn" else 5)
+        _, done = t.logits(path, inputs)
+        hint = f"hint: ckpt strip-prefix {path} OUT --prefix {prefix} makes {name} of it; --arch mlp "
+        evaluations.ends(t, name, done, INPUT, f"its keys are those of {name} after the prefix '{prefix}'", hint)
+        got, done = t.logits(path, inputs, "arch=mlp")
+        t.suite.check(f"{name}: --arch mlp runs it", got is not None, done)
+
+
 def layers_that_are_no_linear(t):
     """Dropping a norm would leave a model that runs, and is another one: no command is offered that does so."""
     models = {
@@ -294,6 +307,7 @@ GROUPS = [
     other_keys,
     control_characters,
     unrecognised,
+    chains_below_a_prefix,
     layers_that_are_no_linear,
     lost_biases,
     order_of_layers,

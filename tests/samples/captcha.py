@@ -84,6 +84,22 @@ def batches_are_split_as_python_splits_them(suite, sample, folder):
     suite.equal("no more files", len(list(data.iterdir())), 6)
 
 
+def batches_of_an_earlier_run_go(suite, sample, folder):
+    pictures, data, _ = made(sample, folder, 30, 10)
+    (data / "notes_set.2.pt").write_bytes(b"")
+    done = sample("captcha", "prepare", pictures, "--out", data, "--batch", 15)
+    left = sorted(path.name for path in data.iterdir())
+    names = [f"{name}_set.{number}.pt" for name in ("testing", "training", "validating") for number in range(2)]
+    suite.equal("files", left, sorted([*names, "notes_set.2.pt"]), done)
+
+
+def a_gap_in_the_batches_is_told(suite, sample, folder):
+    _, data, _ = made(sample, folder, 30, 10)
+    (data / "training_set.1.pt").unlink()
+    done = sample("captcha", "train", "--data", data, "--device", "cpu", "--epochs", 1, "--out", folder / "m.pt")
+    suite.check("refused", done.code == 2 and "there is no training_set.1.pt" in done.err, done)
+
+
 def what_cannot_be_prepared_is_told(suite, sample, folder):
     sample("captcha", "generate", folder, "--count", 12)
     few = sample("captcha", "prepare", folder, "--out", folder / "out")
@@ -180,6 +196,8 @@ def the_shipped_model_is_evaluated(suite, sample, folder):
 GROUPS = [
     generated_pictures_are_what_they_say,
     batches_are_split_as_python_splits_them,
+    batches_of_an_earlier_run_go,
+    a_gap_in_the_batches_is_told,
     what_cannot_be_prepared_is_told,
     one_step_is_pythons,
     training_learns_and_its_file_is_sound,

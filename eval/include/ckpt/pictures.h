@@ -9,7 +9,8 @@
 
 #include "ckpt/eval_export.h"
 
-/// Pictures as the models of ckpt/eval.h are given them: for programs that make data sets. Needs no libtorch.
+/// Pictures as the models of ckpt/eval.h are given them: for programs that make data sets. The header needs none of
+/// libtorch's; the functions lie in libckpt_eval, which is linked with it.
 ///
 ///     for (const std::string& path : ckpt::eval::find_pictures("pictures"))
 ///       if (const auto code = ckpt::eval::label_of(path))

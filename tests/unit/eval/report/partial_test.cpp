@@ -265,6 +265,7 @@ TEST(Shard, splits_without_remainder_or_overflow) {
   EXPECT_EQ((Shard{1, 3}.begin(10)), 3U);
   EXPECT_EQ((Shard{3, 3}.begin(10)), 10U);
   EXPECT_EQ((Shard{UINT64_MAX, UINT64_MAX}.begin(UINT64_MAX)), UINT64_MAX);
+  EXPECT_THROW(static_cast<void>(Shard{0, 0}.begin(10)), Error);
 }
 
 }  // namespace
