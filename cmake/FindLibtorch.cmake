@@ -2,10 +2,16 @@
 # loaded at run time where there is a GPU. Torch's own CMake package cannot serve: it fails where no CUDA toolkit is.
 #
 #   CKPT_LIBTORCH   the folder torch/ of the PyPI package (or an unpacked libtorch/), with include/ and lib/ inside
+foreach(found Libtorch_INCLUDE_DIR Libtorch_CPU_LIBRARY Libtorch_C10_LIBRARY)
+  string(FIND "${${found}}" "${CKPT_LIBTORCH}/" at)
+  if(NOT at EQUAL 0)  # of another one, which was named before
+    unset(${found} CACHE)
+  endif()
+endforeach()
 find_path(Libtorch_INCLUDE_DIR ATen/core/Tensor.h PATHS ${CKPT_LIBTORCH}/include NO_DEFAULT_PATH)
 find_library(Libtorch_CPU_LIBRARY torch_cpu PATHS ${CKPT_LIBTORCH}/lib NO_DEFAULT_PATH)
 find_library(Libtorch_C10_LIBRARY c10 PATHS ${CKPT_LIBTORCH}/lib NO_DEFAULT_PATH)
-if(Libtorch_INCLUDE_DIR)
+if(EXISTS "${Libtorch_INCLUDE_DIR}/torch/headeronly/version.h")
   file(STRINGS ${Libtorch_INCLUDE_DIR}/torch/headeronly/version.h lines REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) ")
   string(REGEX REPLACE "[^;0-9]+" "" lines "${lines}")
   list(JOIN lines "." Libtorch_VERSION)

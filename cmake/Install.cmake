@@ -17,7 +17,7 @@ if(TARGET ckpt_eval)
 endif()
 install(DIRECTORY lib/include/ckpt formats/include/ckpt ${CKPT_GENERATED_DIR}/ckpt
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/ckpt)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ckpt)
 configure_package_config_file(cmake/ckptConfig.cmake.in ${PROJECT_BINARY_DIR}/ckptConfig.cmake

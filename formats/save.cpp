@@ -1,7 +1,10 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <filesystem>
+#include <cerrno>
 #include <memory>
-#include <system_error>
+#include <optional>
 
 #include "ckpt/error.h"
 #include "ckpt/file_sink.h"
@@ -35,11 +38,28 @@ const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& 
   return *format;
 }
 
+/// What is there of that name; none where nothing is. Throws Error: io, for what cannot be told must not be replaced.
+std::optional<struct stat> status_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return std::nullopt;
+  throw_system_error("cannot tell whether it is both read and written", path, errno);
+}
+
+std::optional<struct stat> status_of(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 ? std::optional(status) : std::nullopt;
+}
+
 /// Whether what is written to `path` would land in the file `read`, by whatever names.
 bool lands_in(const std::string& path, const std::string& read) {
-  std::error_code unknown;
-  return std::filesystem::equivalent(path == "-" ? "/dev/stdout" : path, read == "standard input" ? "/dev/stdin" : read,
-                                     unknown);
+  const auto written = path == "-" ? status_of(STDOUT_FILENO) : status_of(path);
+  if (!written || !S_ISREG(written->st_mode)) return false;
+  const auto is_it = [&](const std::optional<struct stat>& other) {
+    return other && other->st_dev == written->st_dev && other->st_ino == written->st_ino;
+  };
+  // A file may be called as that stream is.
+  return is_it(status_of(read)) || (read == "standard input" && is_it(status_of(STDIN_FILENO)));
 }
 
 Error loses_rest(const std::string& file) {
@@ -91,7 +111,7 @@ void refuse_to_lose_input(const Checkpoint& checkpoint, const std::string& path)
         .in(path == "-" ? checkpoint.file : path)
         .hint(hint);
   };
-  if (path == "-" && std::filesystem::is_regular_file("/dev/stdout") && lands_in(path, checkpoint.file))
+  if (path == "-" && lands_in(path, checkpoint.file))
     refuse("is read, and standard output would be written into it", "another file", "name another OUT");
   if (checkpoint.archive && lands_in(path, checkpoint.file))
     refuse("is a tar archive, and would be replaced by the checkpoint in it alone", "another OUT",

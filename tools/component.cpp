@@ -13,6 +13,9 @@ namespace ckpt::tools {
 void run_component(const Component& component, const std::vector<std::string>& words) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed)  // the name alone would be a program of the current folder's
+    throw Error(ErrorCode::unavailable, "cannot be read, and names the folder of the programs: " + failed.message())
+        .in("/proc/self/exe");
   const std::string program = (self.parent_path() / component.program).string();
 
   std::vector<std::string> all{program};

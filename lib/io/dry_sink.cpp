@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,8 +24,7 @@ std::unique_ptr<ByteSink> dry_sink(const std::string& path, FileSinkOptions opti
   if (path == "-") return std::make_unique<DrySink>("standard output");
   const OutputTarget target = open_target(path);
   require_replaceable(target, options.no_clobber);
-  if (::faccessat(target.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
-    throw output_error("cannot create", path, errno);
+  if (!is_permitted(target.folder_path, W_OK | X_OK)) throw output_error("cannot create", path, errno);
   return std::make_unique<DrySink>(path);
 }
 

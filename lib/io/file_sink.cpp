@@ -46,7 +46,7 @@ struct FileSink::State {
   FileSinkOptions options;
   UniqueFd file;
   std::optional<TemporaryName> temporary;  // where the file system has no unnamed files, or while commit() renames
-  std::optional<BufferedOutput> output;
+  std::optional<BufferedOutput> output;    // until commit()
   std::vector<std::string> removed;
 
   ~State() { remove_temporary(); }
@@ -57,6 +57,7 @@ struct FileSink::State {
   void give_name();
   void name_unnamed();
   void rename_temporary();
+  [[nodiscard]] BufferedOutput& open_output();
   [[noreturn]] void fail(const char* doing) const { throw output_error(doing, target.shown, errno); }
 };
 
@@ -83,6 +84,11 @@ void FileSink::State::create() {
   }
   hold_temporary(file.get());
   output.emplace(file.get(), target.shown);
+}
+
+BufferedOutput& FileSink::State::open_output() {
+  if (!output) throw committed_already(target.shown);
+  return *output;
 }
 
 // In containers two processes may have one number, and so choose one name at the same moment.
@@ -147,19 +153,20 @@ FileSink::~FileSink() = default;
 
 void FileSink::append(std::span<const std::byte> bytes) {
   constexpr std::size_t much = 128 * limits::kib;  // to be copied into a buffer first
-  bytes.size() < much ? ByteSink::append(bytes) : state_->output->write_now(bytes);
+  bytes.size() < much ? ByteSink::append(bytes) : state_->open_output().write_now(bytes);
 }
 
-std::span<std::byte> FileSink::prepare() { return state_->output->room(); }
-void FileSink::append_prepared(std::size_t count) { state_->output->advance(count); }
+std::span<std::byte> FileSink::prepare() { return state_->open_output().room(); }
+void FileSink::append_prepared(std::size_t count) { state_->open_output().advance(count); }
 
 void FileSink::commit() {
   State& state = *state_;
-  state.output->flush();
+  state.open_output().flush();
   take_over_permissions(state.file.get(), state.target);
   if (uninterrupted([&] { return ::fsync(state.file.get()); }) != 0) state.fail("cannot write");
   if (!can_be_closed(state.file.get())) state.fail("cannot write");
   state.give_name();
+  state.output.reset();
   if (!sync_folder(state.target.folder.get())) state.fail("was written, but its folder cannot be synced");
 }
 
@@ -170,7 +177,7 @@ std::string say_removed(const std::string& name) {
 }
 
 ByteSourcePtr FileSink::read_back() const {
-  state_->output->flush();
+  if (state_->output) state_->output->flush();
   UniqueFd file(::fcntl(state_->file.get(), F_DUPFD_CLOEXEC, 3));
   if (!file) state_->fail("cannot read back");
   return file_source(std::move(file), 0, offset(), name());

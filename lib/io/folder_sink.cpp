@@ -41,22 +41,27 @@ namespace {
 class FileInFolder final : public ByteSink {
  public:
   FileInFolder(UniqueFd file, std::string name, std::uint64_t& total)
-      : ByteSink(name), file_(std::move(file)), output_(file_.get(), std::move(name)), total_(total) {}
+      : ByteSink(name), file_(std::move(file)), output_(std::in_place, file_.get(), std::move(name)), total_(total) {}
 
   void commit() override {
-    output_.flush();
+    open_output().flush();
     if (uninterrupted([&] { return ::fsync(file_.get()); }) != 0 || !can_be_closed(file_.get()))
       throw output_error("cannot write", name(), errno);
+    output_.reset();
     file_.reset();
     total_ += offset();
   }
 
  private:
-  std::span<std::byte> prepare() override { return output_.room(); }
-  void append_prepared(std::size_t count) override { output_.advance(count); }
+  std::span<std::byte> prepare() override { return open_output().room(); }
+  void append_prepared(std::size_t count) override { open_output().advance(count); }
+  BufferedOutput& open_output() {
+    if (!output_) throw committed_already(name());
+    return *output_;
+  }
 
   UniqueFd file_;
-  BufferedOutput output_;
+  std::optional<BufferedOutput> output_;  ///< until commit()
   std::uint64_t& total_;
 };
 
@@ -111,7 +116,7 @@ FolderSink::FolderSink(const std::string& path, FolderSinkOptions options) : sta
   if (!options.dry_run) {
     state_->removed = remove_leftovers(state_->target.folder.get());
     state_->create();
-  } else if (::faccessat(state_->target.folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+  } else if (!is_permitted(state_->target.folder_path, W_OK | X_OK)) {
     state_->fail("cannot create");
   }
 }
@@ -124,6 +129,7 @@ std::unique_ptr<ByteSink> FolderSink::add(const std::string& name) {
   if (!stays_inside(name) || name.find('/') != std::string::npos)
     throw Error(ErrorCode::invalid_argument, "'" + name + "' is no name of a file in a folder").on_output();
   if (state.options.dry_run) return std::make_unique<CountedFile>(shown, state.bytes);
+  if (!state.temporary) throw committed_already(state.shown);
   const SignalsBlocked blocked;
   state.temporary->add_file(state.folder.get(), name);
   constexpr int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC;
@@ -135,6 +141,7 @@ std::unique_ptr<ByteSink> FolderSink::add(const std::string& name) {
 void FolderSink::commit() {
   State& state = *state_;
   if (state.options.dry_run) return;
+  if (!state.temporary) throw committed_already(state.shown);
   take_over_permissions(state.folder.get(), state.target);
   if (!sync_folder(state.folder.get())) state.fail("cannot write");
   const SignalsBlocked blocked;

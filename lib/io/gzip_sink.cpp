@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -58,7 +59,7 @@ class GzipSink final : public ByteSink {
   ~GzipSink() override {
     if (committed_) return;
     try {
-      if (!failed_) collect_all();
+      if (!failure_) collect_all();
     } catch (...) {  // what comes behind a member that is missing is of no use
     }
     try {
@@ -68,9 +69,11 @@ class GzipSink final : public ByteSink {
   }
 
   void commit() override {
-    if (now().held > 0 || offset() == 0) submit();
-    collect_all();
-    if (index_.members.size() > 1 && index_.members.size() <= limits::gzip_members) write_gzip_index(index_, target_);
+    attempt([&] {
+      if (now().held > 0 || offset() == 0) submit();
+      collect_all();
+      if (index_.members.size() > 1 && index_.members.size() <= limits::gzip_members) write_gzip_index(index_, target_);
+    });
     committed_ = true;
   }
 
@@ -80,7 +83,7 @@ class GzipSink final : public ByteSink {
   std::span<std::byte> prepare() override {
     Block& block = now();
     if (block.task) collect();
-    if (!block.bytes) block.bytes = std::make_unique_for_overwrite<std::byte[]>(gzip_block_bytes);
+    if (!block.bytes) attempt([&] { block.bytes = std::make_unique_for_overwrite<std::byte[]>(gzip_block_bytes); });
     std::size_t room = gzip_block_bytes - block.held;
     if (part_left_ > 0) room = std::min<std::uint64_t>(room, part_left_);
     return {block.bytes.get() + block.held, room};
@@ -131,10 +134,12 @@ class GzipSink final : public ByteSink {
   /// The next block's member is what `make` makes, on any thread.
   template <class Make>
   void submit(Make make) {
-    Block& block = now();
-    if (block.task) collect();
-    block.task = workers_.start([&block, make] { make(block); });
-    ++submitted_;
+    attempt([&] {
+      Block& block = now();
+      if (block.task) collect();
+      block.task = workers_.start([&block, make] { make(block); });
+      ++submitted_;
+    });
   }
 
   /// Writes the oldest block that has been submitted.
@@ -142,16 +147,27 @@ class GzipSink final : public ByteSink {
     Block& block = blocks_[collected_ % blocks_.size()];
     const Workers::TaskPtr task = std::exchange(block.task, nullptr);
     ++collected_;
-    failed_ = true;  // unless it goes well
-    workers_.finish(task);
-    const auto member = std::span(block.compressed).first(block.member.compressed);
-    target_.write(member);
-    index_.members.push_back(block.member);
-    failed_ = false;
-    crc32_ = crc32_of_both(crc32_, gzip_trailer(member).crc32, block.member.inflated);
+    attempt([&] {
+      workers_.finish(task);
+      const auto member = std::span(block.compressed).first(block.member.compressed);
+      target_.write(member);
+      index_.members.push_back(block.member);
+      crc32_ = crc32_of_both(crc32_, gzip_trailer(member).crc32, block.member.inflated);
+    });
   }
   void collect_all() {
     while (collected_ < submitted_) collect();
+  }
+  /// What has failed once fails for good: bytes are missing.
+  template <class Work>
+  void attempt(Work work) {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      work();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
   }
   /// Returns when nobody works on a block any more; none of them is written.
   void abandon() {
@@ -170,7 +186,8 @@ class GzipSink final : public ByteSink {
   std::uint64_t part_left_ = 0;  ///< bytes of what was announced that have not come yet
   std::uint64_t submitted_ = 0, collected_ = 0;
   std::uint32_t crc32_ = 0;  ///< of what the members that have been collected hold, since append_part() began
-  bool committed_ = false, failed_ = false;
+  bool committed_ = false;
+  std::exception_ptr failure_;
   std::vector<Block> blocks_;
   Workers workers_;  ///< ends before what it works on
 };

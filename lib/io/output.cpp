@@ -48,6 +48,10 @@ Error output_error(const std::string& doing, const std::string& name, int errno_
   return error;
 }
 
+Error committed_already(const std::string& name) {
+  return Error(ErrorCode::invalid_argument, "is written and committed, and takes no more").in(name).on_output();
+}
+
 bool sync_folder(int fd) {
   if (uninterrupted([&] { return ::fsync(fd); }) == 0) return true;
   // Not every file system can sync a folder, and not every folder may be opened for it.

@@ -14,6 +14,9 @@ namespace ckpt {
 /// An output's failure, in the operating system's words.
 [[nodiscard]] Error output_error(const std::string& doing, const std::string& name, int errno_value);
 
+/// What is asked of an output that is committed is refused, for that is final.
+[[nodiscard]] Error committed_already(const std::string& name);
+
 /// Whether a folder is on the disk, or its file system cannot be asked for that; errno tells why not.
 [[nodiscard]] bool sync_folder(int fd);
 

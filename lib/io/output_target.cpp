@@ -109,12 +109,23 @@ Error exists_already(const std::string& path) {
 void require_replaceable(const OutputTarget& target, bool no_clobber) {
   if (!target.existing) return;
   if (no_clobber) throw exists_already(target.shown);
-  if (::faccessat(AT_FDCWD, target.shown.c_str(), W_OK, AT_EACCESS) == 0) return;
+  if (!is_permitted(target.shown, W_OK)) {
+    Error error = output_error("cannot replace", target.shown, errno);
+    throw errno == EACCES ? error.hint("chmod u+w " + shell_word(target.shown) + ", where it is yours, or another file")
+                          : error;
+  }
+  struct stat folder {};
+  const uid_t user = ::geteuid();
+  if (::fstat(target.folder.get(), &folder) == 0 && (folder.st_mode & S_ISVTX) != 0 && user != 0 &&
+      user != folder.st_uid && user != target.existing->st_uid)
+    throw output_error("cannot replace", target.shown, EPERM)
+        .hint("in a sticky folder, as /tmp is, only its owner replaces a file: write to another name");
+}
+
+bool is_permitted(const std::string& path, int use) {
+  if (::faccessat(AT_FDCWD, path.c_str(), use, AT_EACCESS) == 0) return true;
   // A container may refuse a call that is newer than it.
-  if (errno == EPERM && ::geteuid() == ::getuid() && ::access(target.shown.c_str(), W_OK) == 0) return;
-  Error error = output_error("cannot replace", target.shown, errno);
-  throw errno == EACCES ? error.hint("chmod u+w " + shell_word(target.shown) + ", where it is yours, or another file")
-                        : error;
+  return errno == EPERM && ::geteuid() == ::getuid() && ::access(path.c_str(), use) == 0;
 }
 
 OutputTarget open_target(const std::string& path) {

@@ -34,9 +34,13 @@ void take_over_permissions(int fd, const OutputTarget& target);
 /// that on, and the default access list. Nobody else may look into it before take_over_permissions().
 void take_over_group(int fd, const OutputTarget& target);
 
-/// Throws Error (io, on_output) where a file stands that is to stay: because of --no-clobber, or because this user may
-/// not write to it, though a file may be replaced by whoever may write to its folder.
+/// Throws Error (io, on_output) where a file stands that is to stay: because of --no-clobber, because this user may
+/// not write to it, though a file may be replaced by whoever may write to its folder, or because that folder is sticky
+/// and both are others'.
 void require_replaceable(const OutputTarget& target, bool no_clobber);
+
+/// Whether this user may use it in that way (access(2)); errno tells why not.
+[[nodiscard]] bool is_permitted(const std::string& path, int use);
 
 /// What --no-clobber refuses.
 [[nodiscard]] Error exists_already(const std::string& path);

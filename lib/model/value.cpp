@@ -99,14 +99,19 @@ ValueId ValueGraph::make_container(ValueKind kind, std::span<const ValueId> item
 
 ValueId ValueGraph::make_global(std::string_view module, std::string_view name) {
   const std::uint32_t place = index_for(names_.size(), "globals");
-  names_.push_back({add_text(module), add_text(name), {}});
-  return add(ValueKind::global, {place, 0});
+  names_.emplace_back();
+  const ValueId global = add(ValueKind::global, {place, 0});
+  rename_global(global, module, name);
+  return global;
 }
 
 void ValueGraph::rename_global(ValueId global, std::string_view module, std::string_view name) {
+  // Both at once: either may be a view of text_, which growing moves.
+  const Span both = add_text(std::string(module).append(name));
+  const auto count = static_cast<std::uint32_t>(module.size());
   Name& named = names_[nodes_[global].data.first];
-  named.module = add_text(module);
-  named.name = add_text(name);
+  named.module = {both.first, count};
+  named.name = {both.first + count, both.count - count};
 }
 
 ValueId ValueGraph::make_extension(std::int64_t code) { return add(ValueKind::extension, std::bit_cast<Span>(code)); }

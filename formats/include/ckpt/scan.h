@@ -14,7 +14,8 @@
 /// archive in the file, in gzip or not, whatever its name, and the pickles in texts that a pickle's calls are given.
 ///
 ///     const auto result = ckpt::scan(ckpt::open_file("model.pt"));
-///     if (result.verdict == ckpt::ScanVerdict::dangerous) std::cerr << result.findings.front().name << '\n';
+///     for (const auto& found : result.findings)
+///       if (found.verdict == ckpt::Verdict::dangerous) std::cerr << found.name << '\n';
 namespace ckpt {
 
 /// By weight: of several the heaviest counts. What could not be judged to its end weighs more than a name that nobody

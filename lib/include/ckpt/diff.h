@@ -12,7 +12,8 @@
 /// What two checkpoints differ in. Only what they mean counts, not how a file spells it: container, compression,
 /// protocol and memo make no difference.
 ///
-///     const CheckpointDiff found = ckpt::diff(ckpt::load("a.pt"), ckpt::load("b.pt"));
+///     const ckpt::Checkpoint a = ckpt::load("a.pt"), b = ckpt::load("b.pt");  // the result points into them
+///     const ckpt::CheckpointDiff found = ckpt::diff(a, b);
 ///     if (!found.same()) for (const auto& t : found.tensors) std::cout << t.name << '\n';
 namespace ckpt {
 

@@ -35,7 +35,7 @@ class CKPT_API FolderSink final {
   FolderSink& operator=(const FolderSink&) = delete;
 
   /// A new file in the folder, of a plain name ("a/b" is none). It must not outlive the folder; commit() of it closes
-  /// it. Throws Error, on_output: invalid_argument (no plain name), io.
+  /// it. Throws Error, on_output: invalid_argument (no plain name; after commit()), io.
   [[nodiscard]] std::unique_ptr<ByteSink> add(const std::string& name);
 
   /// Makes the folder final, once every file in it is. Called once. Throws Error (io, on_output).

@@ -79,10 +79,10 @@ struct Effect {
 ///
 ///     ValueGraph g;
 ///     const ValueId d = g.make_container(ValueKind::dict);
-///     const ValueId pair[] = {g.make_str("lr"), g.make_real(0.1)};
-///     g.add_effect(d, EffectKind::set_items, pair);
+///     g.add_effect(d, EffectKind::set_items, std::array{g.make_str("lr"), g.make_real(0.1)});
 ///
-/// Accessors expect a value of the right kind and an id of this graph; readers check with kind() first.
+/// Accessors expect a value of the right kind and an id of this graph; readers check with kind() first. What text(),
+/// module(), name() and items() give is a view that any change of the graph (make_*, add_*, set_* …) may invalidate.
 class CKPT_API ValueGraph {
  public:
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }

@@ -30,6 +30,36 @@ TEST(Save, MayReplaceItsOwnSource) {
   EXPECT_EQ(io_testing::text_of(folder / "model.pt"), before);
 }
 
+/// A checkpoint, and something behind it.
+Bytes with_more() {
+  Bytes more = bytes_of(ZipFile{.object = torch_testing::weight()});
+  more.insert(more.end(), 64, std::byte{7});
+  return more;
+}
+
+TEST(Save, ReplacesNoSourceThatGoesOnAndIsCalledAsTheStreamIs) {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const std::string name = "standard input";
+  io_testing::put_file(name, with_more());
+  EXPECT_TRUE(error_of([&] { save(load(name), name); }));
+  EXPECT_EQ(io_testing::text_of(name), std::string(as_text(with_more())));
+  std::filesystem::current_path(before);
+}
+
+TEST(Save, ReplacesNothingThatMayBeItsSource) {
+  const TemporaryFolder folder;
+  io_testing::put_file(folder / "model", with_more());
+  const Checkpoint checkpoint = load(folder / "model");
+  std::filesystem::rename(folder / "model", folder / "moved");
+  std::filesystem::create_symlink("model", folder / "model");  // to itself
+  const auto error = error_of([&] { save(checkpoint, folder / "moved"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::io);
+  EXPECT_EQ(io_testing::text_of(folder / "moved"), std::string(as_text(with_more())));
+}
+
 /// Checkpoints of `size` bytes of a storage and more in each format that tells where it ends.
 std::vector<std::pair<std::string, Bytes>> with_an_end(std::int64_t size) {
   const std::int64_t count = size / 4;

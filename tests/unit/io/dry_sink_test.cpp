@@ -1,7 +1,15 @@
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <cstddef>
 
 #include "ckpt/file_sink.h"
+#include "ckpt/folder_sink.h"
 #include "io/io_testing.h"
 
 namespace ckpt {
@@ -64,6 +72,31 @@ TEST(DrySink, RefusesAFolderThatCannotBeWrittenTo) {
   EXPECT_EXIT(
       as_somebody(), [](int status) { return WIFEXITED(status) && WEXITSTATUS(status) != 1; }, "");
   ::chmod(folder.path().c_str(), 0700);
+}
+
+/// As a container does that is older than the call.
+bool refuse_faccessat2() {
+  std::array<sock_filter, 4> program{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                     sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_faccessat2, 0, 1),
+                                     sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                     sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog filter{program.size(), program.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(DrySink, WorksWhereACallIsRefused) {
+  const TemporaryFolder folder;
+  const auto in_container = [&] {
+    if (!refuse_faccessat2()) ::_exit(2);
+    const auto error = error_of([&] {
+      dry_sink(folder / "out.pt");
+      FolderSink(folder / "out", {.dry_run = true});
+    });
+    ::_exit(error ? 1 : 0);
+  };
+  // Where there are no filters, nothing is seen.
+  EXPECT_EXIT(
+      in_container(), [](int status) { return WIFEXITED(status) && WEXITSTATUS(status) != 1; }, "");
 }
 
 TEST(DrySink, AsksNothingOfStandardOutput) { EXPECT_EQ(dry_sink("-")->offset(), 0U); }

@@ -40,6 +40,19 @@ TEST(FileSinkTest, TheFileAppearsAtCommit) {
   EXPECT_EQ(folder.entries(), std::vector<std::string>{"out.pt"});
 }
 
+TEST(FileSinkTest, WhatIsCommittedTakesNoMore) {
+  const TemporaryFolder folder;
+  FileSink sink(folder / "out.pt");
+  write_text(sink, "new");
+  sink.commit();
+  EXPECT_TRUE(error_of([&] { write_text(sink, "more"); }));
+  const auto error = error_of([&] { sink.write(random_bytes(1'000'000)); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+  EXPECT_TRUE(error_of([&] { sink.commit(); }));
+  EXPECT_EQ(text_of(folder / "out.pt"), "new");
+}
+
 TEST(FileSinkTest, SmallAndLargeWritesKeepTheirOrder) {
   const TemporaryFolder folder;
   const Bytes small = random_bytes(100, 2);

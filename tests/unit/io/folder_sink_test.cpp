@@ -37,6 +37,22 @@ TEST(FolderSinkTest, TheFolderAppearsAtCommitWithAllItsFiles) {
   EXPECT_EQ(text_of(folder / "out/b"), "four");
 }
 
+TEST(FolderSinkTest, WhatIsCommittedTakesNoMore) {
+  const TemporaryFolder folder;
+  FolderSink sink(folder / "out");
+  const auto file = sink.add("a");
+  file->write(as_bytes("one"));
+  file->commit();
+  EXPECT_TRUE(error_of([&] { file->write(as_bytes("more")); }));
+  EXPECT_TRUE(error_of([&] { file->commit(); }));
+  sink.commit();
+  const auto error = error_of([&] { (void)sink.add("b"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+  EXPECT_TRUE(error_of([&] { sink.commit(); }));
+  EXPECT_EQ(text_of(folder / "out/a"), "one");
+}
+
 TEST(FolderSinkTest, WithoutCommitNothingIsLeft) {
   const TemporaryFolder folder;
   {

@@ -115,6 +115,37 @@ TEST(GzipSink, tells_the_crc_of_what_it_copies) {
   EXPECT_EQ(sink->offset(), 2'000'000);
 }
 
+/// Takes all but the second of what it is given.
+class FailsOnce final : public ByteSink {
+ public:
+  FailsOnce() : ByteSink("once") {}
+  void commit() override {}
+
+ private:
+  void append(std::span<const std::byte> /*bytes*/) override {
+    if (++calls_ == 2) throw std::bad_alloc();
+  }
+  int calls_ = 0;
+};
+
+TEST(GzipSink, fails_for_good) {
+  for (const std::size_t threads : {1, 3}) {
+    FailsOnce target;
+    const auto sink = gzip_sink(target, {.threads = threads});
+    const Bytes block = random_bytes(gzip_block_bytes);
+    int failures = 0;
+    for (int i = 0; i < 20; ++i) {
+      try {
+        sink->write(block);
+      } catch (const std::bad_alloc&) {
+        ++failures;
+      }
+    }
+    EXPECT_GT(failures, 1);
+    EXPECT_THROW(sink->commit(), std::bad_alloc);
+  }
+}
+
 TEST(GzipMember, that_another_may_begin_in_is_not_plain) {
   const std::string header("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
   const auto is_plain = [](const std::string& text) { return is_plain_gzip_member(as_bytes(text)); };

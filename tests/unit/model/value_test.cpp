@@ -43,6 +43,18 @@ TEST(ValueGraph, GlobalsKeepModuleAndNameApart) {
   EXPECT_EQ(graph.name(second), "d.e");
 }
 
+TEST(ValueGraph, AGlobalMayBeMadeOfTheGraphsOwnTexts) {
+  const std::string long_module(1000, 'm'), longer_module(10'000, 'n');
+  ValueGraph graph;
+  const ValueId name = graph.make_str("the_name_of_a_class");
+  const ValueId global = graph.make_global(long_module, graph.text(name));
+  EXPECT_EQ(graph.module(global), long_module);
+  EXPECT_EQ(graph.name(global), "the_name_of_a_class");
+  graph.rename_global(global, longer_module, graph.text(name));
+  EXPECT_EQ(graph.module(global), longer_module);
+  EXPECT_EQ(graph.name(global), "the_name_of_a_class");
+}
+
 TEST(ValueGraph, AGlobalMayHoldItems) {
   ValueGraph graph;
   const ValueId module = graph.make_str("m"), name = graph.make_str("n");
