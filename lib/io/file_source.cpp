@@ -60,6 +60,12 @@ class FileSource final : public ByteSource {
   std::optional<struct stat> as_opened_;
 };
 
+/// Files of /proc, and of some other file systems, are said to have no bytes.
+bool tells_its_size(int fd, const struct stat& status) {
+  std::byte first{};
+  return status.st_size > 0 || uninterrupted([&] { return ::pread(fd, &first, 1, 0); }) <= 0;
+}
+
 ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name, std::string folder) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_system_error("cannot read", name, errno);
@@ -69,7 +75,7 @@ ByteSourcePtr open_descriptor(UniqueFd fd, const std::string& name, std::string 
   std::uint64_t begin = 0;
   std::uint64_t size = 0;
   std::optional<struct stat> as_opened;
-  if (S_ISREG(status.st_mode)) {
+  if (S_ISREG(status.st_mode) && tells_its_size(fd.get(), status)) {
     // Standard input may have been read from before it came here: what is left of it is the file.
     const off_t here = ::lseek(fd.get(), 0, SEEK_CUR);
     if (here < 0) throw_system_error("cannot read", name, errno);

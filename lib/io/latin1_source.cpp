@@ -31,10 +31,15 @@ class Latin1Source final : public ByteSource {
       before_ = 0;
     }
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset)));
-    std::byte nowhere[4096];
-    while (at_ < offset)
-      take(std::span(nowhere).first(static_cast<std::size_t>(std::min<std::uint64_t>(sizeof nowhere, offset - at_))));
-    take(out);
+    try {
+      std::byte nowhere[4096];
+      while (at_ < offset)
+        take(std::span(nowhere).first(static_cast<std::size_t>(std::min<std::uint64_t>(sizeof nowhere, offset - at_))));
+      take(out);
+    } catch (...) {
+      input_.reset();  // it stands somewhere behind at_
+      throw;
+    }
     if (at_ == size_) input_.reset();  // there may be tens of thousands
     return out.size();
   }

@@ -1,10 +1,16 @@
 #include "io/workers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "io/companion.h"
 
 namespace ckpt {
+namespace {
+
+constexpr std::size_t most_threads = 1024;  // whatever a caller asks for
+
+}  // namespace
 
 void Workers::Task::run() {
   {
@@ -46,7 +52,7 @@ void Workers::finish(const TaskPtr& task) {
   if (task->failure_) std::rethrow_exception(std::exchange(task->failure_, nullptr));
 }
 
-Workers::Workers(std::size_t threads) : most_(threads) { threads_.reserve(threads); }
+Workers::Workers(std::size_t threads) : most_(std::min(threads, most_threads)) { threads_.reserve(most_); }
 
 Workers::~Workers() {
   {

@@ -46,7 +46,8 @@ bool is_contiguous(const TensorInfo& info) {
 std::vector<std::int64_t> contiguous_stride(const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> stride(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;)
-    if (__builtin_mul_overflow(stride[i], std::max<std::int64_t>(shape[i], 1), &stride[i - 1])) stride[i - 1] = -1;
+    if (stride[i] < 0 || __builtin_mul_overflow(stride[i], std::max<std::int64_t>(shape[i], 1), &stride[i - 1]))
+      stride[i - 1] = -1;
   return stride;
 }
 

@@ -113,6 +113,7 @@ Figures figures_of(const ViewMoments& found, DType dtype) {
 
 CheckpointStats stats_of(const Checkpoint& checkpoint, const StatsOptions& options) {
   Plan plan = Planner(checkpoint, options).plan();
+  if (options.bins > 0) check_bins(plan.views.size(), options.bins);
   const std::vector<Storage> storages = watched_storages(checkpoint, Compared::when_asked);
   const SweepOptions how{.threads = options.threads == 0 ? working_threads() : options.threads};
   std::vector<ViewMoments> found(plan.views.size());

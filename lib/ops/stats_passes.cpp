@@ -175,10 +175,9 @@ HistogramPass::HistogramPass(std::span<const SweptView> views, const std::vector
                              const Moments& all, std::size_t bins, bool counts_all)
     : views_(views), found_(found), bins_(bins), counts_(views.size()) {
   if (counts_all && all.finite > 0) all_.emplace(all.min, all.max, bins);
-  check_bins(views.size(), bins);
   for (std::size_t i = 0; i < views.size(); ++i)
     if (found[i].moments.finite > 0) counts_[i].resize(bins);
-  counts_of_all_.resize(bins);
+  if (all_) counts_of_all_.resize(bins);
 }
 
 std::unique_ptr<ViewVisitor> HistogramPass::visitor() { return std::make_unique<Visitor>(*this); }

@@ -54,12 +54,13 @@ class Descriptor {
   int number_;
 };
 
-/// What comes through a pipe is read from a temporary file.
+/// What comes through a pipe is read from a temporary file; so is one that says it is empty, and may not be (/proc).
 bool is_pipe(const std::string& word) {
   const auto is_one = [](const std::string& file) {
     std::error_code failed;
     const fs::file_status status = fs::status(file, failed);
-    return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+    if (fs::is_regular_file(status)) return fs::file_size(file, failed) == 0;
+    return fs::exists(status) && !fs::is_directory(status);
   };
   // An option's value, or after "--" a file whose name begins so.
   return is_one(word) || (word.starts_with('-') && is_one(word.substr(word.find('=') + 1)));

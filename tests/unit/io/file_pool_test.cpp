@@ -1,5 +1,6 @@
 #include "io/file_pool.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -104,6 +105,29 @@ TEST(FilePoolTest, AFileThatBecameAPipeWhileItWasClosedIsRefused) {
   const auto error = error_of([&] { text_in(*source); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::unsupported);
+}
+
+TEST(FilePoolTest, AChangeOfModeOrLinksIsNone) {
+  const TemporaryFolder folder;
+  put_file(folder / "a", "first");
+  const ByteSourcePtr source = FilePool().open(folder / "a");
+  struct statx status {};
+  if (::statx(AT_FDCWD, (folder / "a").c_str(), 0, STATX_BTIME, &status) != 0 || (status.stx_mask & STATX_BTIME) == 0)
+    GTEST_SKIP() << "the file system does not tell when a file was made";
+  ASSERT_EQ(::chmod((folder / "a").c_str(), 0640), 0);
+  std::filesystem::create_hard_link(folder / "a", folder / "b");
+  EXPECT_EQ(text_in(*source), "first");
+}
+
+TEST(FilePoolTest, AFileIsFoundFromAnotherFolder) {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  put_file("a", "first");
+  const ByteSourcePtr source = FilePool().open("a");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(text_in(*source), "first");
+  EXPECT_EQ(source->name(), "a");
 }
 
 }  // namespace

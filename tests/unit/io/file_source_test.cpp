@@ -192,5 +192,13 @@ TEST(OpenRegularFile, IsNoFolder) {
   EXPECT_EQ(error->code(), ErrorCode::unsupported);
 }
 
+TEST(OpenFileTest, ReadsAFileThatSaysItIsEmpty) {
+  if (!std::filesystem::exists("/proc/version")) GTEST_SKIP() << "no /proc";
+  const auto source = open_file("/proc/version");
+  EXPECT_GT(source->size(), 0U);
+  const auto bytes = read_all(*source, 10'000);
+  EXPECT_EQ(as_text(bytes).substr(0, 5), "Linux");
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -51,5 +51,37 @@ TEST(Latin1Source, OfOtherCharactersIsNone) {
   EXPECT_EQ(latin1_source(memory_source({}, "test"))->size(), 0U);
 }
 
+/// The first read of each byte from `broken` on fails, once.
+class BreaksOnce final : public ByteSource {
+ public:
+  BreaksOnce(Bytes bytes, std::uint64_t broken) : ByteSource("breaks"), bytes_(std::move(bytes)), broken_(broken) {}
+  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::size_t count = std::min<std::uint64_t>(out.size(), size() - std::min(offset, size()));
+    if (armed && offset + count > broken_) {
+      armed = false;
+      throw Error(ErrorCode::io, "once");
+    }
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), count, out.begin());
+    return count;
+  }
+  mutable bool armed = false;
+
+ private:
+  Bytes bytes_;
+  std::uint64_t broken_;
+};
+
+TEST(Latin1Source, IsReadAgainAfterAReadThatFailed) {
+  const auto [bytes, utf8] = sample(3'000'000);
+  const auto broken = std::make_shared<BreaksOnce>(utf8, 4'000'000);
+  const auto source = latin1_source(broken);
+  Bytes read(bytes.size());
+  broken->armed = true;
+  EXPECT_TRUE(io_testing::error_of([&] { source->read_exactly(0, read); }));
+  source->read_exactly(0, read);
+  EXPECT_EQ(read, bytes);
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -24,6 +24,7 @@ TEST(Workers, do_all_the_work_however_many_they_are) {
   EXPECT_EQ(alone[99], 99 * 99);
   EXPECT_EQ(squares(1), alone);
   EXPECT_EQ(squares(8), alone);
+  EXPECT_EQ(squares(SIZE_MAX), alone);
 }
 
 TEST(Workers, that_are_none_leave_the_work_to_who_waits) {

@@ -39,5 +39,9 @@ TEST(Tensor, LayoutsHaveTorchsNames) {
   EXPECT_EQ(layout_name(Layout::sparse_csr), "sparse_csr");
 }
 
+TEST(Tensor, StridesPastWhatANumberHoldsAreMinusOne) {
+  EXPECT_EQ(contiguous_stride({3, 5, INT64_MAX, 4}), (std::vector<std::int64_t>{-1, -1, 4, 1}));
+}
+
 }  // namespace
 }  // namespace ckpt

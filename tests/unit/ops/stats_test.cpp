@@ -250,5 +250,22 @@ TEST(Stats, OfBinsThatFillNoByteAreCounted) {
   }
 }
 
+TEST(Stats, OfMoreBinsThanStayInMemoryAreRefusedBeforeAnythingIsRead) {
+  const auto source_without_bytes = [] {
+    return assemble({{.name = "t",
+                      .dtype = DType::float32,
+                      .shape = {4},
+                      .bytes = std::make_shared<io_testing::CountingSource>(io_testing::Bytes(16))}});
+  };
+  for (const std::size_t bins : {std::size_t{1} << 40, SIZE_MAX}) {
+    const Checkpoint checkpoint = source_without_bytes();
+    const auto error = io_testing::error_of([&] { stats(checkpoint, {{}, {}, bins}); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+  }
+  const Checkpoint empty = assemble({});
+  EXPECT_NO_THROW(stats(empty, {{}, {}, SIZE_MAX}));
+}
+
 }  // namespace
 }  // namespace ckpt
