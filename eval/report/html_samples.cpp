@@ -28,10 +28,11 @@ std::string figure_text(const Result& result, const Picture& picture) {
   const std::string label = escape_markup(result.signature.text(picture.label.data()));
   const std::string read = escape_markup(result.signature.text(picture.read.data()));
   std::string out = "<figure>";
-  if (picture.width == 0)
+  const std::string uri = picture.width == 0 ? std::string() : png_uri(picture);
+  if (uri.empty())
     out += "<div class=\"none\">no picture</div>";
   else
-    out += "<img alt=\"sample " + std::to_string(picture.index) + ", " + label + "\" src=\"" + png_uri(picture) + "\">";
+    out += "<img alt=\"sample " + std::to_string(picture.index) + ", " + label + "\" src=\"" + uri + "\">";
   out += "<figcaption><b class=\"label\">" + label + "</b> read as <b class=\"" + (label == read ? "label" : "read") +
          "\">" + read + "</b><br><span class=\"soft\">sample " + tools::count_text(picture.index) + ", truth " +
          truth_text(picture.truth) + "</span></figcaption></figure>";

@@ -33,9 +33,9 @@ std::string png_uri(const Picture& picture) {
   image.height = picture.height;
   image.format = picture.channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   const std::uint64_t expected = std::uint64_t{picture.width} * picture.height * (picture.channels == 3 ? 3 : 1);
-  if (expected != picture.pixels.size() || expected == 0 || picture.width > PNG_USER_WIDTH_MAX ||
-      picture.height > PNG_USER_HEIGHT_MAX)
+  if (expected != picture.pixels.size() || expected == 0)
     throw Error(ErrorCode::unsupported, "sample " + std::to_string(picture.index) + " makes no picture");
+  if (picture.width > PNG_USER_WIDTH_MAX || picture.height > PNG_USER_HEIGHT_MAX) return {};
   // 8 bits a channel at least, deflated or not, and a few chunks of it.
   std::vector<std::uint8_t> bytes(expected + expected / 8 + picture.height + 4096);
   png_alloc_size_t size = bytes.size();

@@ -6,7 +6,8 @@
 
 namespace ckpt::eval {
 
-/// A picture as a PNG in a `data:` URI. Throws Error (unsupported) where its sizes do not fit its pixels.
+/// A picture as a PNG in a `data:` URI; empty where it is wider or higher than libpng takes. Throws Error (unsupported)
+/// where its sizes do not fit its pixels.
 [[nodiscard]] std::string png_uri(const Picture& picture);
 
 }  // namespace ckpt::eval

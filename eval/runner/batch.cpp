@@ -29,8 +29,13 @@ BatchSize batch_size(const Signature& signature, std::optional<std::uint64_t> wa
   const std::uint64_t growth = signature.input.size() == 3 ? 16 : 1;
   const std::uint64_t numbers = input_elements(signature) * growth;
   const std::uint64_t room = on_gpu ? 1U << 26 : 1U << 19;
-  const std::uint64_t least = on_gpu ? 64 : 16, most = on_gpu ? 8192 : 512;
-  return {std::clamp(std::bit_floor(std::max<std::uint64_t>(room / numbers, 1)), least, most), false};
+  const auto fits = [numbers](std::uint64_t some) {
+    return std::bit_floor(std::max<std::uint64_t>(some / numbers, 1));
+  };
+  // Past the caches some at once are faster still, as far as memory is not the matter.
+  const std::uint64_t least = std::min<std::uint64_t>(fits(on_gpu ? 1U << 30 : 1U << 26), on_gpu ? 64 : 16);
+  const std::uint64_t most = on_gpu ? 8192 : 512;
+  return {std::clamp(fits(room), least, most), false};
 }
 
 std::vector<Batch> cut(Samples samples, const BatchSize& size, std::size_t workers) {

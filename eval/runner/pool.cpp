@@ -139,7 +139,10 @@ void Pool::rethrow() {
 
 std::uint64_t Pool::chunk() const {
   constexpr auto most = std::numeric_limits<std::uint64_t>::max();
-  return size_.most > most / plans_.size() ? most : size_.most * plans_.size();
+  const std::uint64_t all = size_.most > most / plans_.size() ? most : size_.most * plans_.size();
+  if (size_.exact) return all;
+  constexpr std::uint64_t chunk_bytes = 256 << 20;
+  return std::min(all, std::max<std::uint64_t>(chunk_bytes / sizeof(float) / input_elements(signature_), 1));
 }
 
 void Pool::submit(Samples samples) {

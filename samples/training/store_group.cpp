@@ -61,13 +61,15 @@ class StoreGroup : public Group {
   /// Every rank adds in the order of the ranks, so that all get the same sum.
   void sum(at::Tensor& values) override {
     const auto size_in_bytes = static_cast<std::size_t>(values.numel()) * sizeof(float);
-    const auto* const mine = static_cast<const std::uint8_t*>(values.const_data_ptr());
+    const at::Tensor here = values.cpu();
+    const auto* const mine = static_cast<const std::uint8_t*>(here.const_data_ptr());
     for (std::size_t at = 0; at < size_in_bytes; at += piece)
       store_->set(key(rounds_, rank(), at), Bytes(mine + at, mine + std::min(size_in_bytes, at + piece)));
     std::vector<float> total(static_cast<std::size_t>(values.numel()));
     for (int other = 0; other < size(); ++other)
       for (std::size_t at = 0; at < size_in_bytes; at += piece) add(total, at, store_->get(key(rounds_, other, at)));
-    std::memcpy(values.mutable_data_ptr(), total.data(), size_in_bytes);
+    std::memcpy(here.mutable_data_ptr(), total.data(), size_in_bytes);
+    values.copy_(here);  // which on the CPU is the same
     // All have begun this round, so all have read the one before it.
     for (std::size_t at = 0; rounds_ > 0 && at < last_size_; at += piece)
       store_->deleteKey(key(rounds_ - 1, rank(), at));

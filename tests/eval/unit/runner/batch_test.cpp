@@ -56,8 +56,11 @@ TEST(BatchSize, is_smaller_for_pictures_than_for_flat_inputs) {
   EXPECT_EQ(batch_size(captcha, {}, true).most, 1024);
 }
 
-TEST(BatchSize, is_at_least_some_for_the_greatest_inputs) {
-  EXPECT_EQ(batch_size({.input = {3, 4096, 4096}}, {}, false).most, 16);
+TEST(BatchSize, is_at_least_some_but_for_the_greatest_inputs) {
+  EXPECT_EQ(batch_size({.input = {3, 224, 224}}, {}, false).most, 16);
+  EXPECT_EQ(batch_size({.input = {3, 224, 224}}, {}, true).most, 64);
+  EXPECT_EQ(batch_size({.input = {3, 1000, 1000}}, {}, false).most, 1);
+  EXPECT_EQ(batch_size({.input = {3, 4096, 4096}}, {}, true).most, 1);
   EXPECT_EQ(batch_size({.input = {}}, {}, false).most, 512);
 }
 

@@ -145,6 +145,15 @@ TEST(Page, of_no_samples_and_no_pictures_is_whole) {
   EXPECT_EQ(python(page_reader, html_text(result, judge(result, {}))), "0 rect 1 figure 0\n");
 }
 
+TEST(Page, shows_no_picture_that_a_png_cannot_be) {
+  Result result = digits();
+  Picture& wide = result.worst[0];
+  wide.width = 2'000'000;
+  wide.height = wide.channels = 1;
+  wide.pixels.assign(wide.width, 0);
+  EXPECT_EQ(python(page_reader, html_text(result, judge(result, {}))), "11 28x28x1 rect 21 figure 12\n");
+}
+
 TEST(Picture, whose_pixels_are_missing_is_refused) {
   Picture picture = digits().worst[0];
   picture.pixels.pop_back();
