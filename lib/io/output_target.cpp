@@ -114,10 +114,11 @@ void require_replaceable(const OutputTarget& target, bool no_clobber) {
     throw errno == EACCES ? error.hint("chmod u+w " + shell_word(target.shown) + ", where it is yours, or another file")
                           : error;
   }
-  struct stat folder {};
   const uid_t user = ::geteuid();
-  if (::fstat(target.folder.get(), &folder) == 0 && (folder.st_mode & S_ISVTX) != 0 && user != 0 &&
-      user != folder.st_uid && user != target.existing->st_uid)
+  if (user == 0 || user == target.existing->st_uid) return;
+  struct stat folder {};
+  if (::fstat(target.folder.get(), &folder) != 0) throw output_error("cannot replace", target.shown, errno);
+  if ((folder.st_mode & S_ISVTX) != 0 && user != folder.st_uid)
     throw output_error("cannot replace", target.shown, EPERM)
         .hint("in a sticky folder, as /tmp is, only its owner replaces a file: write to another name");
 }

@@ -119,13 +119,13 @@ def outputs(suite, program, samples, folders, part, parts):
         good = set(found.values()) == {"new"} and not others
         if not suite.check("eval writes every file whole", good and len(calls) >= 4 * len(OUTPUTS), (found, others, len(calls))):
             return
-        targets = {str(evaluation.out / name) for name, _ in OUTPUTS.values()}
+        targets = {str(evaluation.out), *(str(evaluation.out / name) for name, _ in OUTPUTS.values())}
         for call in calls[part::parts]:
             what = f"{call.kind} {call.number} ({call.function} {call.subject})"
             for number in ERRORS.get(call.kind, (errno.EIO,)):
                 outcome = evaluation.run(f"{call.kind}:{call.number}:fail={number}")
                 program.count("calls that failed")
-                protected = call.kind == "access" and call.subject in targets  # as it says that the old file is
+                protected = call.kind == "access" and call.subject in targets  # as it says that the old file is, or its folder
                 statuses = (0,) if call.kind in TOLERATED and not protected else (6,)
                 if call.kind == "close":  # of what is written, or of what is read back
                     statuses = (0, 6)
