@@ -124,7 +124,8 @@ class Flattener {
         const bool is_text = values_.is_string(entry.key);
         flat_.has_other_keys = flat_.has_other_keys || !is_text;
         std::string key = is_text ? std::string(values_.text(entry.key)) : python_str(values_, entry.key);
-        if (is_unprintable(values_, entry.key)) refuse_object(name);
+        if (!is_text)
+          if (auto error = unprintable_key(key, "a key in '" + name + "'")) throw error->in(checkpoint_.file);
         const bool is_of_python3 = is_text && values_.kind(entry.key) != ValueKind::py2_str;
         if (!is_of_python3 && !is_utf8(key)) refuse_bytes(key);
         if (!keys.insert(key).second) refuse_keys(key);
@@ -132,13 +133,6 @@ class Flattener {
       }
     }
     std::reverse(tasks_.begin() + static_cast<std::ptrdiff_t>(first), tasks_.end());
-  }
-
-  [[noreturn]] void refuse_object(const std::string& holder) const {
-    throw Error(ErrorCode::unsupported, "a key in '" + holder + "' is an object, which only running code could print")
-        .expected("keys that are strings, or become such")
-        .in(checkpoint_.file)
-        .hint("--format torch keeps such keys");
   }
 
   [[noreturn]] void refuse_keys(const std::string& key) const {

@@ -28,7 +28,8 @@ struct Survey {
   };
   std::vector<Other> others;  ///< values that are no tensors, the first few
   bool more_others = false;
-  bool nested = false, attributes = false, other_keys = false, object_keys = false;
+  bool nested = false, attributes = false, other_keys = false;
+  std::optional<Error> object_key;  ///< of the first that has no text
 };
 
 /// Looks at every value once, whatever number of paths lead to it.
@@ -89,10 +90,14 @@ class Surveyor {
     const auto entries = mapping_entries(values_, id);
     budget_.spend_repeats(pair_count(values_, id), entries.size());
     for (const MappingEntry& entry : entries) {
-      const bool named = values_.is_string(entry.key);
-      survey_.other_keys |= !named;
-      survey_.object_keys |= is_unprintable(values_, entry.key);
-      children.add(named ? values_.text(entry.key) : python_str(values_, entry.key), entry.value, budget_);
+      if (values_.is_string(entry.key)) {
+        children.add(values_.text(entry.key), entry.value, budget_);
+        continue;
+      }
+      const std::string text = python_str(values_, entry.key);
+      survey_.other_keys = true;
+      if (!survey_.object_key) survey_.object_key = unprintable_key(text, "a key");
+      children.add(text, entry.value, budget_);
     }
     return children;
   }
@@ -144,12 +149,8 @@ bool has_name_beside(const Checkpoint& checkpoint, const std::vector<std::string
 }
 
 void refuse_other_values(const Checkpoint& checkpoint) {
-  const Survey survey = Surveyor(checkpoint).run();
-  if (survey.object_keys)
-    throw Error(ErrorCode::unsupported, "a key is an object, which only running code could print")
-        .expected("keys that are strings, or become such")
-        .in(checkpoint.file)
-        .hint("--format torch keeps such keys");
+  Survey survey = Surveyor(checkpoint).run();
+  if (survey.object_key) throw survey.object_key->in(checkpoint.file);
   if (survey.others.empty()) return;
   std::string names, drops;
   std::vector<std::string> entries;

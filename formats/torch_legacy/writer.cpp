@@ -121,7 +121,7 @@ void refuse_early_readers(const Checkpoint& checkpoint) {
 void rename_old_modules(ValueGraph& values) {
   for (ValueId id = 0; id < values.size(); ++id)
     if (values.kind(id) == ValueKind::global && values.module(id) == "torch.tensor")
-      values.rename_global(id, "torch._tensor", std::string(values.name(id)));
+      values.rename_global(id, "torch._tensor", values.name(id));
 }
 
 }  // namespace

@@ -132,8 +132,11 @@ std::string python_str(const ValueGraph& values, ValueId id) {
   return out;
 }
 
-bool is_unprintable(const ValueGraph& values, ValueId id) {
-  return !values.is_string(id) && python_str(values, id).find("<object>") != std::string::npos;
+std::optional<Error> unprintable_key(std::string_view text, const std::string& which) {
+  if (text.find("<object>") == std::string_view::npos) return std::nullopt;
+  return Error(ErrorCode::unsupported, which + " is an object, which only running code could print")
+      .expected("keys that are strings, or become such")
+      .hint("--format torch keeps such keys");
 }
 
 }  // namespace ckpt

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "ckpt/error.h"
 #include "ckpt/value.h"
 
 namespace ckpt {
@@ -23,7 +25,8 @@ std::string atom_repr(const ValueGraph& values, ValueId id, std::size_t longest 
 /// of bytes and tuples the first 4,096 bytes or so. A value that only running code could print gives "<object>".
 std::string python_str(const ValueGraph& values, ValueId id);
 
-/// Whether that text has such an "<object>" in it, and is no name.
-bool is_unprintable(const ValueGraph& values, ValueId id);
+/// What a format of names alone says where `text`, which python_str() gave for a key that is no string, has such an
+/// "<object>" in it; nothing where it has none. `which`: "a key".
+std::optional<Error> unprintable_key(std::string_view text, const std::string& which);
 
 }  // namespace ckpt

@@ -10,6 +10,14 @@
 
 namespace captcha {
 
+std::vector<std::filesystem::path> numbered_files(const std::string& folder, const std::string& name) {
+  const std::regex numbered(name + R"(_set\.\d+\.pt)");
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (std::regex_match(entry.path().filename().string(), numbered)) files.push_back(entry.path());
+  return files;
+}
+
 std::vector<std::string> batch_files(const std::string& folder, const std::string& name) {
   std::vector<std::string> files;
   for (;;) {
@@ -21,11 +29,7 @@ std::vector<std::string> batch_files(const std::string& folder, const std::strin
     throw ckpt::Error(ckpt::ErrorCode::invalid_argument, "there is no " + name + "_set.0.pt")
         .in(folder)
         .hint("captcha prepare makes it of a folder of pictures");
-  const std::regex any(name + R"(_set\.\d+\.pt)");
-  std::size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    count += std::regex_match(entry.path().filename().string(), any);
-  if (count != files.size())
+  if (numbered_files(folder, name).size() != files.size())
     throw ckpt::Error(ckpt::ErrorCode::invalid_argument,
                       "there is no " + name + "_set." + std::to_string(files.size()) + ".pt, and there are later ones")
         .in(folder)

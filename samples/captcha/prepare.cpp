@@ -7,10 +7,10 @@
 
 #include <filesystem>
 #include <iostream>
-#include <regex>
 
 #include "arguments.h"
 #include "commands.h"
+#include "data.h"
 #include "files.h"
 #include "order.h"
 #include "split.h"
@@ -56,15 +56,6 @@ training::Batch batch_of(const std::vector<Labelled>& pictures) {
   return batch;
 }
 
-/// Those of an earlier run: where that made more batches, the rest would stay beside other pictures.
-void remove_batches(const std::filesystem::path& folder) {
-  static const std::regex batch_file(R"((training|validating|testing)_set\.\d+\.pt)");
-  std::vector<std::filesystem::path> old;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (std::regex_match(entry.path().filename().string(), batch_file)) old.push_back(entry.path());
-  for (const std::filesystem::path& path : old) std::filesystem::remove(path);
-}
-
 }  // namespace
 
 int prepare(int count, const char* const* words) {
@@ -82,7 +73,9 @@ int prepare(int count, const char* const* words) {
 
   const at::Tensor order = training::Orders(arguments.number("--seed", 0, 0)).next(all);
   std::filesystem::create_directories(out);
-  remove_batches(out);
+  // An earlier run may have made more batches: the rest would stay beside other pictures.
+  for (const char* name : {"training", "validating", "testing"})
+    for (const std::filesystem::path& old : numbered_files(out, name)) std::filesystem::remove(old);
   for (std::int64_t number = 0; number < all / batch; ++number) {
     for (const Part& part : split(batch)) {
       std::vector<Labelled> chosen;

@@ -39,9 +39,9 @@ int write_all(std::string_view text) {
     errno = 0;
     text.remove_prefix(std::fwrite(text.data(), 1, text.size(), stdout));
     if (text.empty()) return 0;
-    pollfd waiting{STDOUT_FILENO, POLLOUT, 0};
-    if (errno == EAGAIN && ::poll(&waiting, 1, -1) < 0 && errno == EINTR) errno = EAGAIN;
     if (errno != EAGAIN) return errno != 0 ? errno : EIO;
+    pollfd waiting{STDOUT_FILENO, POLLOUT, 0};
+    if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) return errno;
     std::clearerr(stdout);
   }
 }

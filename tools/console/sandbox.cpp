@@ -55,7 +55,7 @@ class Descriptor {
 };
 
 /// What comes through a pipe is read from a temporary file; so is one that says it is empty, and may not be (/proc).
-bool is_pipe(const std::string& word) {
+bool may_be_spooled(const std::string& word) {
   const auto is_one = [](const std::string& file) {
     std::error_code failed;
     const fs::file_status status = fs::status(file, failed);
@@ -124,7 +124,8 @@ void confine(std::vector<std::string> outputs, const std::vector<std::string>& w
   const bool writes = std::any_of(outputs.begin(), outputs.end(), [](const std::string& out) { return out != "-"; });
   const auto streams =
       std::count_if(words.begin(), words.end(), is_stream) - std::count(outputs.begin(), outputs.end(), "-");
-  if (streams > 0 || std::any_of(words.begin(), words.end(), is_pipe)) outputs.push_back(temporary_folder() + "/.");
+  if (streams > 0 || std::any_of(words.begin(), words.end(), may_be_spooled))
+    outputs.push_back(temporary_folder() + "/.");
   confine_files(outputs);
   confine_calls(writes);
 }
