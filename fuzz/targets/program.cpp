@@ -85,7 +85,11 @@ std::vector<std::byte> other_file() {
 
 /// As main() does it, with standard streams going to memory. (No name out of a file can begin a line.)
 Captured run(const Words& words) {
-  Captured ended = captured([&] { return tools::guarded([&] { return tools::run(words); }); });
+  Captured ended = captured([&] {
+    const int status = tools::guarded([&] { return tools::run(words); });
+    tools::flush_output();
+    return status;
+  });
   require(ended.status >= 0 && ended.status <= 6, "exit status " + std::to_string(ended.status));
   require(("\n" + ended.err).find("\nhint: please report it") == std::string::npos, "no Error, but: " + ended.err);
   return ended;
