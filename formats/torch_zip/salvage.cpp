@@ -220,7 +220,7 @@ class Salvager {
     report(zip::corrupt("member " + quoted_name(member.name) + " holds " + std::to_string(bytes->size()) + " bytes",
                         member.data_offset)
                .expected(std::to_string(storage.nbytes) + ", as the pickle says"));
-    return whole_elements(bytes, storage);
+    return member.is_stored ? whole_elements(bytes, storage) : nullptr;
   }
 
   /// torch.save writes all of a storage whose bytes are no whole number of elements, and torch.load refuses it.
