@@ -33,6 +33,12 @@ void require_same(std::uint64_t narrow, std::uint64_t ones, std::uint64_t wide, 
       .expected(std::to_string(wide) + " as in the ZIP64 end record");
 }
 
+void take_zip64(const std::byte* record, End& end) {
+  end.members = load_le<std::uint64_t>(record + 32);
+  end.directory_size = load_le<std::uint64_t>(record + 40);
+  end.directory_offset = load_le<std::uint64_t>(record + 48);
+}
+
 // Overwrites `end` with the ZIP64 record where the locator in front of the end record names one.
 // Returns where the end records begin.
 std::uint64_t resolve_zip64(const Candidate& candidate, End& end) {
@@ -55,9 +61,7 @@ std::uint64_t resolve_zip64(const Candidate& candidate, End& end) {
     throw corrupt("a ZIP64 end record of " + std::to_string(size) + " bytes", record_at + 4).expected("44");
 
   const auto on_disk = load_le<std::uint64_t>(record + 24);
-  end.members = load_le<std::uint64_t>(record + 32);
-  end.directory_size = load_le<std::uint64_t>(record + 40);
-  end.directory_offset = load_le<std::uint64_t>(record + 48);
+  take_zip64(record, end);
   refuse_disks(load_le<std::uint32_t>(record + 16), load_le<std::uint32_t>(record + 20), on_disk == end.members,
                record_at + 16);
 
@@ -147,6 +151,27 @@ End find_end(const ByteSource& source, std::uint64_t directory_cap) {
         .expected("a zip archive's last 22 bytes")
         .at(source.size());
   const End end = examine(*record, source.size());
+  check_limits(end, directory_cap);
+  return end;
+}
+
+std::optional<End> find_moved_end(const ByteSource& source, std::uint64_t directory_cap) {
+  std::vector<std::byte> tail;
+  const std::optional<Candidate> found = find_record(source, tail);
+  if (!found) return std::nullopt;
+  End end;
+  end.archive_end = found->position + end_size + load_le<std::uint16_t>(found->record + 20);
+  if (end.archive_end != source.size()) return std::nullopt;  // it may be that of an archive within a member
+  end.members = load_le<std::uint16_t>(found->record + 10);
+  end.directory_size = load_le<std::uint32_t>(found->record + 12);
+  std::uint64_t records_at = found->position;
+  constexpr std::size_t wide = locator_size + end64_size;
+  if (found->before >= wide && load_le<std::uint32_t>(found->record - wide) == end64_signature) {
+    take_zip64(found->record - wide, end);
+    records_at -= wide;
+  }
+  if (end.directory_size > records_at) return std::nullopt;
+  end.directory_offset = records_at - end.directory_size;
   check_limits(end, directory_cap);
   return end;
 }

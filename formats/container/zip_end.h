@@ -24,6 +24,11 @@ struct End {
 /// Throws Error: truncated (there is none), corrupt (it does not fit), unsupported (several disks), limit_exceeded, io.
 End find_end(const ByteSource& source, std::uint64_t directory_cap = limits::zip_directory_bytes);
 
+/// The same of a damaged file, into which bytes were put or from which some are gone: the directory right in front of
+/// an end record that ends the file, wherever that says it is. What it says of offsets is wrong. None: there is no such
+/// end record. Throws Error: limit_exceeded, io.
+std::optional<End> find_moved_end(const ByteSource& source, std::uint64_t directory_cap);
+
 /// Whether one of zip_format.h's signatures stands there. Throws Error: io.
 bool has_signature(const ByteSource& source, std::uint64_t at, std::uint32_t signature);
 

@@ -23,19 +23,13 @@ constexpr std::size_t most_directory_window = 64 * limits::kib;
 /// What a member costs in memory, with what is found wrong with it.
 constexpr std::uint64_t cost_of_member = 512;
 
-/// Entries by their offset; none, and why, where there is no directory to be read.
-std::vector<DirectoryEntry> directory_of(const ByteSource& source, const ReadContext& context, std::uint64_t& begin) {
-  begin = source.size();
+/// Of a file whose directory is not where its end says: offsets are wrong. None where it cannot be read.
+std::vector<DirectoryEntry> moved_directory_of(const ByteSource& source, std::uint64_t most) {
   try {
-    const End end = find_end(source, std::min(limits::zip_directory_bytes, context.pickle_cap));
-    std::vector<DirectoryEntry> entries = read_directory(source, end);
-    std::stable_sort(entries.begin(), entries.end(), [](const DirectoryEntry& a, const DirectoryEntry& b) {
-      return a.member.header_offset < b.member.header_offset;
-    });
-    begin = end.directory_offset;
-    return entries;
-  } catch (Error& error) {
-    context.report(error.in(source.name()), "");
+    const auto end = find_moved_end(source, most);
+    return end ? read_directory(source, *end) : std::vector<DirectoryEntry>{};
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
     return {};
   }
 }
@@ -46,11 +40,29 @@ std::string_view first_part(std::string_view name) { return name.substr(0, name.
 }  // namespace
 
 SalvageWalk::SalvageWalk(ByteSourcePtr source, const ReadContext& context)
-    : source_(std::move(source)), context_(context), size_(source_->size()) {
-  listed_ = directory_of(*source_, context_, directory_offset_);
+    : source_(std::move(source)), context_(context), size_(source_->size()), directory_offset_(size_) {
+  read_listed();
   for (const DirectoryEntry& entry : listed_) {
     const auto [place, fresh] = offsets_.try_emplace(entry.member.name, Place{entry.member.header_offset});
     if (!fresh) place->second.is_only_one = false;
+  }
+}
+
+void SalvageWalk::read_listed() {
+  const std::uint64_t most = std::min(limits::zip_directory_bytes, context_.pickle_cap);
+  try {
+    const zip::End end = zip::find_end(*source_, most);
+    listed_ = read_directory(*source_, end);
+    std::stable_sort(listed_.begin(), listed_.end(), [](const DirectoryEntry& a, const DirectoryEntry& b) {
+      return a.member.header_offset < b.member.header_offset;
+    });
+    directory_offset_ = end.directory_offset;
+  } catch (Error& error) {
+    context_.report(error.in(source_->name()), "");
+    for (const DirectoryEntry& entry : moved_directory_of(*source_, most)) {
+      const auto [crc, fresh] = moved_checksums_.try_emplace(entry.member.name, entry.member.crc32);
+      if (!fresh) crc->second = 0;
+    }
   }
 }
 
@@ -254,6 +266,7 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
     add(end->descriptor->crc32);
   }
   if (header.compressed_size) add(header.crc32);
+  if (const auto moved = moved_checksums_.find(member.name); moved != moved_checksums_.end()) add(moved->second);
   if (member.checksums.size() > 1)
     fault("the CRC-32 of member " + quoted_name(member.name) + " is recorded as " +
               std::to_string(member.checksums[0]) + " and as " + std::to_string(member.checksums[1]),

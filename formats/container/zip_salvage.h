@@ -72,6 +72,7 @@ class SalvageWalk {
     std::optional<Descriptor> descriptor;
   };
 
+  void read_listed();
   static bool is_name(const std::string& name);
   void fault(std::string found, std::uint64_t at, std::string expected);
   void remark_of_gap(std::uint64_t begin, std::uint64_t end);
@@ -105,7 +106,9 @@ class SalvageWalk {
   ReadContext context_;
   std::uint64_t size_;  ///< of the file
   std::vector<DirectoryEntry> listed_;
-  NameViewMap<Place> offsets_;      ///< of headers, as listed
+  NameViewMap<Place> offsets_;  ///< of headers, as listed
+  /// By name, of a directory whose offsets are wrong; 0: none, or several of that name.
+  NameMap<std::uint32_t> moved_checksums_;
   std::uint64_t directory_offset_;  ///< the file's size, where there is no directory
   std::string root_;                ///< the folder of the first member, with its slash
   std::uint64_t at_ = 0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -219,7 +220,17 @@ class Salvager {
     report(zip::corrupt("member " + quoted_name(member.name) + " holds " + std::to_string(bytes->size()) + " bytes",
                         member.data_offset)
                .expected(std::to_string(storage.nbytes) + ", as the pickle says"));
-    return nullptr;
+    return member.is_stored ? whole_elements(bytes, storage) : nullptr;
+  }
+
+  /// torch.save writes all of a storage whose bytes are no whole number of elements, and torch.load refuses it.
+  [[nodiscard]] static ByteSourcePtr whole_elements(const ByteSourcePtr& bytes, const Storage& storage) {
+    const auto first = [&](std::uint64_t size, std::optional<std::uint32_t> crc = std::nullopt) {
+      return slice(bytes, 0, size, bytes->name(), crc);
+    };
+    if (bytes->size() - storage.nbytes >= dtype_size(storage.dtype)) return nullptr;
+    if (bytes->recorded_crc32() != check_all(*first(bytes->size()))) return nullptr;
+    return first(storage.nbytes, check_all(*first(storage.nbytes)));
   }
 
   ByteOrder byte_order() {

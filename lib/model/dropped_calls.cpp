@@ -43,9 +43,11 @@ std::vector<bool> find_inert(const ValueGraph& values) {
   return inert;
 }
 
-/// A call that changes nothing but what it makes.
-bool makes_container(const ValueGraph& values, ValueId object) {
-  return is_mapping(values, object) || members_of_set_call(values, object) != no_value;
+/// A call that changes nothing but what it makes: of a container, or a tensor.
+bool changes_nothing_else(const ValueGraph& values, ValueId object) {
+  const auto [module, name] = callable(values, object);
+  const bool makes_tensor = module == "torch._utils" && name.starts_with("_rebuild_");
+  return makes_tensor || is_mapping(values, object) || members_of_set_call(values, object) != no_value;
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ DroppedCalls::DroppedCalls(const ValueGraph& values, ValueId root, std::span<con
       open.pop_back();
       if (seen[id]) continue;
       seen[id] = true;
-      found = found || (values.kind(id) == ValueKind::object && !makes_container(values, id));
+      found = found || (values.kind(id) == ValueKind::object && !changes_nothing_else(values, id));
       values.each_operand(id, [&](ValueId item) { open.push_back(item); });
     }
     return found;

@@ -39,13 +39,29 @@ void add_state(const ValueGraph& values, ValueId state, std::unordered_set<Value
   if (mappings.empty()) into.children.add("state", state, into.budget);
 }
 
+/// What a call makes an object of. Said by a function of copyreg, as before protocols 2 and 4, NEWOBJ and NEWOBJ_EX are
+/// the same: the class is its first argument.
+struct Arguments {
+  std::span<const ValueId> items;
+  bool is_listed;  ///< each is one; else a tuple holds several, and a dict those with keywords
+};
+
+Arguments arguments_of(const ValueGraph& values, ValueId object) {
+  const CallKind call = values.call(object);
+  const auto [module, name] = callable(values, object);
+  const bool is_new = call == CallKind::reduce && (module == "copyreg" || module == "copy_reg");
+  const auto given = call_arguments(values, object);
+  if (is_new && !given.empty() && name == "__newobj__") return {given.subspan(1), true};
+  if (is_new && given.size() == 3 && name == "__newobj_ex__") return {given.subspan(1), false};
+  return {values.items(object).subspan(1), call == CallKind::inst || call == CallKind::obj};
+}
+
 void add_arguments(const ValueGraph& values, ValueId object, std::size_t& position, Into& into) {
   if (const ValueId list = members_of_set_call(values, object); list != no_value) {
     add_positions(values.items(list), position, into);
     return add_positions(appended_to(values, list), position, into);
   }
-  const auto items = values.items(object).subspan(1);
-  const bool listed = values.call(object) == CallKind::inst || values.call(object) == CallKind::obj;
+  const auto [items, listed] = arguments_of(values, object);
   for (const ValueId item : items) {
     if (!listed && values.kind(item) == ValueKind::tuple)
       add_positions(values.items(item), position, into);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "container/zip_builder.h"
 #include "formats/python.h"
@@ -298,6 +300,38 @@ TEST(RecoverDoubt, FindsAMemberWhoseEntryPointsBeforeIt) {
     store_le(bytes.data() + entry, static_cast<std::uint32_t>(at - bit));
     EXPECT_EQ(survivals(recovered(bytes)), "a whole; b whole; ") << bit;
   }
+}
+
+/// Only the directory has the checksum of a tensor whose end is not where it should be.
+TEST(RecoverDoubt, TakesNoTensorThatTheMovedDirectoryDisowns) {
+  const Bytes sound = recover_testing::zip_file();
+  const std::size_t end = place(sound, "PK\1\2");
+  const auto is_right = [](const Recovery& found, const std::string& name) {
+    const auto& tensors = found.checkpoint.tensors;
+    return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
+      std::vector<float> there(4);
+      found.checkpoint.storages[*tensor.storage].bytes->read_at(0, std::as_writable_bytes(std::span(there)));
+      return there == (name == "a" ? recover_testing::first : recover_testing::second);
+    });
+  };
+  std::size_t wrong = 0, whole = 0;
+  const auto count = [&](const Bytes& bytes) {
+    const Recovery found = recovered(bytes);
+    for (const RecoveredTensor& tensor : found.tensors)
+      if (tensor.survival == Survival::whole) ++(is_right(found, tensor.name) ? whole : wrong);
+  };
+  for (std::size_t at = place(sound, "archive/byteorder"); at < end; ++at) {
+    const std::size_t size = 1 + at % 49;
+    const auto cut = sound.begin() + static_cast<std::ptrdiff_t>(at);
+    Bytes more(sound.begin(), cut), less = more;
+    more.resize(at + size, std::byte{7});
+    more.insert(more.end(), cut, sound.end());
+    less.insert(less.end(), cut + static_cast<std::ptrdiff_t>(size), sound.end());
+    count(more);
+    count(less);
+  }
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_GT(whole, 2 * (end - place(sound, "archive/byteorder")));  // half of them or more
 }
 
 }  // namespace

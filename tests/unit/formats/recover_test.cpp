@@ -201,6 +201,21 @@ TEST(Recover, LeavesOutWhatItsChecksumDisowns) {
   EXPECT_EQ(names_saved(found), (Names{"b"}));
 }
 
+/// As torch.save writes a storage of untyped bytes, and torch.load refuses it.
+TEST(Recover, TakesTheElementsOfAStorageThatHasSomeBytesMore) {
+  Bytes data = floats(first);
+  data.resize(data.size() + 3, std::byte{9});
+  const Bytes bytes = bytes_of(ZipFile{.object = tensor(storage({}), {4}, {1}), .data = {{"data/0", data}}});
+  const Recovery found = recovered(bytes);
+  EXPECT_EQ(survival_of(found, ""), Survival::whole);
+  EXPECT_TRUE(found.tensors[0].is_checked);
+  EXPECT_TRUE(says(found, "holds 19 bytes"));
+  EXPECT_EQ(survival_of(recovered(damaged(bytes, place(bytes, data) + 17)), ""), Survival::lost);
+  data.resize(data.size() + 1);
+  const ZipFile more{.object = tensor(storage({}), {4}, {1}), .data = {{"data/0", data}}};
+  EXPECT_EQ(survival_of(recovered(bytes_of(more)), ""), Survival::lost);
+}
+
 TEST(Recover, GoesOnBehindADamagedHeader) {
   const Bytes bytes = zip_file();
   const std::size_t header = place(bytes, floats(first));

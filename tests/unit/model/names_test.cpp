@@ -77,6 +77,20 @@ TEST(TensorNames, ArgumentsOfUnknownCallsAreNumbered) {
   EXPECT_EQ(names(checkpoint_of(object)), (Names{"1", "2.w"}));
 }
 
+TEST(TensorNames, ArgumentsOfNewObjectsAreNamedTheSameInEveryProtocol) {
+  const std::string name = "lab\nPair\n";
+  const std::string newobj = "c" + name + py::tuple({weight()}) + "\x81";
+  const std::string newobj_ex = "c" + name + py::tuple({weight()}) + py::dict({{py::str("bias"), weight()}}) + "\x92";
+  for (const int protocol : {0, 1, 2, 3, 4}) {
+    const auto names_in = [&](const std::string& object) {
+      const auto checkpoint = checkpoint_of(object);
+      return names(torch_testing::read_bytes(torch_testing::written_as(checkpoint, "torch", protocol)));
+    };
+    EXPECT_EQ(names_in(newobj), (Names{"0"})) << protocol;
+    EXPECT_EQ(names_in(newobj_ex), (Names{"0", "bias"})) << protocol;
+  }
+}
+
 TEST(TensorNames, ABareTensorsNameIsEmpty) { EXPECT_EQ(names(checkpoint_of(weight())), (Names{""})); }
 
 TEST(TensorNames, TheEmptyKeyIsAPartLikeOthers) {

@@ -300,6 +300,15 @@ TEST(Diff, AContainerThatIsThrownAwayChangesNothing) {
   EXPECT_EQ(others(object + "0" + set + "0" + in_dict(py::get(7)), object + "0" + in_dict(py::get(7))), Names{});
 }
 
+/// Python makes a Parameter that an attribute of its own holds twice, and drops one.
+TEST(Diff, ATensorThatIsThrownAwayChangesNothing) {
+  const py::Code data = py::put(torch_testing::weight(), 7) + "0";
+  const py::Code parameter =
+      py::call(py::global("torch._utils", "_rebuild_parameter"),
+               {py::get(7), py::boolean(true), py::call(py::global("collections", "OrderedDict"), {})});
+  EXPECT_EQ(others(data + parameter + "0" + in_dict(py::get(7)), data + in_dict(py::get(7))), Names{});
+}
+
 TEST(Diff, StateThatADroppedCallSetsCounts) {
   const auto object = [](std::int64_t width) {
     return py::put(py::call(py::global("lab", "Layer"), {}), 7) + "0" +
