@@ -12,17 +12,20 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE = re.compile(r"^figure (\S+) (\d+)$")
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
+GRACE = 10  # seconds in which a suite whose time is up may end by itself
 # A sanitizer's finding must not look like one of the program's own exit statuses; and each exception looks through all of the
 # stack that is kept for what is used after its function has returned. What Python's libraries say of their own future is theirs.
 ENVIRONMENT = {
@@ -44,7 +47,9 @@ class Result:
     cpu: float = 0  # seconds of processors, with all that it started
 
 
-figures = {}  # what suites count beside results, for docs/trust.md: "figure NAME N" on a line of its own
+figures = {}  # what suites count beside results, for docs/trust.md: "figure SUITE.NAME N" on a line of its own
+whole = set()  # suites of which nothing failed and nothing was skipped
+running = set()  # process groups, one a suite, with all that it started
 # Of the suite that a thread runs: .cpu; .lines, what it has said, where several run at once; .profiles, where a build that
 # counts puts it. Each suite has files of its own there: two programs of equal size may have one name for theirs.
 held = threading.local()
@@ -57,14 +62,30 @@ def show(text):
         print(text, flush=True)
 
 
+def end(group, number):
+    with suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+def end_all(number, _):
+    """Passes on what a terminal, or the run_all.py that runs this one, sends to this group alone."""
+    for group in list(running):
+        end(group, number)
+    os._exit(128 + number)
+
+
 def run(command, timeout, keep=lambda line: True):
     """Runs `command`, showing its output line by line. Returns its exit status, or None after `timeout`, and its lines."""
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, errors="replace",
+                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
                                env={**ENVIRONMENT, **os.environ, "LLVM_PROFILE_FILE": held.profiles})
+    running.add(process.pid)
     expired = threading.Event()
-    timer = threading.Timer(timeout, lambda: (expired.set(), process.kill()))
-    timer.start()
+    # Asked first: a suite that runs suites, each in a group of its own, ends those.
+    timers = [threading.Timer(timeout, lambda: (expired.set(), end(process.pid, signal.SIGTERM))),
+              threading.Timer(timeout + GRACE, lambda: end(process.pid, signal.SIGKILL))]
+    for timer in timers:
+        timer.start()
     lines = []
     try:
         for line in process.stdout:
@@ -73,11 +94,15 @@ def run(command, timeout, keep=lambda line: True):
                 figures[found[1]] = int(found[2])
             elif keep(line):
                 show("  " + lines[-1])
+        if expired.is_set():
+            end(process.pid, signal.SIGKILL)  # whatever did not end when it was asked
         _, status, usage = os.wait4(process.pid, 0)
         status = process.returncode = os.waitstatus_to_exitcode(status)
         held.cpu += usage.ru_utime + usage.ru_stime
     finally:
-        timer.cancel()
+        for timer in timers:
+            timer.cancel()
+        running.discard(process.pid)
     return (None if expired.is_set() else status), lines
 
 
@@ -257,7 +282,7 @@ def trust(options):
     """docs/trust.md says what the suites before this one counted."""
     path = options.build / "figures.json"
     path.write_text(json.dumps(figures, indent=1) + "\n")
-    return script(sys.executable, "tests/trust.py", "--figures", path)(options)
+    return script(sys.executable, "tests/trust.py", "--figures", path, "--whole", ",".join(sorted(whole)))(options)
 
 
 def suites(options):
@@ -306,6 +331,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=Path, required=True, help="a build folder")
     parser.add_argument("--only", default="", help="suites to run, with commas between")
+    parser.add_argument("--all", action="store_true", help="a suite that is skipped as a whole has failed (but corpus, whose files are other people's)")
     parser.add_argument("--torch-python", default="", help="a Python that has tests/requirements.txt")
     parser.add_argument("--asan-build", type=path, help="a build folder of the preset asan")
     parser.add_argument("--fuzz-corpus", default="build/asan/corpus", help="where the corpus that fuzzing has grown is kept")
@@ -324,6 +350,10 @@ def main():
         if name not in known:
             parser.error(f"no suite {name!r}; there are: {', '.join(known)}")
 
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, end_all)
+
     at_once = min(options.at_once, len(chosen))
     before = [name for name in FIRST if name in chosen] + [name for name in chosen if name not in FIRST + LAST]
 
@@ -335,7 +365,11 @@ def main():
         show(f"\n== {name}")
         begin = time.monotonic()
         found = known[name](options)
+        if options.all and name != "corpus" and found.skipped and not found.passed and not found.failed:
+            found = Result(failed=1, remark=f"skipped: {found.remark or 'see above'}")
         found.seconds, found.cpu = time.monotonic() - begin, held.cpu
+        if options.plain and not found.failed and not found.skipped:
+            whole.add(name)
         if found.remark:
             show(f"  {found.remark}")
         if at_once > 1:

@@ -2,9 +2,10 @@
 """Every name that ckpt knows, called in every way that a pickle has, with too little, too much and the wrong things, in every
 place where a reader looks for a call.
 
-    tests/bad/calls.py --replay build/asan/bin/ckpt_fuzz_replay [--every 25]
+    tests/bad/calls.py --replay build/asan/bin/ckpt_fuzz_replay [--every 25 [--part 7]]
 
 Each pickle goes through the fuzz targets that read such, which end the process where a promise does not hold.
+One in N of them is another part each day.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -31,6 +33,7 @@ MORE = [("torch.storage", "_load_from_bytes"), ("torch.fx.graph_module", "reduce
         ("ml_dtypes", "bfloat16"), ("__torch__", "M"), ("torch._utils", "_rebuild_no_such"), ("builtins", "getattr")]
 NONE, LIST, DICT = b"N", b"]", b"}"
 PER_PROCESS = 2000
+DAY = 24 * 60 * 60
 
 
 def known_names():
@@ -161,12 +164,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--replay", required=True, help="the program ckpt_fuzz_replay")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one in N of them (all take half an hour under sanitizers)")
+    parser.add_argument("--part", type=int, default=int(time.time()) // DAY, help="which of these N (the day's)")
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; may be repeated")
     options = parser.parse_args()
     every = list(values())
     suite = harness.Suite()
+    tried = 0
+    print(f"one in {options.every}; again: --every {options.every} --part {options.part % options.every}", flush=True)
     for first, target in enumerate(options.target or TARGETS):
-        chosen = every[first % options.every::options.every]
+        chosen = every[(first + options.part) % options.every::options.every]
+        tried += len(chosen)
         for begin in range(0, len(chosen), PER_PROCESS):
             with tempfile.TemporaryDirectory(prefix="ckpt-calls-") as folder:
                 files = []
@@ -178,9 +185,11 @@ def main():
                     broken += 1
                     suite.fail(f"{target}: {Path(file).read_bytes()!r}", said)
                 suite.ok(len(files) - broken)
-    suite.figure("calls.names", len(list(known_names())))
-    suite.figure("calls.pickles", len(every))
-    suite.figure("calls.readers", len(options.target or TARGETS))
+    if not options.target:
+        suite.figure("calls.names", len(list(known_names())))
+        suite.figure("calls.pickles", len(every))
+        suite.figure("calls.readers", len(TARGETS))
+        suite.figure("calls.tried", tried)
     return suite.finish()
 
 

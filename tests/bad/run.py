@@ -253,9 +253,9 @@ def attack_all(suite, ckpt, subjects, words, all_operations):
             suite.check("nothing is left behind", not list(folder.iterdir()), lambda: sorted(folder.iterdir()))
             total += files
             print(f"{name}: {files} files", flush=True)
-    if with_eval:  # else they are not all
+    if with_eval and not subjects and not words:  # else they are not all
         suite.figure("bad.attacks", total)
-    suite.figure("bad.reach-code", reach_code)
+        suite.figure("bad.reach-code", reach_code)
 
 
 def operations_work(suite, ckpt):

@@ -106,7 +106,7 @@ def every_dtype(checks):
     for source in (*every_small_float(), floats(), doubles()):
         casts(checks, source)
         elements += source.numel() * sum(dtype != source.dtype for dtype in TARGETS)
-    checks.suite.figure("casts.elements", elements)
+    checks.suite.figure("interop.cast-elements", elements)
 
 
 def what_requires_grad(checks):

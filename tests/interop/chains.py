@@ -300,8 +300,8 @@ def random_chains(checks):
     commands = sum(results)
     if not alone:
         checks.suite.check("chains: most are not idle", commands > 2 * CHAINS, f"{commands} commands")
-        checks.suite.figure("chains.checkpoints", len(results))
-        checks.suite.figure("chains.commands", commands)
+        checks.suite.figure("interop.chain-checkpoints", len(results))
+        checks.suite.figure("interop.chain-commands", commands)
 
 
 GROUPS = [random_chains]

@@ -272,9 +272,9 @@ def differential(checks):
             list(pool.map(lambda row: tally.compare(checks.ckpt, *row), zip(paths, theirs, ours)))
         tally.report(library.name, len(paths))
         both += tally.counts["both read"]
-    checks.suite.figure("mutants.other-formats", len(tried))
-    checks.suite.figure("mutants.of-them", COUNT * len(tried))
-    checks.suite.figure("mutants.of-them-both", both)
+    checks.suite.figure("interop.other-formats", len(tried))
+    checks.suite.figure("interop.mutants-of-them", COUNT * len(tried))
+    checks.suite.figure("interop.of-them-read-by-both", both)
 
 
 def by_design(checks):

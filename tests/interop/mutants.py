@@ -16,6 +16,8 @@ from mutating import Mutator
 SEED = 20240229
 COUNT = 6000
 BATCH = 250
+SOME = 20
+
 
 def general(message):
     """A message without what is particular to one file."""
@@ -61,7 +63,7 @@ def unlike(theirs, ours, hashes, ordered=True):
                 continue  # of nothing, strides are anybody's
             if field in row and row[field] != ours[name][field]:
                 return f"{name}, {field}: PyTorch {row[field]}, ckpt {ours[name][field]}"
-        if "sha256" in row and name in hashes and hashes[name] != row["sha256"]:
+        if "sha256" in row and hashes.get(name) != row["sha256"]:
             return f"{name}: other bytes"
     return None
 
@@ -108,6 +110,7 @@ class Tally:
         self.suite.check(f"{path.name}: ckpt ends by itself", read or not ours.startswith("died"), ours)
 
     def report(self, what, count):
+        self.suite.check(f"{what}: one mutant in {SOME} is read by both", self.counts["both read"] * SOME >= count, self.counts)
         print(f"{count} mutants of {what}: " + ", ".join(f"{n} {what}" for what, n in self.counts.most_common()))
         for (kind, reason), n in self.reasons.most_common():
             print(f"  {n:5} {kind}: {reason}")
@@ -128,8 +131,8 @@ def differential(checks):
     tally = Tally(checks.suite, differences.OF_TORCH, "PyTorch")
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda row: tally.compare(checks.ckpt, *row), zip(paths, theirs, ours)))
-    checks.suite.figure("mutants.all", COUNT)
-    checks.suite.figure("mutants.both", tally.counts["both read"])
+    checks.suite.figure("interop.mutants", COUNT)
+    checks.suite.figure("interop.read-by-both", tally.counts["both read"])
     tally.report("torch's files", COUNT)
 
 

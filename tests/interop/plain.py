@@ -196,7 +196,7 @@ class Holder:
 
     def __reduce__(self):
         buffer = io.BytesIO()
-        torch.save(self.tensor.untyped_storage(), buffer, _use_new_zipfile_serialization=False)
+        torch.save(self.tensor._typed_storage(), buffer, _use_new_zipfile_serialization=False)
         return torch.storage._load_from_bytes, (buffer.getvalue(),)
 
 

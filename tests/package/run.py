@@ -176,12 +176,15 @@ def the_licence_is_installed(tree):
 
 @check
 def a_later_minor_version_is_refused(tree):
-    source = tree.work / "later"
-    source.mkdir()
-    (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.16)\nproject(later LANGUAGES NONE)\n"
-                                           "find_package(ckpt 0.2 CONFIG QUIET)\nif(ckpt_FOUND)\n"
-                                           "message(FATAL_ERROR \"0.1 was taken for 0.2\")\nendif()\n")
-    tree.run("cmake", "-S", source, "-B", source / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tree.prefix}")
+    major, minor, _ = tree.version().split(".")
+    for asked, found in ((f"{major}.{minor}", "1"), (f"{major}.{int(minor) + 1}", "0")):
+        source = tree.work / f"asks-for-{asked}"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.16)\nproject(asks LANGUAGES CXX)\n"
+                                               f"find_package(ckpt {asked} CONFIG QUIET)\nmessage(\"found: ${{ckpt_FOUND}}\")\n")
+        output = tree.run("cmake", "-S", source, "-B", source / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tree.prefix}",
+                          f"-DCMAKE_CXX_COMPILER={tree.compiler}")
+        assert f"found: {found}\n" in output, f"{asked}: {output}"
 
 
 def main():

@@ -159,10 +159,15 @@ void try_all(const char* from) {
 }
 
 std::atomic<bool> on_thread_done{false};
+constexpr std::size_t large = 64 << 10;
 
 template <class Read>
 ssize_t read_and_try(const char* name, int file, void* to, size_t count, off_t offset) {
-  if (::gettid() != ::getpid() && !on_thread_done.exchange(true)) try_all("thread");
+  if (::gettid() != ::getpid()) {
+    if (!on_thread_done.exchange(true)) try_all("thread");
+  } else if (count >= large && !on_thread_done) {
+    ::usleep(50'000);  // until others have begun, where any do: the first thread alone would soon have read it all
+  }
   return reinterpret_cast<Read*>(::dlsym(RTLD_NEXT, name))(file, to, count, offset);
 }
 
