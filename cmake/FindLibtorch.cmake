@@ -21,7 +21,7 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Libtorch REQUIRED_VARS Libtorch_CPU_LIBRARY Libtorch_C10_LIBRARY Libtorch_INCLUDE_DIR
                                   VERSION_VAR Libtorch_VERSION)
 if(Libtorch_FOUND AND NOT TARGET Libtorch::Libtorch)
-  add_library(Libtorch::Libtorch INTERFACE IMPORTED)
+  add_library(Libtorch::Libtorch INTERFACE IMPORTED GLOBAL)  # a project around this one links to it, too
   target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE
     ${Libtorch_INCLUDE_DIR} ${Libtorch_INCLUDE_DIR}/torch/csrc/api/include)
   target_link_libraries(Libtorch::Libtorch INTERFACE ${Libtorch_CPU_LIBRARY} ${Libtorch_C10_LIBRARY})

@@ -59,6 +59,7 @@ class Run {
     const auto engine = setup.start(options_.predictions || options_.worst > 0, options_.outputs);
     started_ = seconds_since(loaded);
     result_.device = setup.device();
+    result_.precision = setup.precision();
     result_.machine = setup.machine();
     feed(*engine);
     take(engine->finish());
@@ -162,7 +163,10 @@ void check_same(const Result& mine, const Result& other, std::size_t rank) {
   if (const auto found = difference(mine, other))
     throw Error(ErrorCode::invalid_argument, "ranks 0 and " + std::to_string(rank) + " have different " + found->what +
                                                  ": " + found->one + " and " + found->other)
-        .hint("all ranks must see the same files, and be given the same command by the same version of ckpt");
+        .hint(
+            "all ranks must see the same files, and be given the same command by the same version of ckpt; --tf32 and "
+            "--bf16 "
+            "need a GPU for each");
 }
 
 /// What is kept of each sample is there of all, or of none.

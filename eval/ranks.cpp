@@ -103,6 +103,7 @@ void visit(Result& result, Visitor& visitor) {
   visitor(result.data_fingerprint);
   visitor(result.data_digest);
   visitor(result.device);
+  visitor(result.precision);
   visitor(result.machine);
   visitor(result.counts.samples);
   visitor(result.counts.correct);

@@ -78,6 +78,7 @@ std::unique_ptr<Engine> Setup::start(bool predictions, bool outputs) {
   switch (choice.kind) {
     case DeviceChoice::Kind::cuda:
       wanted.precision = options_.bf16 ? Precision::bf16 : options_.tf32 ? Precision::tf32 : Precision::fp32;
+      precision_ = options_.bf16 ? "bf16" : options_.tf32 ? "tf32" : "float32";
       device_ = "cuda:";
       for (const int gpu : choice.gpus) {
         device_ += (device_.back() == ':' ? "" : ",") + std::to_string(gpu);

@@ -28,6 +28,7 @@ class Setup {
   [[nodiscard]] std::unique_ptr<Engine> start(bool predictions, bool outputs);
   /// Of the engine: "cpu", "cuda:0,2"; and the processor with the GPUs' names.
   [[nodiscard]] const std::string& device() const { return device_; }
+  [[nodiscard]] const std::string& precision() const { return precision_; }
   [[nodiscard]] const std::string& machine() const { return machine_; }
 
   void note(const std::string& text) const {
@@ -50,7 +51,7 @@ class Setup {
   std::future<Accelerators> looking_;
   std::optional<Accelerators> found_;
   LoadedModel loaded_;
-  std::string device_ = "cpu", machine_;
+  std::string device_ = "cpu", precision_ = "float32", machine_;
 };
 
 }  // namespace ckpt::eval

@@ -15,7 +15,7 @@ import harness
 
 # Which layer of lib a public header belongs to.
 PUBLIC = {
-    "io": "byte_sink byte_source cores error export file_sink folder_sink gzip limits signals utf8 version",
+    "io": "byte_sink byte_source cores error export file_sink folder_sink gzip hidden limits signals utf8 version",
     "model": "checkpoint device dtype modules quantizer shape state_dict storage tensor value",
     "ops": "average check diff extract glob merge ops stats tensor_ops tensor_reader",
 }

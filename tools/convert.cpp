@@ -44,10 +44,13 @@ std::uint64_t shard_bytes_of(const ConvertOptions& options, const std::string& f
                    : 0;
 }
 
-void refuse_idle_protocol(const ConvertOptions& options, const std::string& format) {
+bool is_pickled(const std::string& format) {
   const std::vector<FormatInfo> all = formats();
-  const bool pickled = std::ranges::any_of(all, [&](const FormatInfo& f) { return f.name == format && f.pickled; });
-  if (options.protocol && !pickled)
+  return std::ranges::any_of(all, [&](const FormatInfo& f) { return f.name == format && f.pickled; });
+}
+
+void refuse_idle_protocol(const ConvertOptions& options, const std::string& format) {
+  if (options.protocol && !is_pickled(format))
     throw usage_error("--protocol is of pickles, and " + format + " has none", "leave --protocol out");
 }
 
@@ -92,12 +95,12 @@ void warn_of_unmatched(const DeviceMap& map, const Checkpoint& checkpoint) {
   }
 }
 
-// "57 storages cuda:0 -> cpu", a pair of devices each.
-std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& map) {
+// "57 storages cuda:0 -> cpu", a pair of devices each. What is written without devices is on the CPU.
+std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& map, bool keeps_devices) {
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> counts;
   const auto count = [&](const std::string& what, const std::string& location) {
     const std::string target = map.map(location);
-    if (target != location) ++counts[{what, location, target}];
+    if (target != location && (keeps_devices || target == "cpu")) ++counts[{what, location, target}];
   };
   for (const Storage& storage : checkpoint.storages) count("storage", storage.location);
   for (const Tensor& tensor : checkpoint.tensors)
@@ -116,12 +119,13 @@ std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& ma
   return out;
 }
 
-Checkpoint remap_devices(Checkpoint checkpoint, const DeviceMap& map, std::vector<std::string>& done) {
+Checkpoint remap_devices(Checkpoint checkpoint, const DeviceMap& map, bool keeps_devices,
+                         std::vector<std::string>& done) {
   if (map.empty()) return checkpoint;
   warn_of_unmatched(map, checkpoint);
   if (checkpoint.details != nullptr)
     for (const std::string& what : checkpoint.details->out_of_reach(map)) print_warning(checkpoint.file + ": " + what);
-  const std::vector<std::string> moved = moves(checkpoint, map);
+  const std::vector<std::string> moved = moves(checkpoint, map, keeps_devices);
   done.insert(done.end(), moved.begin(), moved.end());
   return remap(std::move(checkpoint), map);
 }
@@ -159,7 +163,7 @@ int run(const ConvertOptions& options, bool quiet) {
   if (options.reading.dequantize && checkpoint.format != "gguf" && !quiet)
     print_note(checkpoint.file + ": --dequantize changes nothing: it is of GGUF's blocks");
   checkpoint = take_part(std::move(checkpoint), options.selection, done);
-  checkpoint = remap_devices(std::move(checkpoint), map, done);
+  checkpoint = remap_devices(std::move(checkpoint), map, is_pickled(format), done);
   checkpoint = strip_prefixes(std::move(checkpoint), strip, done, quiet);
   checkpoint = add_prefixes(std::move(checkpoint), add, done, quiet);
   checkpoint = rename_keys(std::move(checkpoint), rules, done);

@@ -50,6 +50,7 @@ std::optional<Difference> difference(const Result& one, const Result& other) {
   if (one.digest != other.digest) return Difference{"models", one.digest, other.digest};
   if (one.arch != other.arch) return Difference{"architectures", one.arch, other.arch};
   if (one.activation != other.activation) return Difference{"activations", one.activation, other.activation};
+  if (one.precision != other.precision) return Difference{"precisions", one.precision, other.precision};
   if (a.input != b.input) return Difference{"inputs", shape_text(a.input), shape_text(b.input)};
   if (outputs_text(a) != outputs_text(b)) return Difference{"outputs", outputs_text(a), outputs_text(b)};
   if (a.mean != b.mean || a.std != b.std) return Difference{"normalisations", scale(a), scale(b)};

@@ -50,6 +50,13 @@ void note_cuda_tags(const Checkpoint& checkpoint, const std::set<std::string>& t
                   " OUT --to cpu makes that permanent)");
 }
 
+/// Takes DataParallel's prefix away, after which the state dict is `bare`; of a whole module a state dict is made
+/// first.
+std::string strip_command(const AsRead& file, const std::vector<ModelTensor>& bare) {
+  const std::string command = find_modules(file.checkpoint).empty() ? "" : mending_command(file, bare);
+  return command.empty() ? prefix_command(file.checkpoint.file, std::string(data_parallel_prefix), {}) : command;
+}
+
 std::string look_hint(const Checkpoint& checkpoint) {
   return "ckpt inspect " + shell_word(checkpoint.file) + " shows its keys and shapes; --arch NAME names another model";
 }
@@ -65,14 +72,14 @@ std::vector<ModelTensor> expected_tensors(const Checkpoint& checkpoint, const st
 }
 
 /// Throws where the state dict is not the one that the model would take.
-void check_fit(const Checkpoint& checkpoint, const std::string& root, const Architecture& architecture,
+void check_fit(const Checkpoint& checkpoint, const AsRead& file, const Architecture& architecture,
                const std::vector<ModelTensor>& tensors) {
-  const CheckReport report = check(checkpoint, tensors, root);
+  const CheckReport report = check(checkpoint, tensors, file.root);
   if (report.loads()) return;
   Error error(ErrorCode::unsupported,
               "Error(s) in loading state_dict for " + std::string(architecture.class_name) + ":");
   for (std::string& line : load_errors(report)) error.detail(std::move(line));
-  const std::string hint = fix_hint(architecture, report, checkpoint.file);
+  const std::string hint = fix_hint(architecture, report, file, tensors);
   throw error.hint(hint.empty() ? look_hint(checkpoint) : hint);
 }
 
@@ -136,9 +143,10 @@ Weights float_weights(const std::vector<StateTensor>& state, const std::vector<M
 }
 
 std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request, std::vector<std::string>& notes) {
-  const std::vector<GlobalUse> globals = checkpoint.globals;  // with those of modules that go
+  const Checkpoint packed = checkpoint;
   checkpoint = unpack_modules(std::move(checkpoint));
   const std::string root = request.root.value_or("auto");
+  const AsRead file{packed, root};
   (void)find_state_dict(checkpoint, root);  // before anything is said of its contents
   const std::set<std::string> tags = cuda_tags(checkpoint);
   const auto lacks_cuda = [&] { return !tags.empty() && !(request.has_cuda && request.has_cuda()); };
@@ -146,26 +154,26 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
 
   const bool wrapped = has_wrapped_keys(checkpoint, root);
   const Checkpoint bare = wrapped ? strip_prefix(checkpoint).first : checkpoint;
-  const Architecture& architecture = request.arch == "auto" ? recognise(bare, root) : find_architecture(request.arch);
+  const Architecture& architecture = request.arch == "auto" ? recognise(bare, file) : find_architecture(request.arch);
   const std::vector<ModelTensor> tensors = expected_tensors(bare, root, architecture);
-  check_fit(request.strict ? checkpoint : bare, root, architecture, tensors);
+  check_fit(request.strict ? checkpoint : bare, file, architecture, tensors);
   note_unused(request, architecture.name, notes);
   if (architecture.name == mlp.name) check_order(checkpoint, tensors);
   if (wrapped)
     notes.push_back("its keys begin with \"module.\", as DataParallel saves them, which was left out (" +
-                    prefix_command(checkpoint.file, std::string(data_parallel_prefix), {}) + " makes that permanent)");
+                    strip_command(file, listed_tensors(bare, root)) + " makes that permanent)");
   check_views(bare, root);  // before float_weights() makes them as large as they say
   const LoadedState state = load_state(bare, root);
   state.storages.lend(checkpoint);  // whose storages are bare's
   ModelRequest as_said = request;
   if (architecture.name == mlp.name && !request.activation) {
-    as_said.activation = activation_said(globals, "", checkpoint.file);
+    as_said.activation = activation_said(packed.globals, "", checkpoint.file);
     if (as_said.activation.value_or("relu") != "relu")
       notes.push_back("its activation is " + *as_said.activation + ", as the module in the file says");
   }
   auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), as_said);
   if (architecture.name != mlp.name && !model->activation().empty())
-    activation_said(globals, model->activation(), checkpoint.file);
+    activation_said(packed.globals, model->activation(), checkpoint.file);
   // Only now, as the answer may take longer than all of the above.
   if (!request.strict && lacks_cuda()) note_cuda_tags(checkpoint, tags, notes);
   return model;

@@ -15,6 +15,7 @@ namespace {
 /// How near a state dict comes to an architecture: fixable by an edit of keys, then the fewest faults.
 struct Candidate {
   const Architecture* architecture;
+  std::vector<ModelTensor> tensors;
   CheckReport report;
 
   [[nodiscard]] std::size_t faults() const {
@@ -42,12 +43,12 @@ bool lacks_layers(const Architecture& architecture, const CheckReport& report) {
   });
 }
 
-Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>& closest, const std::string& why) {
+Error unrecognised(const AsRead& file, const std::optional<Candidate>& closest, const std::string& why) {
   Error error(ErrorCode::unsupported, "no architecture has the keys and shapes of this state dict");
-  error.expected("one of " + architecture_names()).in(checkpoint.file);
+  error.expected("one of " + architecture_names()).in(file.checkpoint.file);
   if (!closest) {
     if (!why.empty()) error.detail("It is no mlp: " + why + ".");
-    error.hint(script_hint(checkpoint.file));
+    error.hint(script_hint(file.checkpoint.file));
     return error;
   }
   const Architecture& architecture = *closest->architecture;
@@ -55,7 +56,7 @@ Error unrecognised(const Checkpoint& checkpoint, const std::optional<Candidate>&
                std::string(architecture.class_name) + ":");
   for (std::string& line : load_errors(closest->report)) error.detail(std::move(line));
   if (!why.empty()) error.detail("It is no mlp: " + why + ".");
-  const std::string hint = fix_hint(architecture, closest->report, checkpoint.file);
+  const std::string hint = fix_hint(architecture, closest->report, file, closest->tensors);
   error.hint(hint.empty() ? "--arch NAME, where you know which it is, or --root PATH, where the weights lie elsewhere"
                           : hint);
   return error;
@@ -73,7 +74,7 @@ bool has_layers(const Architecture& architecture, const std::vector<ModelTensor>
 
 /// An mlp is any chain: one whose names, but for a prefix that all share, are those of another architecture is most
 /// likely that one, which may be given its inputs otherwise.
-void check_prefixes(std::vector<ModelTensor> tensors, const std::string& file) {
+void check_prefixes(std::vector<ModelTensor> tensors, const AsRead& file) {
   const std::string first = tensors.front().name;
   for (std::size_t begin = 0, dot = 0; (dot = first.find('.', begin)) != std::string::npos; begin = dot + 1) {
     for (ModelTensor& tensor : tensors) {
@@ -83,9 +84,10 @@ void check_prefixes(std::vector<ModelTensor> tensors, const std::string& file) {
     for (const Architecture& architecture : architectures()) {
       if (architecture.name == mlp.name || !has_layers(architecture, tensors)) continue;
       const std::string prefix = first.substr(0, dot + 1), name(architecture.name);
+      const std::string command = mending_command(file, tensors);
       throw Error(ErrorCode::unsupported, "its keys are those of " + name + " after the prefix '" + prefix + "'")
-          .in(file)
-          .hint(prefix_command(file, prefix, {}) + " makes " + name +
+          .in(file.checkpoint.file)
+          .hint((command.empty() ? prefix_command(file.checkpoint.file, prefix, {}) : command) + " makes " + name +
                 " of it; --arch mlp runs it as a chain of Linear layers");
     }
   }
@@ -100,21 +102,31 @@ std::vector<ModelTensor> listed_tensors(const Checkpoint& checkpoint, const std:
   return listed;
 }
 
-std::string fix_hint(const Architecture& architecture, const CheckReport& report, const std::string& file) {
-  if (!report.fix || report.fix->drop.empty() || !lacks_layers(architecture, report)) return fix_command(report, file);
-  return script_hint(file);
+std::string mending_command(const AsRead& file, std::vector<ModelTensor> tensors) {
+  const std::string command = fix_command(check(file.checkpoint, tensors, file.root), file.checkpoint.file);
+  if (!command.empty()) return command;
+  for (ModelTensor& tensor : tensors) tensor.name.insert(0, data_parallel_prefix);
+  return fix_command(check(file.checkpoint, tensors, file.root), file.checkpoint.file);
 }
 
-const Architecture& recognise(const Checkpoint& checkpoint, const std::string& root) {
-  const std::vector<ModelTensor> found = listed_tensors(checkpoint, root);
+std::string fix_hint(const Architecture& architecture, const CheckReport& report, const AsRead& file,
+                     const std::vector<ModelTensor>& tensors) {
+  if (!report.fix) return {};
+  if (!report.fix->drop.empty() && lacks_layers(architecture, report)) return script_hint(file.checkpoint.file);
+  return mending_command(file, tensors);
+}
+
+const Architecture& recognise(const Checkpoint& checkpoint, const AsRead& file) {
+  const std::vector<ModelTensor> found = listed_tensors(checkpoint, file.root);
   std::optional<Candidate> closest;
   std::string why;
   const Architecture* fits = nullptr;
   for (const Architecture& architecture : architectures()) {
     try {
-      const std::vector<ModelTensor> tensors = architecture.tensors(found);
+      std::vector<ModelTensor> tensors = architecture.tensors(found);
       if (architecture.name == mlp.name) check_biases(tensors);
-      Candidate candidate{&architecture, check(checkpoint, tensors, root)};
+      CheckReport report = check(checkpoint, tensors, file.root);
+      Candidate candidate{&architecture, std::move(tensors), std::move(report)};
       if (candidate.report.loads()) {
         fits = &architecture;
         break;
@@ -127,8 +139,8 @@ const Architecture& recognise(const Checkpoint& checkpoint, const std::string& r
       why = error.what();  // the last one asked is the most general
     }
   }
-  if (fits == nullptr) throw unrecognised(checkpoint, closest, why);
-  if (fits->name == mlp.name) check_prefixes(found, checkpoint.file);
+  if (fits == nullptr) throw unrecognised(file, closest, why);
+  if (fits->name == mlp.name) check_prefixes(found, file);
   return *fits;
 }
 

@@ -109,7 +109,8 @@ class ScriptNetwork final : public Network {
 
 class ScriptModel final : public Model {
  public:
-  ScriptModel(torch::jit::Module module, const ModelRequest& request) : module_(std::move(module)) {
+  ScriptModel(std::shared_ptr<SourceAdapter> file, const ModelRequest& request)
+      : file_(std::move(file)), module_(torch::jit::load(file_, at::kCPU)) {
     module_.eval();
     if (request.normalize) std::tie(signature_.mean, signature_.std) = *request.normalize;
   }
@@ -150,8 +151,11 @@ class ScriptModel final : public Model {
 
   [[nodiscard]] std::shared_ptr<const Network> prepare(at::Device device, Precision precision) const override {
     const at::ScalarType type = compute_options(device, precision).dtype().toScalarType();
-    torch::jit::Module module = module_.deepcopy();
-    module.to(device);
+    // Constants of its code, such as a frozen module's weights, go only where the file is loaded to.
+    torch::jit::Module module =
+        device.is_cpu() ? module_.deepcopy()
+                        : with_torch("libtorch's TorchScript loader", [&] { return torch::jit::load(file_, device); });
+    module.eval();
     if (type == at::kFloat) return std::make_unique<ScriptNetwork>(std::move(module), input_type_);
     cast_floats(module, type);
     return std::make_unique<ScriptNetwork>(std::move(module), type);
@@ -181,6 +185,7 @@ class ScriptModel final : public Model {
   }
 
   std::string arch_ = "torchscript";
+  std::shared_ptr<SourceAdapter> file_;
   Signature signature_;
   torch::jit::Module module_;
   at::ScalarType input_type_ = at::kFloat;
@@ -200,7 +205,7 @@ std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest
     }
     return with_torch("libtorch's TorchScript loader", [&] {
       auto adapter = std::make_shared<SourceAdapter>(std::move(source));
-      return std::make_unique<ScriptModel>(torch::jit::load(std::move(adapter), at::kCPU), request);
+      return std::make_unique<ScriptModel>(std::move(adapter), request);
     });
   } catch (Error& error) {
     error.in(file);

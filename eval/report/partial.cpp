@@ -62,6 +62,7 @@ std::string partial_text(const Result& result) {
   out["digest"] = text(result.digest);
   out["arch"] = text(result.arch);
   out["activation"] = text(result.activation);
+  out["precision"] = text(result.precision);
   out["signature"] = {{"input", signature.input},     {"mean", signature.mean},
                       {"std", signature.std},         {"positions", signature.positions},
                       {"classes", signature.classes}, {"alphabet", signature.alphabet}};

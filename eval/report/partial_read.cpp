@@ -196,6 +196,7 @@ Part read_fields(const Json& parsed) {
   out.digest = fields.text("digest");
   out.arch = fields.text("arch");
   out.activation = fields.text("activation");
+  out.precision = fields.text("precision");
   out.data = fields.text("data");
   out.data_digest = DataDigest::from_text(fields.text("data_digest")).text();
   out.data_fingerprint = DataDigest::from_text(fields.text("data_fingerprint")).text();

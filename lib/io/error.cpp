@@ -1,15 +1,28 @@
 #include "ckpt/error.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
+#include "ckpt/hidden.h"
 #include "ckpt/utf8.h"
 #include "io/posix.h"
 #include "io/printable.h"
 
 namespace ckpt {
+namespace {
+
+/// Whether all of it is seen where a command is shown, and so is pasted as it is.
+bool is_visible(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = decode_utf8(text, at);
+    if (!point.valid || is_hidden(point.value)) return false;
+    at += point.size;
+  }
+  return true;
+}
+
+}  // namespace
 
 Error::Error(ErrorCode code, std::string found) : code_(code), found_(std::move(found)) { compose(); }
 
@@ -71,8 +84,7 @@ std::string shell_word(std::string_view text) {
 std::string shell_value(std::string_view text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=,";
   if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
-  const auto steers = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (!is_utf8(text) || std::any_of(text.begin(), text.end(), steers)) {
+  if (!is_visible(text)) {
     std::string out = "$'";
     for (const char c : text) {
       constexpr std::string_view digits = "0123456789abcdef";

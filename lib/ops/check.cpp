@@ -268,9 +268,8 @@ std::string quoted_list(const std::vector<std::string>& keys) {
   return out;
 }
 
-/// `modules`: that were unpacked to state dicts of the checkpoint.
-CheckReport check_entries(const Checkpoint& checkpoint, const std::vector<Module>& modules, const StateDict& dict,
-                          Entries wanted) {
+CheckReport check_entries(const Unpacked& unpacked, const StateDict& dict, Entries wanted) {
+  const Checkpoint& checkpoint = unpacked.get();
   StateDictFacts facts(checkpoint);
   Checker checker(Entries({facts, dict}), std::move(wanted), true);
   CheckReport report = checker.run();
@@ -281,7 +280,8 @@ CheckReport check_entries(const Checkpoint& checkpoint, const std::vector<Module
   if (!report.fix) report.fix = other_root(checkpoint, dicts, dict.path, checker.wanted());
   if (!report.fix) return report;
   const std::string& path = report.fix->root.empty() ? dict.path : report.fix->root;
-  report.fix->weights_only = std::ranges::any_of(modules, [&](const Module& module) { return module.path == path; });
+  report.fix->weights_only =
+      std::ranges::any_of(unpacked.modules(), [&](const Module& module) { return module.path == path; });
   if (report.fix->root.empty() && !report.fix->weights_only && !path.empty())
     for (std::string& glob : report.fix->drop) glob.insert(0, escaped_glob(path) + ".");
   return report;
@@ -313,8 +313,8 @@ CheckReport check_keys(const FoundStateDict& dict, const FoundStateDict& like) {
 
 CheckReport check(const Checkpoint& packed, const Checkpoint& packed_like, const CheckOptions& options) {
   const Unpacked unpacked(packed), unpacked_like(packed_like);
-  const Checkpoint &checkpoint = unpacked.get(), &like = unpacked_like.get();
-  const StateDict dict = find_state_dict(checkpoint, options.root), like_dict = [&] {
+  const Checkpoint& like = unpacked_like.get();
+  const StateDict dict = find_state_dict(unpacked.get(), options.root), like_dict = [&] {
     try {
       return find_state_dict(like, options.like_root);
     } catch (Error& error) {
@@ -323,11 +323,12 @@ CheckReport check(const Checkpoint& packed, const Checkpoint& packed_like, const
     }
   }();
   StateDictFacts like_facts(like);
-  return check_entries(checkpoint, find_modules(packed), dict, Entries({like_facts, like_dict}));
+  return check_entries(unpacked, dict, Entries({like_facts, like_dict}));
 }
 
-CheckReport check(const Checkpoint& checkpoint, const std::vector<ModelTensor>& model, std::string_view root) {
-  return check_entries(checkpoint, {}, find_state_dict(checkpoint, root), Entries(model));
+CheckReport check(const Checkpoint& packed, const std::vector<ModelTensor>& model, std::string_view root) {
+  const Unpacked unpacked(packed);
+  return check_entries(unpacked, find_state_dict(unpacked.get(), root), Entries(model));
 }
 
 std::vector<std::string> load_errors(const CheckReport& report) {

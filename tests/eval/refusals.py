@@ -112,6 +112,40 @@ def unrecognised(t):
     t.suite.check("nothing near", done.code == INPUT and "Closest" not in done.err, done)
 
 
+def commands_that_mend(t):
+    """What a hint names works, whatever the file holds beside the keys: a whole module, a trainer's part, a prefix."""
+    torch.manual_seed(3)
+
+    def extra():
+        model = FNN()
+        model.register_buffer("ema", torch.ones(1))
+        return model
+
+    def keys(model, prefix=""):
+        return OrderedDict((prefix + key, value) for key, value in model.state_dict().items())
+
+    parallel = nn.DataParallel(extra()).cpu()
+    for name, held, options in [
+        ("a module", extra(), ""),
+        ("a module of a trainer", {"net": extra(), "epoch": 3}, ""),
+        ("one of two modules", {"a": extra(), "b": extra()}, "--root a"),
+        ("DataParallel", parallel, ""),
+        ("its keys", keys(extra(), "module."), ""),
+        ("its keys in a trainer", {"model": keys(extra(), "module."), "epoch": 3}, ""),
+        ("two prefixes", keys(FNN(), "module._orig_mod."), ""),
+    ]:
+        torch.save(held, path := t.path())
+        done = t.ckpt("eval", path, *options.split(), "--arch", "fnn", "--data", evaluations.DIGITS)
+        hint = next((line for line in done.err.splitlines() if line.startswith("hint: ckpt ")), "hint: ckpt none OUT")
+        fixed = t.ckpt(*shlex.split(hint.removeprefix("hint: ckpt ").replace(" OUT", f" {(out := t.path())}")))
+        again = t.ckpt("eval", out, "--arch", "fnn", "--data", evaluations.DIGITS)
+        good = done.code == INPUT and fixed.code == 0 and again.code == 0
+        t.suite.check(name, good, lambda done=done, fixed=fixed, again=again: f"{done}\n{fixed}\n{again}")
+    torch.save(nn.DataParallel(FNN()).cpu(), path := t.path())
+    done = t.ckpt("eval", path, "--data", evaluations.DIGITS)
+    evaluations.ends(t, "a note", done, 0, f"(ckpt convert {path} OUT --weights-only --strip-prefix makes that permanent)")
+
+
 def chains_below_a_prefix(t):
     """The names of an architecture after a prefix are not taken for any chain, which is given its inputs otherwise."""
     torch.manual_seed(3)
@@ -307,6 +341,7 @@ GROUPS = [
     other_keys,
     control_characters,
     unrecognised,
+    commands_that_mend,
     chains_below_a_prefix,
     layers_that_are_no_linear,
     lost_biases,

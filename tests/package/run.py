@@ -175,6 +175,21 @@ def the_licence_is_installed(tree):
 
 
 @check
+def a_project_around_it_has_its_targets_and_modules_of_its_own(tree):
+    source, modules = tree.work / "around", tree.work / "modules"
+    source.mkdir(), modules.mkdir()
+    for name in "Compiler", "Dependencies", "Install":
+        (modules / f"{name}.cmake").write_text("message(FATAL_ERROR \"not ckpt's own\")\n")
+    targets = ["ckpt::ckpt", *(["ckpt::eval", "ckpt::torch"] if tree.libtorch else [])]
+    (source / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.25)\nproject(around LANGUAGES CXX)\n"
+        f"list(APPEND CMAKE_MODULE_PATH {modules})\nadd_subdirectory({ROOT} ckpt)\n"
+        f"add_executable(program {HERE}/consumer.cpp)\ntarget_link_libraries(program PRIVATE {' '.join(targets)})\n")
+    tree.run("cmake", "-S", source, "-B", source / "build", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={tree.compiler}",
+             f"-DCKPT_LIBTORCH={tree.libtorch or ''}")
+
+
+@check
 def a_later_minor_version_is_refused(tree):
     major, minor, _ = tree.version().split(".")
     for asked, found in ((f"{major}.{minor}", "1"), (f"{major}.{int(minor) + 1}", "0")):

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "ckpt/hidden.h"
 #include "ckpt/utf8.h"
 
 namespace ckpt::tools {
@@ -13,15 +14,6 @@ namespace {
 struct Range {
   char32_t first, last;
 };
-
-// What a terminal shows as nothing, or lets change the order of its neighbours: Unicode's Default_Ignorable_Code_Point,
-// Bidi_Control, line and paragraph separators, interlinear annotation, and the controls of C1.
-constexpr std::array<Range, 20> hidden{{
-    {0x7F, 0x9F},       {0xAD, 0xAD},       {0x34F, 0x34F},   {0x61C, 0x61C},   {0x115F, 0x1160},
-    {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
-    {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB},
-    {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE000, 0xF8FF}, {0xFFFE, 0xFFFF}, {0xE0000, 0x10FFFF},
-}};
 
 constexpr std::array<Range, 10> wide{{
     {0x1100, 0x115F},
@@ -36,9 +28,8 @@ constexpr std::array<Range, 10> wide{{
     {0x20000, 0x3FFFD},
 }};
 
-template <std::size_t N>
-bool is_in(const std::array<Range, N>& ranges, char32_t c) {
-  return std::any_of(ranges.begin(), ranges.end(), [c](const Range& r) { return r.first <= c && c <= r.last; });
+bool is_wide(char32_t c) {
+  return std::any_of(wide.begin(), wide.end(), [c](const Range& r) { return r.first <= c && c <= r.last; });
 }
 
 std::string escaped(const char* format, unsigned value) {
@@ -89,7 +80,7 @@ std::string printable(std::string_view text) {
       out += escaped_byte(text[at]);
     } else if (c.value < 0x20 || c.value == 0x7F) {
       out += escaped_control(c.value);
-    } else if (c.value > 0x7F && is_in(hidden, c.value)) {
+    } else if (c.value > 0x7F && is_hidden(c.value)) {
       out += escaped(c.value > 0xFFFF ? "\\U%08x" : "\\u%04x", static_cast<unsigned>(c.value));
     } else {
       out += text.substr(at, c.size);
@@ -120,7 +111,7 @@ std::string visible_json(std::string_view json) {
   out.reserve(json.size());
   for (std::size_t at = 0; at < json.size();) {
     const CodePoint c = decode_utf8(json, at);
-    if (c.value < 0x7F || !is_in(hidden, c.value)) {
+    if (c.value < 0x7F || !is_hidden(c.value)) {
       out += json.substr(at, c.size);
     } else if (c.value > 0xFFFF) {
       const unsigned rest = static_cast<unsigned>(c.value) - 0x10000;
@@ -139,7 +130,7 @@ std::size_t display_width(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint c = decode_utf8(text, at);
     const bool combining = c.value >= 0x300 && c.value <= 0x36F;
-    width += combining ? 0 : c.value > 0x10FF && is_in(wide, c.value) ? 2 : 1;
+    width += combining ? 0 : c.value > 0x10FF && is_wide(c.value) ? 2 : 1;
     at += c.size;
   }
   return width;

@@ -147,6 +147,7 @@ struct Result {
   std::string arch;
   std::string activation;  ///< between its Linear layers, as in Options; empty for other models
   std::string device;      ///< "cpu", "cuda:0", "cuda:0,2"
+  std::string precision;   ///< "float32", "tf32", "bf16": how it was computed
   std::string machine;     ///< for people: its processor, and the GPUs that ran
   std::uint64_t ranks = 1;
   std::optional<Shard> shard;
@@ -174,7 +175,9 @@ struct Reading {
   float confidence = 0;
 };
 
-/// Reads pictures of any size: captchas and digits.
+/// Reads pictures of any size: captchas and digits. From the first flush() on a CPU until the reader goes, libtorch
+/// computes with one thread in the threads that the program starts, too: at::set_num_threads(1), undone by the
+/// destructor.
 ///
 ///     PictureReader reader(options);
 ///     reader.add("a.png");

@@ -61,8 +61,10 @@ CKPT_API Checkpoint read(const ByteSourcePtr& source, const ReadOptions& options
 CKPT_API Checkpoint load(const std::string& path, const ReadOptions& options = {});
 
 struct WriteOptions {
-  std::string format;             ///< empty: the checkpoint's own; of save(), what OUT's suffix says, if anything
-  std::optional<int> protocol;    ///< of pickles, 0 to 5; none: the checkpoint's own
+  std::string format;  ///< empty: the checkpoint's own; of save(), what OUT's suffix says, if anything
+  /// Of pickles, 0 to 5; none: the checkpoint's own, but of save() 2, as torch.save's, where a format that is only read
+  /// gave it another.
+  std::optional<int> protocol;
   bool allow_unsafe = false;      ///< pass dangerous globals on
   std::uint64_t shard_bytes = 0;  ///< of formats that are written in several files: of tensors a file; 0: no bound
 };
@@ -112,10 +114,11 @@ struct SaveReport {
 };
 
 /// Writes a file whole or not at all ("-" is standard output, where a failure leaves the archive without its
-/// directory; it cannot be read back). Before a file appears, as much of it is read back as `read_back` says and
-/// compared with what was to be written; a difference is an Error (io, on_output), and the old file stands. A format of
-/// several files makes the folder `path`, which must be new or empty (ckpt/folder_sink.h). Throws Error: what write()
-/// throws; invalid_argument (`path` is a part of what is read or holds more; gzip or "-" for a folder), io (on_output).
+/// directory; it cannot be read back, and SIGPIPE is to be ignored: ckpt/file_sink.h). Before a file appears, as much
+/// of it is read back as `read_back` says and compared with what was to be written; a difference is an Error (io,
+/// on_output), and the old file stands. A format of several files makes the folder `path`, which must be new or empty
+/// (ckpt/folder_sink.h). Throws Error: what write() throws; invalid_argument (`path` is a part of what is read or holds
+/// more; gzip or "-" for a folder), io (on_output).
 CKPT_API SaveReport save(Checkpoint checkpoint, const std::string& path, const SaveOptions& options = {});
 
 /// One thing verify() found.
@@ -125,8 +128,9 @@ struct Finding {
   std::string where;  ///< a member, a tensor, or empty for the file
 };
 
-/// Reads every byte and checks every size, CRC and reference; goes on after a fault. Throws Error only where the format
-/// is not recognised or the file cannot be read at all.
+/// Reads every byte and checks every size, CRC and reference; goes on after a fault. Throws Error: unsupported (a
+/// format that is not recognised, or what it holds that is not read: then nothing is said of the rest), io,
+/// out_of_memory.
 CKPT_API std::vector<Finding> verify(const ByteSourcePtr& source);
 
 }  // namespace ckpt

@@ -52,7 +52,8 @@ CKPT_API std::string say_removed(const std::string& name);
 /// leaves no trace. "-" is standard output, of which nothing is asked.
 CKPT_API std::unique_ptr<ByteSink> dry_sink(const std::string& path, FileSinkOptions options = {});
 
-/// A sink for "-", standard output. commit() flushes; a reader that has gone away is an Error (io, on_output).
+/// A sink for "-", standard output. commit() flushes; a reader that has gone away is an Error (io, on_output), where
+/// the program ignores SIGPIPE, which ends it else.
 CKPT_API std::unique_ptr<ByteSink> standard_output();
 
 /// Removes named temporaries of this process. Async-signal-safe: for a program's SIGINT and SIGTERM handlers.

@@ -28,7 +28,8 @@ class CKPT_API TensorReader {
   /// that stands for far more bytes than there are), corrupt (a view that leaves its storage).
   TensorReader(const Checkpoint& checkpoint, const NamedTensor& tensor);
 
-  /// The size of the first dimension; 1 of a tensor that has none.
+  /// The size of the first dimension; 1 of a tensor that has none. Elements of packed types (quint4x2) are counted by
+  /// the byte, as packed() (ckpt/tensor.h) does: of such a tensor with one dimension, rows are bytes.
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   /// Bytes of one row, contiguous.
   [[nodiscard]] std::uint64_t row_bytes() const { return row_bytes_; }

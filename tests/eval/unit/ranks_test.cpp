@@ -12,6 +12,7 @@ Result one() {
   result.version = "1.2.3";
   result.digest = "beef";
   result.device = "cuda:1";
+  result.precision = "bf16";
   result.data_samples = 7;
   result.counts = {3, 2, 1, {1, 0, 1, 0}};
   result.seconds.run = 0.5;
@@ -36,6 +37,7 @@ TEST(Packed, comes_back_as_it_was) {
   EXPECT_EQ(got.version, sent.version);
   EXPECT_EQ(got.digest, sent.digest);
   EXPECT_EQ(got.device, sent.device);
+  EXPECT_EQ(got.precision, sent.precision);
   EXPECT_EQ(got.data_samples, sent.data_samples);
   EXPECT_EQ(got.counts.correct, sent.counts.correct);
   EXPECT_EQ(got.counts.confusion, sent.counts.confusion);

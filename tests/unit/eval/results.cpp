@@ -70,6 +70,7 @@ Result common() {
   out.data_fingerprint = std::string(64, 'c');
   out.version = "0.1.0";
   out.device = "cpu";
+  out.precision = "float32";
   out.machine = "a processor, 2 cores";
   out.seconds = {0.05, 0.125, 0, 0.25};
   out.host_peak = 120'000'000;

@@ -75,6 +75,10 @@ TEST(ErrorTest, ShellWordIsOneWord) {
   EXPECT_EQ(shell_word("a/b-c.pt"), "a/b-c.pt");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word("a\nb'\\\xff"), "$'a\\x0ab\\'\\\\\\xff'");
+  EXPECT_EQ(shell_word("a\u200bb"), "$'a\\xe2\\x80\\x8bb'");
+  EXPECT_EQ(shell_word("\u202e.pt"), "$'\\xe2\\x80\\xae.pt'");
+  EXPECT_EQ(shell_word("\xc2\x85"), "$'\\xc2\\x85'");
+  EXPECT_EQ(shell_word("gr\u00f6\u00dfe"), "'gr\u00f6\u00dfe'");
   EXPECT_EQ(shell_word("-x"), "./-x");
   EXPECT_EQ(shell_value("-x"), "-x");
   EXPECT_EQ(shell_value("standard input"), "'standard input'");

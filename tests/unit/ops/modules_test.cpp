@@ -277,6 +277,10 @@ TEST(Modules, AreFoundWhereAStateDictWouldBe) {
   const auto digest_of = [](const py::Code& code) { return digest(checkpoint_of(code), "auto").total; };
   EXPECT_EQ(digest_of(trainer), digest_of(py::ordered_dict({{py::str("weight"), weight()}})));
   EXPECT_TRUE(check(checkpoint_of(trainer), checkpoint_of(linear()), {}).loads());
+  const ModelTensor own{"weight", {4}}, renamed{"fc.weight", {4}};
+  EXPECT_TRUE(check(checkpoint_of(trainer), std::vector{own}).loads());
+  EXPECT_EQ(fix_command(check(checkpoint_of(trainer), std::vector{renamed}), "m.pt"),
+            "ckpt convert m.pt OUT --weights-only --add-prefix=fc.");
 }
 
 TEST(Modules, StayWhatTheyAreUnderANamedRoot) {

@@ -14,7 +14,7 @@
 namespace ckpt::eval {
 namespace {
 
-std::shared_ptr<const Network> prepared(const torch::jit::Module& module) {
+std::shared_ptr<const Network> prepared(const torch::jit::Module& module, at::Device device = at::kCPU) {
   std::ostringstream file;
   module.save(file);
   const std::string bytes = file.str();
@@ -22,7 +22,7 @@ std::shared_ptr<const Network> prepared(const torch::jit::Module& module) {
   ModelRequest request;
   request.arch = "torchscript";
   const auto model = load_torchscript(memory_source({data, data + bytes.size()}, "script.pt"), request);
-  return model->prepare(at::Device(at::kCPU), Precision::fp32);
+  return model->prepare(device, Precision::fp32);
 }
 
 TEST(TorchScript, leaves_its_inputs_as_they_are) {
@@ -55,6 +55,19 @@ TEST(TorchScript, keeps_calls_at_once_apart) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(TorchScript, takes_frozen_weights_to_the_device) {
+  torch::jit::Module module("holds");
+  module.register_parameter("weight", at::full({3, 2}, 2.0F), false);
+  module.define("def forward(self, x):\n  return x @ self.weight\n");
+  module.eval();
+  const torch::jit::Module frozen = torch::jit::freeze(module);
+  ASSERT_EQ(frozen.parameters().size(), 0U);
+  const c10::InferenceMode inference;
+  EXPECT_TRUE(prepared(frozen)->logits(at::full({1, 3}, 1.0F)).equal(at::full({1, 2}, 6.0F)));
+  const at::Tensor outputs = prepared(frozen, at::kMeta)->logits(at::full({1, 3}, 1.0F, at::TensorOptions(at::kMeta)));
+  EXPECT_TRUE(outputs.is_meta());
 }
 
 }  // namespace

@@ -250,6 +250,8 @@ TEST(Merge, names_the_files_of_parts_that_do_not_belong_together) {
             "cccccccc) and other (1000 samples, first and labels dddddddd)");
   EXPECT_EQ(with([](Result& r) { r.activation = "tanh"; }),
             "part0.json and part1.json are parts of different activations:  and tanh");
+  EXPECT_EQ(with([](Result& r) { r.precision = "bf16"; }),
+            "part0.json and part1.json are parts of different precisions: float32 and bf16");
   EXPECT_EQ(
       with([](Result& r) { r.signature.mean = 1e-9; }),
       "part0.json and part1.json are parts of different normalisations: 0.130700, 0.308100 and 0.000000, 0.308100");
