@@ -10,8 +10,9 @@ with all of it and the seeds, and minimises it; another begins with some of both
 no comparisons (most are of an index and a size), and does four to fifteen times as much; --replay gives all that it keeps to one
 with sanitizers, which counts the lines and branches of ckpt's own code that it reaches. What breaks a target is put into
 `findings` of the build that it breaks, as it was found and as small as it gets in a short while, with the command that repeats it.
-The last line is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the
-sums that docs/trust.md shows; --until-flat begins with what the other targets keep, too, and stays with a target until it has had
+The last lines repeat, shortly, what failed and why, with the bytes of a small finding as base64: they suffice to repeat it. The
+very last one is `N passed, N failed`, a target each; the exit status is 1 where anything failed. --log adds each run to the sums
+that docs/trust.md shows; --until-flat begins with what the other targets keep, too, and stays with a target until it has had
 enough: see `Log.has_had_enough`.
 """
 
@@ -38,6 +39,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 import llvm_coverage  # noqa: E402
+from finding import Finding, fault_in  # noqa: E402
 from log import Log, Outcome  # noqa: E402
 
 TARGETS = """
@@ -67,6 +69,7 @@ PART = 500  # files of it
 OWN = ("lib/", "formats/", "tools/", "eval/")  # whose lines and branches count
 FINDINGS = 5  # of a run: what follows is often the same
 MINIMISING = 20  # seconds that a finding may be made smaller for
+ROOM = 1 << 30  # bytes of a RAM disk that is worked on
 
 
 def tar_around(content):
@@ -179,6 +182,8 @@ class Fuzzer:
         text, self.outcome.seconds = self.look_for_faults(self.program, self.seconds, f"-dict={HERE / 'pickle.dict'}",
                                                           *corpora)
         self.read_figures(text)
+        if not self.outcome.executions and not self.outcome.findings and not self.outcome.failure:
+            self.outcome.failure = f"no executions: {text[-2000:]}"
         if is_short:
             for file in corpora[0].iterdir():
                 if not (self.seeds / file.name).exists():
@@ -242,9 +247,9 @@ class Fuzzer:
         # What is slow, but no timeout, is none.
         breaking = [file for file in sorted(found.iterdir()) if not file.name.startswith("slow-unit-")]
         for file in breaking[:FINDINGS]:
-            self.outcome.findings.append(self.keep(program, file))
+            self.outcome.findings.append(self.keep(program, file, fault_in(text)))
         if status != 0 and not breaking:
-            self.outcome.failure = f"exit {status}: {text[-2000:]}"
+            self.outcome.failure = f"exit {status}: {fault_in(text)}\n{text[-2000:]}"
         shutil.rmtree(found)
         return text, min(worked, seconds)
 
@@ -259,8 +264,9 @@ class Fuzzer:
         executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
         self.outcome.executions = int(executions[1]) if executions else 0
 
-    def keep(self, program, file):
-        """Puts a finding where it stays, and beside it a smaller one, which may break another promise. Returns what to say."""
+    def keep(self, program, file, said):
+        """Puts a finding where it stays, and beside it a smaller one, which may break another promise. `said` is what the
+        run said that found it: what needs the inputs before it breaks nothing alone."""
         kind = file.name.split("-")[0]
         folder = program.parent.parent / "findings"
         folder.mkdir(exist_ok=True)
@@ -270,10 +276,11 @@ class Fuzzer:
         if kind == "crash":
             self.call(program, "-minimize_crash=1", f"-max_total_time={MINIMISING}", f"-exact_artifact_path={small}", file,
                       timeout=MINIMISING + 60)
-        _, text, _ = self.call(program, kept, timeout=SANITIZED_TIMEOUT)
-        said = re.search(r"broken promise: .*|runtime error: .*|ERROR: \w+: .*", text)
-        repeat = f"{program.parent / 'ckpt_fuzz_replay'} {self.target} {small if small.exists() else kept}"
-        return f"{kept}\n    {said[0][:500] if said else kind}\n    repeat: {repeat}"
+        status, text, _ = self.call(program, kept, timeout=SANITIZED_TIMEOUT)
+        repeats = status != 0
+        why = fault_in(text) or said or kind
+        why = why if repeats else f"{why} (does not repeat alone)"
+        return Finding(kept, why, program.parent / "ckpt_fuzz_replay", self.target, small if repeats and small.exists() else kept)
 
     def minimise(self):
         """Keeps, of all that there is, what is needed to reach all that it reaches."""
@@ -331,14 +338,18 @@ def main():
     options.replay = options.replay and options.replay.resolve()
     targets = options.target or TARGETS
     failed = fuzz(targets, options, Log(options.log))
+    for target, why in failed.items():
+        print(f"FAILED {target}: {why}")
     print(f"{len(targets) - len(failed)} passed, {len(failed)} failed", flush=True)
     return 1 if failed else 0
 
 
 def fuzz(targets, options, log):
-    """Each target once or, until it is flat, again and again before the next one. Gives those that something is wrong with."""
-    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    failed, logging = set(), threading.Lock()
+    """Each target once or, until it is flat, again and again before the next one. Gives those that something is wrong with, and
+    what it is."""
+    ram = "/dev/shm"
+    memory = ram if os.access(ram, os.W_OK) and shutil.disk_usage(ram).free > ROOM else None
+    failed, logging = {}, threading.Lock()
     with tempfile.TemporaryDirectory(prefix="ckpt-fuzz-", dir=memory) as scratch:
         seeds = Path(scratch) / "seeds"
         subprocess.run([sys.executable, str(HERE / "seeds/make.py"), str(seeds)], check=True)
@@ -347,8 +358,10 @@ def fuzz(targets, options, log):
             print(outcome.line(), flush=True)
             for finding in outcome.findings:
                 print(f"  {finding}", flush=True)
-            if outcome.findings or outcome.failure:
-                failed.add(outcome.target)
+            if outcome.findings:
+                failed[outcome.target] = min((finding.short() for finding in outcome.findings), key=len)
+            elif outcome.failure:
+                failed[outcome.target] = outcome.failure.split("\n")[0]
 
         # Until flat, what each of them keeps is wanted: see `Fuzzer.adopt`.
         fuzzers = {target: Fuzzer(target, options, seeds, Path(scratch)) for target in (TARGETS if options.until_flat else targets)}
