@@ -41,6 +41,7 @@ class Relocation {
   std::string run() {
     for (bool more = true; more;) {
       const Op op = scanner_.next();
+      if (op.code == FRAME) continue;  // its size would be another; readers do without
       if (op.code == BINPERSID) mark_location();
       Instruction next{op.code, op.offset, scanner_.offset(), op.integer, std::nullopt, std::nullopt};
       if (op.code == BINUNICODE && op.text.size() <= longest_location) next.text = op.text;
