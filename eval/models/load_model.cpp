@@ -147,7 +147,7 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
   checkpoint = unpack_modules(std::move(checkpoint));
   const std::string root = request.root.value_or("auto");
   const AsRead file{packed, root};
-  (void)find_state_dict(checkpoint, root);  // before anything is said of its contents
+  const StateDict dict = find_state_dict(checkpoint, root);  // before anything is said of its contents
   const std::set<std::string> tags = cuda_tags(checkpoint);
   const auto lacks_cuda = [&] { return !tags.empty() && !(request.has_cuda && request.has_cuda()); };
   if (request.strict && lacks_cuda()) refuse_cuda_tags(checkpoint);
@@ -166,14 +166,16 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
   const LoadedState state = load_state(bare, root);
   state.storages.lend(checkpoint);  // whose storages are bare's
   ModelRequest as_said = request;
+  // Not those of what lies beside it: a state dict says nothing, a module what it holds.
+  const std::vector<GlobalUse> classes = take_root(packed, dict.path).globals;
   if (architecture.name == mlp.name && !request.activation) {
-    as_said.activation = activation_said(packed.globals, "", checkpoint.file);
+    as_said.activation = activation_said(classes, "", checkpoint.file);
     if (as_said.activation.value_or("relu") != "relu")
       notes.push_back("its activation is " + *as_said.activation + ", as the module in the file says");
   }
   auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), as_said);
   if (architecture.name != mlp.name && !model->activation().empty())
-    activation_said(packed.globals, model->activation(), checkpoint.file);
+    activation_said(classes, model->activation(), checkpoint.file);
   // Only now, as the answer may take longer than all of the above.
   if (!request.strict && lacks_cuda()) note_cuda_tags(checkpoint, tags, notes);
   return model;

@@ -139,6 +139,12 @@ def said_activations(t):
     model = nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 3), nn.Sigmoid())
     torch.save(model, path := t.path())
     t.same_logits("--activation", path, inputs, outputs(model[:3], inputs), "arch=mlp", "activation=tanh")
+    student = sequential()
+    inputs = inputs_for("mlp")
+    torch.save({"state_dict": student.state_dict(), "teacher": model, "pool": nn.MaxPool2d(2)}, path := t.path())
+    t.same_logits("another module beside a state dict", path, inputs, outputs(student, inputs), "root=state_dict")
+    torch.save({"teacher": model[:3], "other": nn.Sequential(nn.Linear(6, 9), nn.ReLU(), nn.BatchNorm1d(9))}, path := t.path())
+    t.same_logits("another module beside a module", path, inputs, outputs(model[:3], inputs), "root=teacher")
 
 
 def quantised(t):
