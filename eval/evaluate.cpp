@@ -165,8 +165,7 @@ void check_same(const Result& mine, const Result& other, std::size_t rank) {
                                                  ": " + found->one + " and " + found->other)
         .hint(
             "all ranks must see the same files, and be given the same command by the same version of ckpt; --tf32 and "
-            "--bf16 "
-            "need a GPU for each");
+            "--bf16 need a GPU for each");
 }
 
 /// What is kept of each sample is there of all, or of none.

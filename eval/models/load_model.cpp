@@ -99,13 +99,14 @@ void check_order(Checkpoint& checkpoint, const std::vector<ModelTensor>& tensors
       "the order of its Linear layers was taken from the file, and their sizes allow others: " + layers);
 }
 
-/// What the file's own module says, as said_activation(); `own` is that.
-std::optional<std::string> activation_said(const std::vector<GlobalUse>& globals, std::string_view own,
-                                           const std::string& file) {
+/// What the module at `path` says, as said_activation(); `own` is that. What lies beside it says nothing of it, nor
+/// does a state dict.
+std::optional<std::string> activation_said(const Checkpoint& packed, const std::string& path, std::string_view own) {
+  const Checkpoint part = take_root(packed, path);
   try {
-    return said_activation(globals, own);
+    return said_activation(part.globals, own);
   } catch (Error& error) {
-    throw error.hint("ckpt eval " + shell_word(file) +
+    throw error.hint("ckpt eval " + shell_word(packed.file) +
                      " --arch mlp --activation NAME, where that runs and no other layer; else, in Python: "
                      "torch.jit.script(model).save(\"model.pt\"), then ckpt eval model.pt --arch torchscript");
   }
@@ -166,16 +167,14 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
   const LoadedState state = load_state(bare, root);
   state.storages.lend(checkpoint);  // whose storages are bare's
   ModelRequest as_said = request;
-  // Not those of what lies beside it: a state dict says nothing, a module what it holds.
-  const std::vector<GlobalUse> classes = take_root(packed, dict.path).globals;
   if (architecture.name == mlp.name && !request.activation) {
-    as_said.activation = activation_said(classes, "", checkpoint.file);
+    as_said.activation = activation_said(packed, dict.path, "");
     if (as_said.activation.value_or("relu") != "relu")
       notes.push_back("its activation is " + *as_said.activation + ", as the module in the file says");
   }
   auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), as_said);
   if (architecture.name != mlp.name && !model->activation().empty())
-    activation_said(classes, model->activation(), checkpoint.file);
+    activation_said(packed, dict.path, model->activation());
   // Only now, as the answer may take longer than all of the above.
   if (!request.strict && lacks_cuda()) note_cuda_tags(checkpoint, tags, notes);
   return model;
