@@ -1,6 +1,7 @@
 #include "digest_list.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -83,12 +84,11 @@ DigestList read_digest_list(const std::string& file, const std::string& checked)
 
 std::vector<std::string> listed_names(const CheckpointDigest& digest, bool json) {
   std::vector<std::string> names;
-  std::set<std::string> taken;
+  std::map<std::string, std::size_t> taken;  // and the number of the last that was alike
   for (const TensorDigest& tensor : digest.tensors) {
     std::string name = json ? valid_utf8(tensor.name) : printable(tensor.name);
     const std::string first = name;
-    for (std::size_t number = 2; json && !taken.insert(name).second; ++number)
-      name = first + "#" + std::to_string(number);
+    while (json && !taken.try_emplace(name, 1).second) name = first + "#" + std::to_string(++taken[first]);
     names.push_back(std::move(name));
   }
   return names;

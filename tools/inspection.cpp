@@ -181,18 +181,19 @@ Inspection inspect_checkpoint(const Checkpoint& checkpoint, std::string file, st
 
 void add_figures(Inspection& inspection, const std::vector<std::string>& keys) {
   CheckpointStats found = stats(*inspection.checkpoint, {{}, keys});
-  // A sparse tensor's part may be called as another tensor is: both lists have them in one order.
-  std::multimap<std::string_view, std::optional<Figures>*> by_name;
-  for (TensorStats& tensor : found.tensors) by_name.emplace(tensor.name, &tensor.figures);
+  // Keys 1 and '1' are two tensors of one name: both lists have them in one order.
+  using Names = std::pair<std::string_view, std::string_view>;
+  std::multimap<Names, std::optional<Figures>*> by_names;
+  for (TensorStats& tensor : found.tensors) by_names.emplace(Names(tensor.whole, tensor.name), &tensor.figures);
   inspection.with_figures = true;
   inspection.figures.resize(inspection.rows.size());
   for (std::size_t i = 0; i < inspection.rows.size(); ++i) {
     const TensorRow& row = inspection.rows[i];
     const std::string name = row.tensor->parts.empty() ? row.name : row.name.empty() ? "values" : row.name + ".values";
-    const auto at = by_name.lower_bound(name);
-    if (at == by_name.end() || at->first != name) continue;
+    const auto [at, end] = by_names.equal_range(Names(row.name, name));
+    if (at == end) continue;
     inspection.figures[i] = std::move(*at->second);
-    by_name.erase(at);
+    by_names.erase(at);
   }
 }
 

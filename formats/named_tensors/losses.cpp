@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -24,7 +25,7 @@ constexpr std::size_t named_others = 3;
 struct Survey {
   struct Other {
     std::string path;
-    std::string entry;  ///< of a mapping, in which it stands: what can be dropped; empty for none
+    std::vector<std::size_t> entries;  ///< lengths of the path: of entries of mappings, which can be dropped
   };
   std::vector<Other> others;  ///< values that are no tensors, the first few
   bool more_others = false;
@@ -45,7 +46,7 @@ class Surveyor {
   }
 
   Survey run() {
-    add(root_, "", "", 0);
+    add(root_, "", "", {}, false);
     while (!open_.empty()) {
       const Place place = std::move(open_.back());
       open_.pop_back();
@@ -58,17 +59,17 @@ class Surveyor {
   struct Place {
     ValueId id;
     std::string path;
-    std::size_t entry;  ///< how much of the path leads to the innermost entry of a mapping
+    std::vector<std::size_t> entries;  ///< as of Survey::Other
   };
 
-  /// `entry`: as of Place; of an entry of a mapping, none.
-  void add(ValueId id, const std::string& above, std::string_view part, std::optional<std::size_t> entry) {
+  void add(ValueId id, const std::string& above, std::string_view part, std::vector<std::size_t> entries,
+           bool is_entry) {
     if (is_tensor_[id] || seen_[id]) return;
     seen_[id] = true;
     std::string path = (above.empty() ? "" : above + ".") + std::string(part);
     budget_.spend(path.size());
-    const std::size_t length = path.size();
-    open_.push_back({id, std::move(path), entry.value_or(length)});
+    if (is_entry && !path.empty()) entries.push_back(path.size());
+    open_.push_back({id, std::move(path), std::move(entries)});
   }
 
   void look(const Place& place) {
@@ -79,8 +80,8 @@ class Surveyor {
     const NamedChildren children = mapping || sequence ? children_of(id, mapping) : NamedChildren();
     if (children.size() == 0 && (id != root_ || !(mapping || sequence))) return note_other(place);
     survey_.nested |= id != root_ || sequence;
-    const std::optional<std::size_t> entry = mapping ? std::nullopt : std::optional(place.entry);
-    for (std::size_t i = children.size(); i-- > 0;) add(children.value(i), place.path, children.part(i), entry);
+    for (std::size_t i = children.size(); i-- > 0;)
+      add(children.value(i), place.path, children.part(i), place.entries, mapping);
   }
 
   /// Of a mapping its entries: its attributes are told of, and no values of their own.
@@ -104,7 +105,7 @@ class Surveyor {
 
   void note_other(const Place& place) {
     if (survey_.others.size() < named_others)
-      survey_.others.push_back({place.path, place.path.substr(0, place.entry)});
+      survey_.others.push_back({place.path, place.entries});
     else
       survey_.more_others = true;
   }
@@ -115,6 +116,46 @@ class Surveyor {
   NameBudget budget_;
   std::vector<Place> open_;
   Survey survey_;
+};
+
+/// The entries to drop so that values that are no tensors go: of each the widest that holds no tensor, for what would
+/// be left of it is no tensor either; where there is none, the innermost.
+class Drops {
+ public:
+  Drops(const Checkpoint& checkpoint, const std::vector<Survey::Other>& others) : names_(tensor_names(checkpoint)) {
+    std::ranges::sort(names_, {}, &NamedTensor::name);
+    for (const Survey::Other& other : others) {
+      if (other.entries.empty()) {
+        are_possible_ = false;
+        return;
+      }
+      const auto without = std::ranges::find_if(
+          other.entries, [&](std::size_t length) { return tensors_in(other.path.substr(0, length)) == 0; });
+      entries_.insert(other.path.substr(0, without == other.entries.end() ? other.entries.back() : *without));
+    }
+    for (const std::string& entry : entries_) tensors_ += tensors_in(entry);
+  }
+
+  [[nodiscard]] std::string hint(bool is_one, bool are_all) const {
+    if (!are_possible_) return "--root PATH takes a part of it";
+    if (!are_all || tensors_ >= names_.size()) return "--drop NAME leaves a part out";
+    std::string hint;
+    for (const std::string& entry : entries_) hint += "--drop " + shell_value(escaped_glob(entry)) + " ";
+    return hint + (is_one ? "leaves that out" : "leaves those out") + (tensors_ > 0 ? ", and tensors beside it" : "");
+  }
+
+ private:
+  std::size_t tensors_in(const std::string& entry) const {
+    const auto before = [&](const char* end) {
+      return std::ranges::lower_bound(names_, entry + end, {}, &NamedTensor::name);
+    };
+    return static_cast<std::size_t>(before("/") - before("."));  // '/' follows '.'
+  }
+
+  std::vector<NamedTensor> names_;  ///< sorted
+  std::set<std::string> entries_;
+  std::size_t tensors_ = 0;  ///< in them
+  bool are_possible_ = true;
 };
 
 bool is_more_than_elements(const TensorFacts& facts) {
@@ -139,38 +180,21 @@ bool has_weights(const Checkpoint& checkpoint) {
   }
 }
 
-/// Whether a tensor has a name that lies below none of the paths.
-bool has_name_beside(const Checkpoint& checkpoint, const std::vector<std::string>& paths) {
-  const auto is_below = [&](const std::string& name) {
-    return std::ranges::any_of(paths, [&](const std::string& path) { return name.starts_with(path + "."); });
-  };
-  const std::vector<NamedTensor> names = tensor_names(checkpoint);
-  return std::ranges::any_of(names, [&](const NamedTensor& named) { return !is_below(named.name); });
-}
-
 void refuse_other_values(const Checkpoint& checkpoint) {
   Survey survey = Surveyor(checkpoint).run();
   if (survey.object_key) throw survey.object_key->in(checkpoint.file);
   if (survey.others.empty()) return;
-  std::string names, drops;
-  std::vector<std::string> entries;
-  for (const auto& [path, entry] : survey.others) {
+  std::string names;
+  for (const auto& [path, entries] : survey.others)
     names += names.empty() ? (path.empty() ? "the object itself" : "'" + path + "'") : ", '" + path + "'";
-    if (std::ranges::find(entries, entry) != entries.end()) continue;
-    entries.push_back(entry);
-    drops += "--drop " + shell_value(escaped_glob(entry)) + " ";
-  }
-  const bool are_entries = std::ranges::find(entries, "") == entries.end();
-  const bool are_all = !survey.more_others && are_entries && has_name_beside(checkpoint, entries);
-  throw Error(ErrorCode::unsupported, names + (survey.more_others          ? " and more are no tensors"
-                                               : survey.others.size() == 1 ? " is no tensor"
-                                                                           : " are no tensors"))
+  const bool is_one = survey.others.size() == 1;
+  throw Error(ErrorCode::unsupported, names + (survey.more_others ? " and more are no tensors"
+                                               : is_one           ? " is no tensor"
+                                                                  : " are no tensors"))
       .expected("tensors alone, which is what this format holds")
       .in(checkpoint.file)
       .hint((has_weights(checkpoint) ? "--weights-only takes the state dict alone; " : "") +
-            (are_all       ? drops + (survey.others.size() == 1 ? "leaves that out" : "leaves those out")
-             : are_entries ? "--drop NAME leaves a part out"
-                           : "--root PATH takes a part of it"));
+            Drops(checkpoint, survey.others).hint(is_one, !survey.more_others));
 }
 
 std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint) {

@@ -65,7 +65,9 @@ bool stand_as_asked_for(const ValueGraph& values, const std::vector<ValueId>& as
                         const std::vector<WrittenStorage>& storages, const PositionIndex& by_key) {
   std::size_t next = 0;
   for (const ValueId id : asked_for) {
-    const std::string_view key = values.text(values.items(values.items(id)[0])[2]);
+    const auto of_storage = decode_storage_id(values, values.items(id)[0]);
+    if (!of_storage) continue;
+    const std::string& key = of_storage->key;
     if (next < storages.size() && storages[next].storage.key == key) {
       ++next;
       continue;

@@ -30,10 +30,8 @@ class Planner {
   Planner(const Checkpoint& checkpoint, const StatsOptions& options) : checkpoint_(checkpoint), options_(options) {}
 
   Plan plan() {
-    for (NamedTensor& named : tensors_below(checkpoint_, resolve_root(checkpoint_, options_.root))) {
-      const bool wanted = any_glob_match(options_.keys, named.name);
-      add(std::move(named.name), *named.tensor, wanted);
-    }
+    for (const NamedTensor& named : tensors_below(checkpoint_, resolve_root(checkpoint_, options_.root)))
+      add(named.name, *named.tensor, any_glob_match(options_.keys, named.name));
     check_views_together(checkpoint_, plan_.views, &SweptView::tensor);
     return std::move(plan_);
   }
@@ -43,17 +41,17 @@ class Planner {
       std::tuple<std::uint32_t, std::int64_t, DType, std::vector<std::int64_t>, std::vector<std::int64_t>, bool>;
 
   /// `wanted`: whether the name of what it is a part of was.
-  void add(std::string name, const Tensor& tensor, bool wanted) {
+  void add(const std::string& name, const Tensor& tensor, bool wanted) {
     struct Open {
       std::string name;
       const Tensor* tensor;
       bool wanted;
     };
-    std::vector<Open> open{{std::move(name), &tensor, wanted}};
+    std::vector<Open> open{{name, &tensor, wanted}};
     while (!open.empty()) {
       const Open next = std::move(open.back());
       open.pop_back();
-      if (next.tensor->parts.empty() && next.wanted) add_row(next.name, *next.tensor);
+      if (next.tensor->parts.empty() && next.wanted) add_row(next.name, name, *next.tensor);
       for (auto part = next.tensor->parts.rbegin(); part != next.tensor->parts.rend(); ++part) {
         std::string path = part_name(next.name, part->name);
         const bool named = next.wanted || any_glob_match(options_.keys, path);
@@ -62,8 +60,8 @@ class Planner {
     }
   }
 
-  void add_row(const std::string& name, const Tensor& tensor) {
-    plan_.rows.push_back({name, tensor.info.dtype, tensor.info.shape, std::nullopt});
+  void add_row(const std::string& name, const std::string& whole, const Tensor& tensor) {
+    plan_.rows.push_back({name, whole, tensor.info.dtype, tensor.info.shape, std::nullopt});
     plan_.view_of.emplace_back();
     TensorStats& row = plan_.rows.back();
     if (!tensor.storage || !ViewNumbers::can_count(tensor.info)) return;

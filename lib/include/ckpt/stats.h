@@ -40,7 +40,8 @@ struct Figures {
 };
 
 struct TensorStats {
-  std::string name;  ///< a part of a sparse tensor's: NAME.indices, NAME.values …
+  std::string name;   ///< a part of a sparse tensor's: NAME.indices, NAME.values …
+  std::string whole;  ///< the name of the tensor that it is, or is a part of
   DType dtype{};
   std::vector<std::int64_t> shape;
   /// None where the file holds no numbers: a meta tensor, a dtype of bits, a device's that is held as a numpy array.

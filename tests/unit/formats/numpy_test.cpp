@@ -271,6 +271,21 @@ TEST(Npz, RefusesValuesThatAreNoTensorsByName) {
   EXPECT_TRUE(has(unsupported(torch_testing::checkpoint_of(py::integer(3)), "npz"), "the object itself is no tensor"));
 }
 
+/// What is left once they are dropped is written.
+TEST(Npz, NamesWhatToDropOfValuesThatAreNoTensors) {
+  const auto hint_of = [](const py::Code& b) {
+    const Checkpoint made =
+        torch_testing::checkpoint_of(py::dict({{py::str("a"), torch_testing::weight()}, {py::str("b"), b}}));
+    return error_of([&] { written_as(made, "npz"); })->hint();
+  };
+  const py::Code number = py::integer(1);
+  EXPECT_TRUE(has(hint_of(py::dict({{py::str("c"), number}, {py::str("d"), py::dict({})}})), "--drop b leaves those"));
+  const py::Code mixed = py::dict({{py::str("w"), torch_testing::weight()}, {py::str("c"), py::list({number})}});
+  EXPECT_TRUE(has(hint_of(mixed), "--drop b.c leaves that out"));
+  EXPECT_TRUE(
+      has(hint_of(py::list({number, torch_testing::weight()})), "--drop b leaves that out, and tensors beside"));
+}
+
 TEST(Npz, RefusesDTypesThatNumpyLacksByTheTensorsName) {
   for (const DType dtype : {DType::bfloat16, DType::float8_e4m3fn, DType::complex32, DType::bits8}) {
     TensorSource odd{.name = "w", .dtype = dtype, .shape = {0}, .bytes = memory_source({}, "w")};

@@ -171,6 +171,23 @@ TEST(Stats, AreOfWhatTheGlobsName) {
   EXPECT_EQ(found.floating.elements, 1U);
 }
 
+/// 'w.values' is the part of one tensor and the name of another.
+TEST(Stats, SayOfWhichTensorAPartIs) {
+  TensorSource a = source<float>(DType::float32, {3}), b = source<float>(DType::float32, {7});
+  a.name = "w", b.name = "w.values";
+  Checkpoint made = assemble({a, b});
+  Tensor& sparse = made.tensors.at(0);
+  sparse.parts.push_back({"values", sparse});
+  sparse.storage.reset();
+  const CheckpointStats found = stats(made);
+  ASSERT_EQ(found.tensors.size(), 2U);
+  for (const auto& [i, whole] : {std::pair(0, "w"), std::pair(1, "w.values")}) {
+    EXPECT_EQ(found.tensors[i].name, "w.values");
+    EXPECT_EQ(found.tensors[i].whole, whole);
+  }
+  EXPECT_EQ(found.tensors[0].figures->max, 3);
+}
+
 TEST(Stats, OfARootThatIsNotThereAreRefused) {
   EXPECT_THROW(stats(assemble({source<float>(DType::float32, {1})}), {"nowhere"}), Error);
 }
