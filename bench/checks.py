@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +14,24 @@ class Wrong(Exception):
 
 @dataclass
 class Run:
-    """What is left of a run: its output files, its printed output; and what there was to begin with."""
+    """What is left of a run: its output files, what it printed and warned of; and what there was to begin with."""
 
     ckpt: Path
     source: Path
     expected: dict  # tensor name: [SHA-256, dtype, shape], as PyTorch said when the source was made
     out: Path
     printed: Path
+    warned: str  # on standard error
 
 
 def demand(good, what):
     if not good:
         raise Wrong(what)
+
+
+def beside(run, what):
+    """More of what PyTorch said when the source was made."""
+    return json.loads(run.source.with_name(f"{run.source.name.split('.')[0]}.{what}.json").read_text())
 
 
 def ask(run, command):
@@ -38,9 +45,7 @@ def holds(device="cuda:0", prefix="module.", dtype=""):
     cast to `dtype` as PyTorch casts."""
 
     def check(run):
-        expected = run.expected
-        if dtype:
-            expected = json.loads(run.source.with_name(f"{run.source.name.split('.')[0]}.{dtype}.json").read_text())
+        expected = beside(run, dtype) if dtype else run.expected
         expected = {prefix + name.removeprefix("module."): [*what, device] for name, what in expected.items()}
         digests = ask(run, "digest")["tensors"]
         tensors = ask(run, "inspect")["tensors"]
@@ -92,11 +97,42 @@ def counts(run):
     demand(right in run.printed.read_text().replace(",", ""), f"it did not count {right}")
 
 
-def says(text):
+def describes(run):
+    """The figures of each tensor were printed, as JSON or as peers/stats.py does, and a histogram of all its numbers."""
+    text = run.printed.read_text()
+    found = figures_of_json(text) if text.startswith("{") else figures_of_lines(text)
+    expected = beside(run, "figures")
+    demand(found.keys() == expected.keys(), "not the figures of each tensor of IN")
+    for name, (figures, counts) in found.items():
+        alike = all(math.isclose(*pair, rel_tol=1e-9, abs_tol=1e-12) for pair in zip(figures, expected[name], strict=True))
+        demand(alike, f"{name}: {figures}, and PyTorch finds {expected[name]}")
+        demand(sum(counts) == math.prod(run.expected[name][2]), f"{name}: the histogram is not of all numbers")
+
+
+def figures_of_json(text):
+    found = {tensor["name"]: tensor["stats"] for tensor in json.loads(text)["tensors"]}
+    names = ("min", "max", "mean", "std", "l2", "zeros", "nan")
+    return {name: ([stats[what] for what in names], stats["histogram"]["counts"]) for name, stats in found.items()}
+
+
+def figures_of_lines(text):
+    rows = [line.split(maxsplit=8) for line in text.splitlines()]
+    return {name: (list(map(float, figures)), json.loads(counts)) for name, *figures, counts in rows}
+
+
+def says(*texts):
     def check(run):
-        demand(text in run.printed.read_text(), f"it did not say {text!r}")
+        said = run.printed.read_text()
+        for text in texts:
+            demand(text in said, f"it did not say {text!r}")
 
     return check
+
+
+def clears(run):
+    """Of picklescan: nothing found in one file that it could read to its end, which it says if it could not."""
+    says("Scanned files: 1\n", "Infected files: 0\n", "Dangerous globals: 0\n")(run)
+    demand(not run.warned, f"it warned: {run.warned}")
 
 
 def succeeds(run):

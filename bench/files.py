@@ -2,7 +2,8 @@
 
 They are written by `torch.save` itself: DataParallel state dicts, every storage tagged `cuda:0` (the tag alone says
 so: no GPU is needed), with weights distributed as trained ones are; forms.py writes the other forms. `KIND.json` beside
-`KIND.pt` holds each tensor's SHA-256, dtype and shape: what the outputs of all commands are held against.
+`KIND.pt` holds each tensor's SHA-256, dtype and shape, `KIND.figures.json` its range, mean and so on: what the outputs of
+all commands are held against.
 
     python files.py --folder FOLDER [--cache FOLDER] [--quick] NAME…
 """
@@ -26,14 +27,15 @@ class Kind:
     elements: int = 0  # of each tensor, where all are alike
     pruned: float = 0  # weights nearer to 0 than so many deviations are 0
     casts: bool = False  # KIND.bfloat16.json and KIND.float16.json are written, too
+    figures: bool = False  # … and KIND.figures.json
 
 
 KINDS = {
     "model": Kind("float32, a transformer of the size of ResNet-18", 46_800_000, 2 * MIB),
-    "small": Kind("float32, a transformer", 64 * MIB, MIB, casts=True),
+    "small": Kind("float32, a transformer", 64 * MIB, MIB, casts=True, figures=True),
     "medium": Kind("float32, a transformer", 256 * MIB, 2 * MIB),
-    "large": Kind("float32, a transformer", 1024 * MIB, 4 * MIB, casts=True),
-    "huge": Kind("float32, a transformer", 4096 * MIB, 8 * MIB, casts=True),
+    "large": Kind("float32, a transformer", 1024 * MIB, 4 * MIB, casts=True, figures=True),
+    "huge": Kind("float32, a transformer", 4096 * MIB, 8 * MIB, casts=True, figures=True),
     "bf16": Kind("bfloat16, a transformer", 64 * MIB, MIB, "bfloat16"),
     "pruned": Kind("float32, a transformer of whose weights 90 % are 0", 64 * MIB, MIB, pruned=1.6449),
     "many": Kind("float32, 16 numbers a tensor", 70_000 * 64, 1_000 * 64, elements=16),
@@ -140,25 +142,32 @@ def state_dict(kind, quick):
 
 
 def write_contents(kind, state, folder):
-    """KIND.json, and of some kinds what casts make of it. Once for all forms: they hold the same. `state`: pairs."""
+    """KIND.json, and of some kinds what casts make of it, and figures. Once for all forms: they hold the same. `state`: pairs."""
     import torch
-
-    casts = [torch.bfloat16, torch.float16] if KINDS[kind].casts else []
-    paths = {dtype: folder / f"{kind}.{str(dtype).removeprefix('torch.')}.json" for dtype in casts}
-    paths[None] = folder / f"{kind}.json"
-    if all(path.exists() for path in paths.values()):
-        return
 
     def told(tensor):
         digest = hashlib.sha256(tensor.reshape(-1).view(torch.uint8).numpy()).hexdigest()
         return [digest, str(tensor.dtype).removeprefix("torch."), list(tensor.shape)]
 
-    contents = {dtype: {} for dtype in paths}
+    def figures(tensor):
+        x = tensor.to(torch.float64)
+        found = x.min(), x.max(), x.mean(), x.std(), torch.linalg.vector_norm(x), (x == 0).sum(), x.isnan().sum()
+        return [figure.item() for figure in found]
+
+    asked = {"": told}
+    if KINDS[kind].casts:
+        asked |= {".bfloat16": lambda tensor: told(tensor.bfloat16()), ".float16": lambda tensor: told(tensor.half())}
+    if KINDS[kind].figures:
+        asked[".figures"] = figures
+    paths = {what: folder / f"{kind}{what}.json" for what in asked}
+    if all(path.exists() for path in paths.values()):
+        return
+    contents = {what: {} for what in asked}
     for name, tensor in state:
-        for dtype, found in contents.items():
-            found[name] = told(tensor.to(dtype or tensor.dtype))
-    for dtype, path in paths.items():
-        path.write_text(json.dumps(contents[dtype]))
+        for what, ask in asked.items():
+            contents[what][name] = ask(tensor)
+    for what, path in paths.items():
+        path.write_text(json.dumps(contents[what]))
 
 
 def main():

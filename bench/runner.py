@@ -83,13 +83,14 @@ class Bench:
         own = re.search(r"^without import: ([\d.]+)$", done.stderr, re.M)
         taken["without_import"] = float(own[1]) if own else None
         taken["size"] = store.size(made) if made else None
+        taken["warned"] = done.stderr
         return taken, made
 
     def try_out(self, command, source, other=None):
         """A run of which the output is judged."""
         taken, made = self.run(command.line, source, other)
         try:
-            command.check(checks.Run(self.judge, source, self.expected(source), made, self.printed))
+            command.check(checks.Run(self.judge, source, self.expected(source), made, self.printed, taken["warned"]))
         except checks.Wrong as wrong:
             raise Failed(f"{command.line}: {wrong}") from None
         return taken

@@ -100,10 +100,12 @@ ROWS = [
         "{~faults.calls-that-failed} calls, {~faults.calls-interrupted-or-cut-short} interrupted or cut short, "
         "{~faults.allocations-that-failed} allocations", "faults"),
     Row("… killed at any moment",
-        "SIGKILL, SIGINT, SIGTERM and SIGHUP at each call that writes, names or syncs, and at random moments; no temporary "
-        "is left where a signal could be caught",
+        "whatever writes files or folders, at each call that writes, names or syncs, and at random moments: by SIGKILL, and by SIGTERM, SIGINT, "
+        "SIGHUP, SIGQUIT and SIGXCPU in turn, each of them where a file is synced or named; no temporary is left where a signal could be caught",
         "{~faults.kills-at-a-chosen-call} kills and {~faults.signals-at-a-chosen-call} signals at chosen calls, "
         "{~faults.kills-at-random-moments} and {~faults.signals-at-random-moments} at random; "
+        "{~faults.runs-ended-before-there-was-a-new-target} before there was a new target, "
+        "{~faults.runs-ended-with-the-new-target-in-place} when it was in place; "
         "{~faults.temporaries-of-killed-runs-removed-later} leftovers removed by a later run", "faults"),
     Row("… on a full disk, into a closed pipe",
         "a tmpfs of many sizes, a limit on file size, standard output closed, full or broken off at each write: exit "

@@ -56,7 +56,7 @@ def judging():
     """Would it be safe to load?"""
     scan = [
         Command("ckpt scan IN.pt", checks.says(": safe")),
-        Command("python -m picklescan -p IN.pt", checks.says("Infected files: 0"), needs="picklescan"),
+        Command("python -m picklescan -p IN.pt", checks.clears, needs="picklescan"),
     ]
     return [
         Row("scan", "Is it safe to load?", LARGE, scan, [MEMORY]),
@@ -67,9 +67,9 @@ def judging():
 def comparing():
     """Jobs that read every byte and write none."""
     stats = [
-        Command("ckpt stats --json IN.pt", checks.says('"histogram":{')),
+        Command("ckpt stats --json IN.pt", checks.describes),
         CAT,
-        Command("python stats.py IN.pt", checks.succeeds),
+        Command("python stats.py IN.pt", checks.describes),
     ]
     copy = File("large", "copy")
     diff = [

@@ -9,6 +9,7 @@ Ends with `N passed, N failed`.
 import argparse
 import json
 import math
+import shlex
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,23 @@ def two_builds_are_compared(suite, build, folder):
     suite.check("… and it is said", "it cannot: ckpt: no such command" in done.stdout, done.stdout)
 
 
+def peers_are_taken_from_their_folder(suite, build, folder):
+    """A package that stands for picklescan, and leaves a sign of having run."""
+    package = folder / "peers/picklescan"
+    package.mkdir(parents=True)
+    verdict = "Scanned files: 1\nInfected files: 0\nDangerous globals: 0\n"
+    (package / "__main__.py").write_text(f"open({str(folder / 'ran')!r}, 'w')\nprint({verdict!r}, end='')\n")
+    (folder / "peers/picklescan-99.dist-info").mkdir()
+    (folder / "peers/picklescan-99.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: picklescan\nVersion: 99\n")
+    target = folder / "scan.json"
+    done = bench(build, "--rounds=1", "--rows", "^scan$", "--peers", package.parent, "--json", target)
+    if suite.equal("bench --peers ends well", done.returncode, 0, done.stderr):
+        report = json.loads(target.read_text())
+        suite.equal("its version is told", report["machine"]["versions"]["picklescan"], "99")
+        suite.check("it was measured", all("median" in result for result in report["rows"][0]["commands"]), report["rows"])
+    suite.check("and it is what ran", (folder / "ran").exists())
+
+
 def a_revision_is_found(suite):
     try:
         compare.build("no-such-revision", ROOT)
@@ -149,6 +167,8 @@ def wrong_outputs_are_seen(suite, build, folder):
         (folder / f"{source.stem}.json").write_text(json.dumps(expected))
         cast = {name: [digest, "bfloat16", shape] for name, (digest, _, shape) in expected.items()}
         (folder / f"{source.stem}.bfloat16.json").write_text(json.dumps(cast))
+        told = checks.figures_of_json(subprocess.check_output([ckpt, "stats", "--json", source], text=True))
+        (folder / f"{source.stem}.figures.json").write_text(json.dumps({name: found for name, (found, _) in told.items()}))
         try:
             runner.Bench(build, folder).try_out(one_row.Command(line, check), source)
         except runner.Failed as failed:
@@ -157,7 +177,14 @@ def wrong_outputs_are_seen(suite, build, folder):
 
     prefixed, on_gpu = "foonet_module_prefix.pt", "foonet_cuda0.pt"
     gone = checks.holds(device="cpu", prefix="")
-    suite.equal("a right output passes", failure(prefixed, "ckpt strip-prefix IN.pt OUT.pt", gone), "")
+    figures = f"{shlex.quote(str(ckpt))} stats --json IN.pt"
+    clean = "printf 'Scanned files: 1\nInfected files: 0\nDangerous globals: 0\n'"
+    for name, line, check in [
+        ("checkpoint", "ckpt strip-prefix IN.pt OUT.pt", gone),
+        ("set of figures", "ckpt stats --json IN.pt", checks.describes),
+        ("verdict", clean, checks.clears),
+    ]:
+        suite.equal(f"a right {name} passes", failure(prefixed, line, check), "")
     for name, file, line, check in [
         ("a prefix that stays", prefixed, "cp IN.pt OUT.pt", gone),
         ("a device that stays", on_gpu, "cp IN.pt OUT.pt", checks.holds(device="cpu", prefix="")),
@@ -166,9 +193,14 @@ def wrong_outputs_are_seen(suite, build, folder):
         ("another dtype", prefixed, "cp IN.pt OUT.pt", checks.holds(dtype="bfloat16")),
         ("no tensor's hash", prefixed, "sha256sum IN.pt", checks.hashes_one),
         ("no array", prefixed, "cp IN.pt OUT.npy", checks.extracts),
-        ("another tensor", prefixed, "ckpt extract IN.pt module.fc1.weight -o OUT.npy", checks.extracts),
+        ("another tensor", prefixed, "ckpt extract IN.pt module.linears.0.weight -o OUT.npy", checks.extracts),
         ("no hashes", prefixed, "ckpt inspect IN.pt", checks.hashes),
         ("another file's hash", prefixed, "sha256sum /dev/null", checks.hashes_file),
+        ("figures of one tensor", prefixed, "ckpt stats --json IN.pt --keys *.0.*", checks.describes),
+        ("another figure", prefixed, f"{figures} | sed 's/nan\":0/nan\":1/'", checks.describes),
+        ("a histogram of other numbers", prefixed, f"{figures} | sed 's/counts\":.1/counts\":[2/'", checks.describes),
+        ("no scan", prefixed, f"{clean} | sed s/1/0/", checks.clears),
+        ("a scan that broke off", prefixed, f"{clean} | tee /dev/stderr", checks.clears),
         ("an exit status", prefixed, "false", checks.succeeds),
         ("a command that is not there", prefixed, "ckpt-is-not-here", checks.succeeds),
     ]:
@@ -279,8 +311,8 @@ def main():
     parser.add_argument("--build", type=Path, required=True)
     build = parser.parse_args().build.resolve()
     suite = harness.Suite()
-    for test in (everything_runs, two_builds_are_compared, files_come_and_go, wrong_outputs_are_seen,
-                 memory_is_the_commands_own):
+    for test in (everything_runs, two_builds_are_compared, peers_are_taken_from_their_folder, files_come_and_go,
+                 wrong_outputs_are_seen, memory_is_the_commands_own):
         with suite.group(test.__name__.replace("_", " ")), harness.temporary_folder() as folder:
             test(suite, build, folder)
     for test in (marks_are_judged, a_revision_is_found, the_page_says_where_ckpt_loses, what_stands_in_the_way_is_said,

@@ -125,22 +125,29 @@ class Scenario:
 MODE = 0o640  # of a target that is there already
 
 
+def content(path):
+    """Its bytes; of a folder, those of its files by name."""
+    return {file.name: file.read_bytes() for file in path.iterdir()} if path.is_dir() else path.read_bytes()
+
+
 class Case:
     def __init__(self, program, scenario, folder):
         self.program, self.scenario, self.folder = program, scenario, folder
         self.out_folder = folder / "out"
         self.out_folder.mkdir(parents=True)
         (folder / "tmp").mkdir()
-        self.data = scenario.source.read_bytes()
+        self.data = content(scenario.source)
         self.old = self.data if scenario.in_place else scenario.old
         self.target = self.out_folder / scenario.target
         if "gz" in scenario.name.split(">")[-1]:
             self.target = self.out_folder / "target.pt.gz"
         self.source = self.target if scenario.in_place else folder / scenario.source.name
+        if scenario.source.is_dir():
+            shutil.copytree(scenario.source, self.source)
         words = {"IN": self.source, "OUT": self.target}
         self.args = [words.get(word, word) for word in scenario.command]
         self.new = None
-        self._dirty = True
+        self._dirty = not scenario.source.is_dir()
 
     def reset(self):
         """Everything as it was. Writes only what a run may have changed."""
@@ -198,7 +205,7 @@ class Case:
         return ("old" if content == self.old else "neither"), others
 
     def source_is_whole(self):
-        return self.scenario.in_place or self.source.read_bytes() == self.data
+        return self.scenario.in_place or content(self.source) == self.data
 
 
 def feed(pipe, data):

@@ -10,9 +10,9 @@
 namespace faults {
 
 constexpr auto kinds = std::to_array<std::string_view>(
-    {"list",     "sandbox", "tmpfile", "open",   "read",  "pread", "reread", "write", "sync",
-     "truncate", "rename",  "link",    "unlink", "close", "stat",  "chmod",  "chown", "readlink",
-     "access",   "seek",    "dup",     "thread", "alloc", "mkdir", "finish"});
+    {"list",   "sandbox", "tmpfile", "open",  "read",  "pread",  "reread", "write",    "sync",      "truncate",
+     "rename", "link",    "unlink",  "close", "stat",  "chmod",  "chown",  "readlink", "attribute", "access",
+     "seek",   "dup",     "thread",  "alloc", "mkdir", "finish", "folder", "birth",    "poll",      "random"});
 
 constexpr int kind_number(std::string_view name) {
   for (std::size_t i = 0; i < kinds.size(); ++i)

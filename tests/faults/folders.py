@@ -6,23 +6,28 @@ import shutil
 import signal
 
 from driver import TEMPORARY, Trouble, read_log
-from kills import worth_ending_at
+from kills import count_outcome, ended_at_random, signals_for, worth_ending_at
 from sweeps import ERRORS, INTERRUPTED, TOLERATED, first_closes
 
 
 class FolderCase:
-    """The conversion of `source` to the folder `out/made`, which is not there before."""
+    """A command that makes the folder `out/made`, its OUT, which is not there before; IN is `source`."""
 
-    def __init__(self, program, source, options, folder):
+    def __init__(self, program, source, command, folder):
         self.program, self.source, self.folder, self.out = program, source, folder, folder / "out"
-        self.args = ["convert", source, self.out / "made", *options]
+        words = {"IN": source, "OUT": self.out / "made"}
+        self.args = [words.get(word, word) for word in command.split()]
         (folder / "tmp").mkdir(parents=True)
         self.new = None
 
-    def run(self, faults="", log=None):
+    def start(self, faults="", log=None):
         shutil.rmtree(self.out, ignore_errors=True)
         self.out.mkdir()
-        return self.program.run(self.args, self.folder, faults, log)
+        return self.program.start(self.args, self.folder, faults, log)
+
+    def run(self, faults="", log=None):
+        self.start(faults, log)
+        return self.program.wait(self.folder)
 
     def calls(self):
         log = self.folder / "log"
@@ -46,10 +51,10 @@ class FolderCase:
         )
 
 
-def failing_calls(suite, program, source, options, folders):
+def failing_calls(suite, program, source, command, folders):
     """The folder is there whole, or not at all; nothing is left beside it."""
     with folders.temporary() as folder:
-        case = FolderCase(program, source, options, folder)
+        case = FolderCase(program, source, command, folder)
         trouble = Trouble()
         calls = case.calls()
         closes = first_closes(calls)
@@ -68,35 +73,56 @@ def failing_calls(suite, program, source, options, folders):
                     trouble.add(f"{what}: left behind {others}", outcome)
                 elif outcome.status and not outcome.err.startswith("ckpt: "):
                     trouble.add(f"{what}: no message", outcome)
-        suite.check(f"{' '.join(options)}: every call fails", not trouble.found, trouble)
+        suite.check(f"{command}: every call fails", not trouble.found, trouble)
 
 
-def ended_at_calls(suite, program, source, options, folders):
+def judge_end(case, outcome, number, trouble, what):
     """A signal that can be caught leaves nothing; SIGKILL may leave the temporary folder."""
+    state, others = case.state()
+    count_outcome(case, state)
+    left = [name for name in others if number != signal.SIGKILL or not TEMPORARY.fullmatch(name)]
+    if outcome.status != -number:
+        trouble.add(f"{what}: status {outcome.status}", outcome)
+    elif state == "neither" or left:
+        trouble.add(f"{what}: the folder is {state}, left behind {left}", outcome)
+
+
+def ended(suite, program, source, command, folders, kills):
+    """At each call that changes something, and at random moments."""
     with folders.temporary() as folder:
-        case = FolderCase(program, source, options, folder)
+        case = FolderCase(program, source, command, folder)
         trouble = Trouble()
-        for call in worth_ending_at(case.calls()):
-            for how, expected in (("kill", signal.SIGKILL), (f"signal={int(signal.SIGTERM)}", signal.SIGTERM)):
-                what = f"{how} at {call.kind} {call.number} ({call.function} {call.subject})"
-                outcome = case.run(f"{call.kind}:{call.number}:{how}")
-                program.count("kills at a chosen call" if how == "kill" else "signals at a chosen call")
-                state, others = case.state()
-                left = [name for name in others if how != "kill" or not TEMPORARY.fullmatch(name)]
-                if outcome.status != -expected:
-                    trouble.add(f"{what}: status {outcome.status}", outcome)
-                elif state == "neither" or left:
-                    trouble.add(f"{what}: the folder is {state}, left behind {left}", outcome)
-        suite.check(f"{' '.join(options)}: ended at each call that changes something", not trouble.found, trouble)
+        for at, call in enumerate(worth_ending_at(case.calls())):
+            for number in (signal.SIGKILL, *signals_for(call.kind, at)):
+                outcome = case.run(f"{call.kind}:{call.number}:signal={int(number)}")
+                program.count("kills at a chosen call" if number == signal.SIGKILL else "signals at a chosen call")
+                judge_end(case, outcome, number, trouble, f"{number.name} at {call.kind} {call.number} ({call.function} {call.subject})")
+        suite.check(f"{command}: ended at each call that changes something", not trouble.found, trouble)
+        for number, what, outcome in ended_at_random(case, command, kills):
+            if outcome.status:
+                judge_end(case, outcome, number, trouble, what)
+            elif case.state() != ("new", []):
+                trouble.add(f"{what}, done before: {case.state()}")
+        suite.check(f"{command}: ended at random", not trouble.found, trouble)
 
 
-def no_clobber_where_renames_replace(suite, program, source, options, folders):
+def no_clobber_where_renames_replace(suite, program, source, command, folders):
     """A file system that cannot be asked to replace nothing."""
     with folders.temporary() as folder:
-        case = FolderCase(program, source, [*options, "--no-clobber"], folder)
+        case = FolderCase(program, source, f"{command} --no-clobber", folder)
         case.calls()
         without = f"rename:1:fail={errno.EINVAL}"
         outcome = case.run(without)
         suite.check("--no-clobber without RENAME_NOREPLACE", (outcome.status, *case.state()) == (0, "new", []), outcome)
         outcome = case.run(f"{without},rename:2:fail={errno.EIO}")
         suite.check("… and a rename that fails", (outcome.status, *case.state()) == (6, "none", []), outcome)
+
+
+def without_births(suite, program, source, command, folders):
+    """A system that does not tell when a file was made."""
+    with folders.temporary() as folder:
+        case = FolderCase(program, source, command, folder)
+        births = sum(call.kind == "birth" for call in case.calls())
+        outcome = case.run(f"birth:1+:fail={errno.ENOSYS}")
+        good = births > 0 and (outcome.status, *case.state()) == (0, "new", [])
+        suite.check(f"{command}: no file says when it was made", good, f"{births} times asked; {outcome}")

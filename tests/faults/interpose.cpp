@@ -4,10 +4,11 @@
 //   CKPT_FAULT_LOG=FILE                          a line a call, `KIND N FUNCTION SUBJECT`, and `alloc N` at the end
 //
 // Kinds: sandbox (whatever is called while the program gives up its rights), list (a folder that is open is opened to
-// see what is in it, entries are looked at, files locked: for leftovers), tmpfile (an open with O_TMPFILE), open (any
-// other), read, pread, reread (a pread of a file that the program may also write: its own), write, sync, truncate,
-// rename, link, unlink, mkdir, close, finish (standard output is closed), stat, chmod, chown, readlink, access, seek,
-// dup, thread (the start of one), alloc.
+// see what is in it, entries are looked at, files locked: for leftovers), folder (any other is looked into), tmpfile
+// (an open with O_TMPFILE), open (any other), read, pread, reread (a pread of a file that the program may also write:
+// its own), write, sync, truncate, rename, link, unlink, mkdir, close, finish (standard output is closed), stat, birth
+// (it is asked when a file was made), chmod, chown, attribute (an extended one, such as a list of who may do what),
+// readlink, access, seek, dup, poll, random, thread (the start of one), alloc.
 //
 // Actions: fail=ERRNO, short (half of the bytes), none (0 bytes), kill, kill-after (SIGKILL before or after the call),
 // signal=NUMBER (raised before the call), and what somebody else might do to the file that is about to be read:
@@ -15,16 +16,20 @@
 //
 // Only what happens inside main() counts, and only what calls through the C library's public names: what the C library
 // calls itself (printf's writes) does not. A program that has not ended after CKPT_FAULT_ALARM seconds gets SIGALRM.
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -55,11 +60,25 @@ int armed_main(int count, char** words, char** environment) {
   return status;
 }
 
+// Of the folder that was opened last: there is one at a time.
+int folder_kind = kind_number("folder");
+
 int open_kind(int flags) { return kind_number((flags & O_TMPFILE) == O_TMPFILE ? "tmpfile" : "open"); }
 
 template <class Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+/// Of a call that gives null where it fails.
+template <class Real>
+auto pointer_of(Call call, Real real) {
+  decltype(real()) found = nullptr;
+  call.run([&] {
+    found = real();
+    return 0;
+  });
+  return found;
 }
 
 }  // namespace
@@ -85,6 +104,19 @@ int prctl(int option, ...) {
   });
   if (option == PR_SET_SECCOMP || result != 0) faults::end_sandbox();
   return result;
+}
+
+// Landlock has no functions of its own.
+long syscall(long number, ...) noexcept {
+  va_list rest;
+  va_start(rest, number);
+  std::array<long, 6> values{};
+  for (long& value : values) value = va_arg(rest, long);
+  va_end(rest);
+  static auto* const its_own = next<long(long, ...)>("syscall");
+  const auto real = [&] { return its_own(number, values[0], values[1], values[2], values[3], values[4], values[5]); };
+  if (number < SYS_landlock_create_ruleset || number > SYS_landlock_restrict_self) return real();
+  return Call(kind_number("sandbox"), "syscall", "Landlock").run(real);
 }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* its) noexcept {
@@ -222,6 +254,21 @@ int fstatat(int folder, const char* path, struct stat* status, int flags) noexce
   return call.run([&] { return static_cast<int>(syscall(SYS_newfstatat, folder, path, status, flags)); });
 }
 
+DIR* opendir(const char* path) {
+  folder_kind = kind_number("folder");
+  return pointer_of(Call(folder_kind, "opendir", path), [&] { return next<DIR*(const char*)>("opendir")(path); });
+}
+
+DIR* fdopendir(int fd) {
+  folder_kind = kind_number("list");
+  return pointer_of(Call(folder_kind, "fdopendir", fd), [&] { return next<DIR*(int)>("fdopendir")(fd); });
+}
+
+dirent* readdir(DIR* folder) {
+  return pointer_of(Call(folder_kind, "readdir", dirfd(folder)),
+                    [&] { return next<dirent*(DIR*)>("readdir")(folder); });
+}
+
 int flock(int fd, int operation) noexcept {
   return Call(kind_number("list"), "flock", fd).run([&] {
     return static_cast<int>(syscall(SYS_flock, fd, operation));
@@ -244,6 +291,12 @@ int fstat(int fd, struct stat* status) noexcept {
   return call.run([&] { return static_cast<int>(syscall(SYS_fstat, fd, status)); });
 }
 
+int statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) noexcept {
+  return Call(kind_number("birth"), "statx", folder).run([&] {
+    return static_cast<int>(syscall(SYS_statx, folder, path, flags, mask, status));
+  });
+}
+
 int fchmod(int fd, mode_t mode) noexcept {
   return Call(kind_number("chmod"), "fchmod", fd).run([&] { return static_cast<int>(syscall(SYS_fchmod, fd, mode)); });
 }
@@ -251,6 +304,26 @@ int fchmod(int fd, mode_t mode) noexcept {
 int fchown(int fd, uid_t user, gid_t group) noexcept {
   Call call(kind_number("chown"), "fchown", fd);
   return call.run([&] { return static_cast<int>(syscall(SYS_fchown, fd, user, group)); });
+}
+
+ssize_t lgetxattr(const char* path, const char* name, void* value, size_t size) noexcept {
+  Call call(kind_number("attribute"), "lgetxattr", path);
+  return call.run([&] { return static_cast<ssize_t>(syscall(SYS_lgetxattr, path, name, value, size)); });
+}
+
+ssize_t fgetxattr(int fd, const char* name, void* value, size_t size) noexcept {
+  Call call(kind_number("attribute"), "fgetxattr", fd);
+  return call.run([&] { return static_cast<ssize_t>(syscall(SYS_fgetxattr, fd, name, value, size)); });
+}
+
+int fsetxattr(int fd, const char* name, const void* value, size_t size, int flags) noexcept {
+  Call call(kind_number("attribute"), "fsetxattr", fd);
+  return call.run([&] { return static_cast<int>(syscall(SYS_fsetxattr, fd, name, value, size, flags)); });
+}
+
+int fremovexattr(int fd, const char* name) noexcept {
+  Call call(kind_number("attribute"), "fremovexattr", fd);
+  return call.run([&] { return static_cast<int>(syscall(SYS_fremovexattr, fd, name)); });
 }
 
 ssize_t readlink(const char* path, char* text, size_t size) noexcept {
@@ -271,6 +344,18 @@ int faccessat(int folder, const char* path, int mode, int flags) noexcept {
 off_t lseek(int fd, off_t offset, int from) noexcept {
   Call call(kind_number("seek"), "lseek", fd);
   return call.run([&] { return static_cast<off_t>(syscall(SYS_lseek, fd, offset, from)); });
+}
+
+int poll(pollfd* files, nfds_t count, int milliseconds) {
+  return Call(kind_number("poll"), "poll", "").run([&] {
+    return static_cast<int>(syscall(SYS_poll, files, count, milliseconds));
+  });
+}
+
+ssize_t getrandom(void* data, size_t size, unsigned flags) {
+  return Call(kind_number("random"), "getrandom", "").run([&] {
+    return static_cast<ssize_t>(syscall(SYS_getrandom, data, size, flags));
+  });
 }
 
 int fcntl(int fd, int command, ...) {

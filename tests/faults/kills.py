@@ -7,12 +7,14 @@ import random
 import signal
 import subprocess
 import time
+import zlib
 
 from driver import TEMPORARY, Case, Trouble
 
 CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
 # After these everything is as it was.
-LOOKING = {"sandbox", "list", "thread", "read", "pread", "reread", "stat", "readlink", "access", "seek", "dup"}
+LOOKING = {"sandbox", "list", "folder", "thread", "read", "pread", "reread", "stat", "birth", "readlink", "access", "seek", "dup",
+           "random"}
 
 
 def worth_ending_at(calls):
@@ -28,8 +30,13 @@ def may_leave_temporary(case, others):
     return not others or (possible and len(others) == 1 and TEMPORARY.fullmatch(others[0]))
 
 
+def count_outcome(case, target):
+    case.program.count("runs ended with the new target in place" if target == "new" else "runs ended before there was a new target")
+
+
 def judge_kill(case, outcome, trouble, what):
     target, others = case.state()
+    count_outcome(case, target)
     before = "old" if case.old is not None else "none"
     if outcome.status != -signal.SIGKILL:
         trouble.add(f"{what}: status {outcome.status}", outcome)
@@ -94,32 +101,42 @@ def life_of(case):
     return seconds / 5
 
 
+def ended_at_random(case, name, kills):
+    """Kills, and three times as many signals, at moments spread over the life of a run: (signal, what, outcome) of each.
+    Status 0: it was done before."""
+    life, chance = life_of(case), random.Random(name)
+    for i in range(4 * kills):
+        number = CAUGHT[i % len(CAUGHT)] if i % 4 else signal.SIGKILL
+        delay = chance.uniform(0, life)
+        pid = case.start()
+        time.sleep(delay)
+        os.kill(pid, number)
+        outcome = case.program.wait(case.folder)
+        ended = "kills at random moments" if number == signal.SIGKILL else "signals at random moments"
+        case.program.count(ended if outcome.status else "runs done before they were ended")
+        yield number, f"{number.name} after {delay * 1000:.2f} ms", outcome
+
+
 def at_random(suite, program, scenario, folders, kills):
-    """Kills, and signals, at moments spread over the life of a run."""
     with folders.temporary() as folder:
         case = Case(program, scenario, folder / "case")
         case.dry_run()
-        life, chance, trouble = life_of(case), random.Random(scenario.name), Trouble()
-        for number in (signal.SIGKILL, *CAUGHT[:3]):
-            for _ in range(kills):
-                delay = chance.uniform(0, life)
-                pid = case.start()
-                time.sleep(delay)
-                os.kill(pid, number)
-                outcome = program.wait(case.folder)
-                what = f"{number.name} after {delay * 1000:.2f} ms"
-                if outcome.status == 0:
-                    continue  # it was done before
-                program.count("kills at random moments" if number == signal.SIGKILL else "signals at random moments")
-                if number == signal.SIGKILL:
-                    judge_kill(case, outcome, trouble, what)
-                else:
-                    judge_signal(case, outcome, number, trouble, what)
-        suite.check(f"{scenario.name}: killed and interrupted at random", not trouble.found, trouble)
+        trouble, met = Trouble(), 0
+        for number, what, outcome in ended_at_random(case, scenario.name, kills):
+            met += outcome.status != 0
+            if outcome.status == 0:
+                if case.state() != ("new", []):
+                    trouble.add(f"{what}, done before: {case.state()}")
+            elif number == signal.SIGKILL:
+                judge_kill(case, outcome, trouble, what)
+            else:
+                judge_signal(case, outcome, number, trouble, what)
+        suite.check(f"{scenario.name}: killed and interrupted at random", met and not trouble.found, trouble)
 
 
 def judge_signal(case, outcome, number, trouble, what):
     target, others = case.state()
+    count_outcome(case, target)
     before = "old" if case.old is not None else "none"
     if outcome.status != -number:
         trouble.add(f"{what}: status {outcome.status}, expected {-number}", outcome)
@@ -127,15 +144,19 @@ def judge_signal(case, outcome, number, trouble, what):
         trouble.add(f"{what}: the target is {target}, left {others}")
 
 
+def signals_for(kind, turn):
+    """All where a file is synced or gets its name, else one of them in turn."""
+    return CAUGHT if kind in ("link", "rename", "sync", "unlink") else (CAUGHT[turn % len(CAUGHT)],)
+
+
 def signals_at_calls(suite, program, scenario, folders):
     with folders.temporary() as folder:
         case = Case(program, scenario, folder / "case")
-        trouble = Trouble()
+        trouble, turn = Trouble(), zlib.crc32(scenario.name.encode())  # another signal at such a call of another command
         places = [(call.kind, call.number) for call in worth_ending_at(case.dry_run())]
         places += [("alloc", number) for number in range(1, case.allocations + 1, 25)]
         for at, (kind, number) in enumerate(places):
-            chosen = CAUGHT if kind in ("link", "rename", "sync", "unlink") else (CAUGHT[at % len(CAUGHT)],)
-            for caught in chosen:
+            for caught in signals_for(kind, turn + at):
                 outcome = case.run(f"{kind}:{number}:signal={int(caught)}")
                 program.count("signals at a chosen call")
                 judge_signal(case, outcome, caught, trouble, f"{caught.name} at {kind} {number}")

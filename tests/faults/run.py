@@ -14,12 +14,14 @@ import os
 import random
 import resource
 import signal
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "data")]
+import asking  # noqa: E402
 import evaluations  # noqa: E402
 import folders  # noqa: E402
 import harness  # noqa: E402
@@ -110,6 +112,7 @@ def other_writers(files):
     }
     return [
         *(Scenario(f"small {name}", command.split(), files / "small.pt", OLD) for name, command in written.items()),
+        Scenario("merge of a folder", ["merge", "IN", "OUT", "--clobber"], files / "shards", OLD),
         Scenario("small npy", ["extract", "IN", "module.fc.bias", "-o", "OUT"], files / "small.pt", OLD, target="target.npy"),
         Scenario("small plot", ["stats", "IN", "--plot", "OUT"], files / "small.pt", OLD, target="target.svg"),
         Scenario("torchscript", ["convert", "IN", "OUT", "--to", "cpu"], files / "script.pt", OLD),
@@ -158,6 +161,7 @@ def reading_group(context):
     for name in OTHER_FORMATS:
         for command in ("inspect", "verify"):
             yield context.job(sweeps.reading_fails, [command], context.files / name, 60)
+    yield context.job(sweeps.reading_fails, ["verify"], context.files / "shards", 60)
 
 
 def kill_group(context):
@@ -166,12 +170,14 @@ def kill_group(context):
         yield context.job(kills.killed_at_calls, scenario)
     for scenario in other_writers(context.files):
         yield context.job(kills.killed_at_calls, scenario)
-    for scenario in all_scenarios + from_pipes + named(all_scenarios + from_pipes):
+    for scenario in all_scenarios + from_pipes + named(all_scenarios + from_pipes) + other_writers(context.files):
         yield context.job(kills.signals_at_calls, scenario)
     for scenario in all_scenarios[1:3] + named(all_scenarios[1:3]) + all_scenarios[6:7]:
         yield context.job(kills.at_random, scenario, 100)
         yield context.job(kills.failing_cleanup, scenario)
         yield context.job(kills.ignored_signal, scenario)
+    for scenario in other_writers(context.files):
+        yield context.job(kills.at_random, scenario, 10)
 
 
 def stream_group(context):
@@ -199,11 +205,20 @@ def place_group(context):
         yield context.job(job, context.files)
 
 
+def asking_group(context):
+    yield context.job(asking.lists_of_rights, context.files)
+    yield context.job(asking.folders_that_do_not_say, context.files)
+
+
 def folder_group(context):
-    for options in ("--format safetensors-index --shard-size 500KB", "--format torch-index --shard-size 500KB", "--format dcp --to cpu"):
-        for job in (folders.failing_calls, folders.ended_at_calls):
-            yield context.job(job, context.files / "large.pt", options.split())
-    yield context.job(folders.no_clobber_where_renames_replace, context.files / "large.pt", ["--format", "dcp"])
+    source = context.files / "large.pt"
+    written = [f"convert IN OUT {options}" for options in (
+        "--format safetensors-index --shard-size 500KB", "--format torch-index --shard-size 500KB", "--format dcp --to cpu")]
+    for command in (*written, "shard IN OUT --max-size 500KB"):
+        yield context.job(folders.failing_calls, source, command)
+        yield context.job(folders.ended, source, command, 10)
+        yield context.job(folders.without_births, source, command)
+    yield context.job(folders.no_clobber_where_renames_replace, source, "convert IN OUT --format dcp")
 
 
 def evaluation_group(context):
@@ -241,6 +256,7 @@ GROUPS = {
     "kills": kill_group,
     "streams": stream_group,
     "places": place_group,
+    "asking": asking_group,
     "folders": folder_group,
     "eval": evaluation_group,
     "races": race_group,
@@ -256,6 +272,8 @@ class Context:
         self.folders = Folders(top)
         self.files = self.folders.new()
         make_sources(self.files)
+        shards = ["shard", self.files / "large.pt", self.files / "shards", "--max-size", "500KB", "--quiet"]
+        subprocess.run([self.program.ckpt, *shards], check=True)
 
     def job(self, function, *args, **more):
         """`function(suite, program, …, folders, …)`, to be called by a thread."""

@@ -165,6 +165,7 @@ def standard_streams(suite, program, files, folders):
         closed_streams(suite, program, source, target)
         waiting_input(suite, program, source, whole.stdout, folder)
         waiting_output(suite, program)
+        failing_waits(suite, program, source)
 
 
 def redirected(program, words, redirection, **more):
@@ -230,10 +231,7 @@ def waiting_output(suite, program):
     words = ["scan", "--help"]
     whole = plain(program, words).stdout
     read_end, write_end = os.pipe()
-    os.set_blocking(write_end, False)
-    with contextlib.suppress(BlockingIOError):  # when it is full
-        while True:
-            os.write(write_end, b"x" * 512)
+    fill(write_end)
     process = subprocess.Popen([program.ckpt, *words], stdout=write_end, stderr=subprocess.PIPE, env=environment())
     os.close(write_end)
     got = b""
@@ -242,6 +240,30 @@ def waiting_output(suite, program):
     os.close(read_end)
     _, err = process.communicate(timeout=60)
     suite.check("a slow, non-blocking standard output", process.returncode == 0 and got.lstrip(b"x") == whole, err.decode())
+
+
+def fill(pipe):
+    os.set_blocking(pipe, False)
+    with contextlib.suppress(BlockingIOError):  # when it is full
+        while True:
+            os.write(pipe, b"x" * 512)
+
+
+def failing_waits(suite, program, source):
+    """A wait for such a stream that fails is told, not tried for ever."""
+    preloaded = environment(LD_PRELOAD=program.interposer, CKPT_FAULTS=f"poll:1:fail={errno.ENOMEM}")
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    done = subprocess.run([program.ckpt, "verify", "-"], stdin=read_end, capture_output=True, env=preloaded, timeout=60)
+    said = done.returncode == 3 and done.stderr.startswith(b"ckpt: standard input: cannot read: Cannot allocate memory")
+    suite.check("a wait for standard input that fails", said, done)
+    fill(write_end)
+    for words in (["convert", source, "-"], ["scan", "--help"]):
+        done = subprocess.run([program.ckpt, *words], stdout=write_end, stderr=subprocess.PIPE, env=preloaded, timeout=60)
+        said = done.returncode == 6 and b"ckpt: standard output: " in done.stderr and b"Cannot allocate memory" in done.stderr
+        suite.check(f"{words[0]}: a wait for standard output that fails", said, done)
+    os.close(read_end)
+    os.close(write_end)
 
 
 def is_checkpoint(data):

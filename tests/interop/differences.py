@@ -61,6 +61,7 @@ OF_LIBRARIES = [
     Difference("library", r"behind the last (storage|tensor)", "bytes behind the last one that is counted: PyTorch does not look"),
     Difference("library", r"member '.*': \d+ elements, expected less than", "a count past 2^64 bytes: PyTorch goes on with what is left of it"),
     Difference("library", r"comes twice, expected each key once", "an index that names a tensor twice: Python's json takes the last"),
+    Difference("library", r"no chunk holds the element", "chunks that leave a part of a tensor out: DCP leaves its memory unset"),
     Difference("library", r"begins at byte \d+ of the data, expected a multiple", "a tensor that is not aligned: ggml refuses it, its Python library does not look"),
     Difference("library", r"the array has \d+ bytes, expected", "bytes behind an array: numpy does not look"),
     Difference("ckpt", r"not looked up: ", "a name that no file of the library's calls for: ckpt shows it and looks none up"),

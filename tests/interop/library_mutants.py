@@ -4,6 +4,7 @@ ckpt both read one, both have read the same; where one of them refuses, the reas
 Nothing that is unpickled here finds a name but those that the undamaged files call for.
 """
 
+import contextlib
 import io
 import pickle
 import random
@@ -12,7 +13,9 @@ import sys
 import tarfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import differences
 import harness
@@ -20,6 +23,7 @@ import numpy
 import torch
 import torch_worker
 from mutants import Tally, digests, inspected, unlike
+from mutating import saved
 from torch.distributed.checkpoint.metadata import _MEM_FORMAT_ENCODING
 
 sys.path.insert(1, str(harness.ROOT / "tests" / "formats"))
@@ -239,6 +243,14 @@ def read(library):
     return one
 
 
+def saved_alike(library, base):
+    """Saved as in any other run, so that each run makes the same mutants: no address stands in it, no random id, no folder."""
+    by_key = mock.patch.object(torch.TypedStorage, "__reduce__", lambda of: (torch.storage._load_from_bytes, (saved(of, legacy=True),)))
+    by_id = mock.patch("torch.distributed.checkpoint.filesystem._generate_uuid", return_value="0" * 36)
+    with by_key, by_id, contextlib.chdir(base.parent):
+        library.save(tensors(library), Path(base.name))
+
+
 def changed(library, mutator, base, path):
     """One more file or folder."""
     if base.is_dir():
@@ -260,7 +272,7 @@ def differential(checks):
     for library in tried:
         mutator = Mutator(SEED)
         base = checks.folder / f"{library.name}{library.suffix}"
-        library.save(tensors(library), base)
+        saved_alike(library, base)
         folder = checks.folder / f"mutants-{library.name}"
         folder.mkdir()
         paths = [changed(library, mutator, base, folder / f"{i:04}{library.suffix}") for i in range(COUNT)]

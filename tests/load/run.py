@@ -6,7 +6,9 @@
 
 import gzip
 import json
+import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -85,17 +87,36 @@ def model(folder, elements=100_000):
     return path
 
 
+def stopped(process):
+    """Waits until it has stopped itself, or ended. Says which."""
+    how = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    if how.si_code != os.CLD_STOPPED:
+        return False
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+    return True
+
+
+# Each stops itself before its first write, and again when all is written and nothing has its name yet.
+HELD = ",".join(f"{call}:1:signal={int(signal.SIGSTOP)}" for call in ("write", "sync"))
+
+
 def at_once(load):
     path = model(load.folder)
     wanted = load.folder / "wanted.pt"
     load.suite.equal("alone", load.ckpt("convert", path, wanted, "--to", "cpu", "--strip-prefix").code, 0)
     outs = [load.folder / f"out-{i}.pt" for i in range(AT_ONCE)]
     ins = [path, path.with_suffix(".pt.gz")]
+    held = {"LD_PRELOAD": load.build.resolve() / "lib/libckpt_interpose.so", "CKPT_FAULTS": HELD, "CKPT_FAULT_ALARM": "120"}
     running = [
         subprocess.Popen([load.ckpt.path, "convert", ins[i % 2], out, "--to", "cpu", "--strip-prefix", "--no-gzip"],
-                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=harness.environment())
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**harness.environment(), **held})
         for i, out in enumerate(outs)
     ]
+    for when in ("before their first write", "before their outputs get names"):
+        load.suite.equal(f"all at once {when}", sum(map(stopped, running)), AT_ONCE)
+        load.suite.check(f"no output {when}", not any(out.exists() for out in outs))
+        for process in running:
+            process.send_signal(signal.SIGCONT)
     for process, out in zip(running, outs):
         _, err = process.communicate(timeout=120)
         load.suite.equal(f"{out.name}: status", process.returncode, 0, err.decode())
