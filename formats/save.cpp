@@ -11,6 +11,7 @@
 #include "ckpt/gzip.h"
 #include "ckpt/modules.h"
 #include "format.h"
+#include "io/posix.h"
 #include "model/end_of_file.h"
 #include "model/rooted.h"
 #include "read_back.h"
@@ -39,11 +40,13 @@ const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& 
 }
 
 /// What is there of that name; none where nothing is. Throws Error: io, for what cannot be told must not be replaced.
-std::optional<struct stat> status_of(const std::string& path) {
+std::optional<struct stat> status_of(const std::string& path, bool is_output) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return std::nullopt;
-  throw_system_error("cannot tell whether it is both read and written", path, errno);
+  Error error(ErrorCode::io, "cannot tell whether it is both read and written: " + system_words(errno));
+  if (is_output) error.on_output();
+  throw error.in(path);
 }
 
 std::optional<struct stat> status_of(int fd) {
@@ -53,13 +56,13 @@ std::optional<struct stat> status_of(int fd) {
 
 /// Whether what is written to `path` would land in the file `read`, by whatever names.
 bool lands_in(const std::string& path, const std::string& read) {
-  const auto written = path == "-" ? status_of(STDOUT_FILENO) : status_of(path);
+  const auto written = path == "-" ? status_of(STDOUT_FILENO) : status_of(path, true);
   if (!written || !S_ISREG(written->st_mode)) return false;
   const auto is_it = [&](const std::optional<struct stat>& other) {
     return other && other->st_dev == written->st_dev && other->st_ino == written->st_ino;
   };
   // A file may be called as that stream is.
-  return is_it(status_of(read)) || (read == "standard input" && is_it(status_of(STDIN_FILENO)));
+  return is_it(status_of(read, false)) || (read == "standard input" && is_it(status_of(STDIN_FILENO)));
 }
 
 Error loses_rest(const std::string& file) {

@@ -72,11 +72,12 @@ UniqueFd open_folder(const std::string& path) {
   return folder;
 }
 
-/// One of a file's lists of who may do what (acl(5)), in the kernel's form; empty where it has none.
-std::vector<char> list_of(const OutputTarget& target, const char* list) {
+/// Empty where there is none; nothing where it cannot be told.
+std::optional<std::vector<char>> list_of(const OutputTarget& target, const char* list) {
   const std::string path = target.folder_path + "/" + target.name;
   std::vector<char> content(XATTR_SIZE_MAX);
   const ssize_t size = ::lgetxattr(path.c_str(), list, content.data(), content.size());
+  if (size < 0 && errno != ENODATA && errno != EOPNOTSUPP) return std::nullopt;
   content.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   return content;
 }
@@ -181,7 +182,7 @@ void take_over_group(int fd, const OutputTarget& target) {
   if (!target.existing) return;
   give_group(fd, target.existing->st_gid);
   if ((target.existing->st_mode & S_ISGID) != 0) (void)::fchmod(fd, S_IRWXU | S_ISGID);
-  (void)give_list(fd, default_list, list_of(target, default_list));
+  (void)give_list(fd, default_list, list_of(target, default_list).value_or(std::vector<char>()));
 }
 
 void take_over_permissions(int fd, const OutputTarget& target) {
@@ -194,7 +195,8 @@ void take_over_permissions(int fd, const OutputTarget& target) {
   mode_t mode = old.st_mode & (S_ISDIR(old.st_mode) ? bits_of_folder : bits_of_file);
   // The group's rights were meant for the old group, or are what the list grants at most.
   if (mine.st_gid != old.st_gid) mode &= static_cast<mode_t>(~(S_IRWXG | S_ISGID));
-  if (!give_list(fd, access_list, list_of(target, access_list))) mode &= static_cast<mode_t>(~S_IRWXG);
+  const auto list = list_of(target, access_list);
+  if (!give_list(fd, access_list, list.value_or(std::vector<char>())) || !list) mode &= static_cast<mode_t>(~S_IRWXG);
   if (::fchmod(fd, mode) == 0) return;
   // Where the mount says whose all files are and what they permit, nobody may change that, and nothing needs to.
   const mode_t all = S_ISUID | S_ISGID | S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;

@@ -36,12 +36,15 @@ def lists_of_rights(suite, program, files, folders):
         calls = [call for call in read_log(log)[0] if call.kind == "attribute"]
         suite.equal("a list is handed on", (whole.status, os.getxattr(target, ACCESS_LIST)), (0, list_for_a_user()))
         given = [call.number for call in calls if call.function == "fsetxattr"]
-        suite.equal("it is given once", len(given), 1)
-        for number in (errno.EOPNOTSUPP, errno.EPERM, errno.ENOSPC):
-            done = convert(f"attribute:{given[0]}:fail={number}")
+        asked = [call.number for call in calls if call.function == "lgetxattr"]
+        suite.equal("it is asked for and given once", (len(asked), len(given)), (1, 1))
+        faults = [(given[0], number) for number in (errno.EOPNOTSUPP, errno.EPERM, errno.ENOSPC)]
+        for call, number in [*faults, (asked[0], errno.EIO), (asked[0], errno.EPERM)]:
+            done = convert(f"attribute:{call}:fail={number}")
             program.count("calls that failed")
             mode = stat.S_IMODE(target.stat().st_mode)
-            suite.equal(f"it cannot be given: {os.strerror(number)}", (done.status, mode & 0o077, os.listxattr(target)), (0, 0, []))
+            what = "given" if call == given[0] else "told"
+            suite.equal(f"it cannot be {what}: {os.strerror(number)}", (done.status, mode & 0o077, os.listxattr(target)), (0, 0, []))
 
 
 def folders_that_do_not_say(suite, program, files, folders):

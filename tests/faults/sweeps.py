@@ -117,9 +117,7 @@ def judge_failing_call(case, call, number, trouble, is_tolerated):
     targets = ["new"] if synced_folder or call.kind == "finish" else [before(case)]
     if call.kind == "finish":
         file = "standard output"
-    # Whether OUT is one of a folder's files is asked while that is read.
-    is_part = case.scenario.source.is_dir() and call.kind == "stat" and outcome.status == 3 and call.subject == str(case.target)
-    expected = 6 if where == "output" and not is_part else 3
+    expected = 6 if where == "output" else 3
     judge(case, outcome, expected, file, os.strerror(number), targets, trouble, what)
 
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -24,6 +25,23 @@ struct Module {
 /// (find_state_dicts()), through mappings, lists and tuples. Not searched: attributes of other objects. Throws as
 /// find_state_dicts() does.
 CKPT_API std::vector<Module> find_modules(const Checkpoint& checkpoint);
+
+/// A module where it stands in another, or that other itself.
+struct Submodule {
+  std::string path;       ///< from the outer module, joined by dots; empty for the outer one
+  std::size_t depth = 0;  ///< 0 for the outer one
+  ValueId value = no_value;
+  std::string class_name;  ///< as of Module
+};
+
+/// The module and all that it holds, once for each place, each before what is in it, in the order of `_modules`: as
+/// Python's named_modules(remove_duplicate=False) gives them. Throws Error: corrupt (a module within itself),
+/// limit_exceeded (modules shared past ckpt/limits.h).
+CKPT_API std::vector<Submodule> submodules(const Checkpoint& checkpoint, const Module& module);
+
+/// What a module's pickle gives it as an attribute (`eps`, `stride`): the last of that name. no_value where there is
+/// none; a class has others, which no pickle holds.
+CKPT_API ValueId module_attribute(const Checkpoint& checkpoint, ValueId module, std::string_view name);
 
 struct Parts {
   std::vector<StateDict> state_dicts;

@@ -99,6 +99,47 @@ TEST(WeightsOnlyOptions, NameTheModuleWhereItIsNotAlone) {
   EXPECT_EQ(options(module({}, {}, {})), "") << "it holds no tensor";
 }
 
+TEST(Submodules, AreNamedOnceAPlaceInTheirOrder) {
+  const auto holder = module({}, {}, {{py::str("c"), py::get(9)}, {py::str("none"), py::none()}});
+  const auto outer =
+      module({}, {}, {{py::str("a"), py::put(linear(), 9)}, {py::str("b"), holder}}, {{py::str("eps"), py::real(0.5)}});
+  const Checkpoint made = checkpoint_of(py::dict({{py::str("model"), outer}}));
+  const auto found = submodules(made, find_modules(made).at(0));
+  Names places;
+  for (const Submodule& module : found) places.push_back(std::to_string(module.depth) + " " + module.path);
+  EXPECT_EQ(places, (Names{"0 ", "1 a", "1 b", "2 b.c"}));
+  EXPECT_EQ(found[3].value, found[1].value);
+  EXPECT_EQ(found[1].class_name, "net.Net");
+  EXPECT_EQ(made.values.real(module_attribute(made, found[0].value, "eps")), 0.5);
+  EXPECT_EQ(module_attribute(made, found[1].value, "eps"), no_value);
+}
+
+TEST(Submodules, OfACompiledModuleAreTheModule) {
+  const auto compiled = py::call(py::global("torch._dynamo.eval_frame", "OptimizedModule"), {linear(), py::none()});
+  const Checkpoint made = checkpoint_of(compiled);
+  const auto found = submodules(made, find_modules(made).at(0));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[1].path, "_orig_mod");
+}
+
+TEST(Submodules, AreRefusedWithinThemselvesAndWithoutEnd) {
+  const auto inner = py::put(py::call(py::global("net", "Net"), {}), 9);
+  const Checkpoint looped =
+      checkpoint_of(py::build(inner, py::dict({{py::str("_parameters"), py::dict({{py::str("w"), parameter()}})},
+                                               {py::str("_buffers"), py::dict({})},
+                                               {py::str("_modules"), py::dict({{py::str("me"), py::get(9)}})}})));
+  const auto loop = io_testing::error_of([&] { submodules(looped, find_modules(looped).at(0)); });
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->code(), ErrorCode::corrupt);
+  py::Code code = module({{py::str("w"), parameter()}});
+  for (std::uint8_t level = 0; level < 60; ++level)
+    code = module({}, {}, {{py::str("a"), py::put(code, level)}, {py::str("b"), py::get(level)}});
+  const Checkpoint shared = checkpoint_of(code);
+  const auto endless = io_testing::error_of([&] { submodules(shared, find_modules(shared).at(0)); });
+  ASSERT_TRUE(endless);
+  EXPECT_EQ(endless->code(), ErrorCode::limit_exceeded);
+}
+
 TEST(UnpackModules, GivesParametersThenBuffersThenModules) {
   const auto code = module({{py::str("w"), parameter()}, {py::str("none"), py::none()}},
                            {{py::str("mean"), weight()}, {py::str("no"), py::none()}},
