@@ -1,7 +1,5 @@
 #include "option_hint.h"
 
-#include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "ckpt/error.h"
@@ -10,25 +8,20 @@ namespace ckpt::tools {
 namespace {
 
 struct Changes {
-  std::vector<std::string_view> without;  ///< names of options
-  std::string out;                        ///< in place of OUT, or of replacing the input; empty: as it was given
-  std::string command;                    ///< empty: the same
+  std::vector<std::string> without;  ///< names of options
+  std::string out;                   ///< in place of OUT, or of replacing the input; empty: as it was given
+  std::string command;               ///< empty: the same
 };
 
-/// The command as it was given, but for the changes: its files, then its options.
-std::string command_line(const Job& job, const Changes& changes) {
+/// The command as it was given, but for the changes.
+std::string command_line(const Job& job, Changes changes) {
   std::vector<std::string> files = job.files;
   if (!changes.out.empty()) {
     if (!job.in_place) files.pop_back();
     files.push_back(changes.out);
+    changes.without.emplace_back("--in-place");
   }
-  std::string line = "ckpt " + (changes.command.empty() ? job.command : changes.command);
-  for (const std::string& file : files) line += " " + shell_word(file);
-  for (const GivenOption& option : job.options) {
-    const bool is_idle = !changes.out.empty() && option.name == "--in-place";
-    if (!is_idle && std::ranges::count(changes.without, option.name) == 0) line += " " + option.text;
-  }
-  return line;
+  return command_text(changes.command.empty() ? job.command : changes.command, files, job.options, changes.without);
 }
 
 /// Else it takes the place of the one that was given.

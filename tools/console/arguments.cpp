@@ -10,6 +10,15 @@
 
 namespace ckpt::tools {
 
+std::string command_text(const std::string& name, std::span<const std::string> files,
+                         std::span<const GivenOption> options, std::span<const std::string> without) {
+  std::string line = "ckpt " + name;
+  for (const std::string& file : files) line += " " + shell_word(file);
+  for (const GivenOption& option : options)
+    if (std::ranges::count(without, option.name) == 0) line += " " + option.text;
+  return line;
+}
+
 struct Arguments::State {
   struct Option {
     std::string name, left, help;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ struct GivenOption {
   std::string text;  ///< with its value, as a command to be copied has it: "--drop 'head.*'"
   std::string next;  ///< the word behind that, where it is a file
 };
+
+/// `ckpt NAME FILE… OPTION…`, to be copied, with those of the options whose name is not among `without`.
+std::string command_text(const std::string& name, std::span<const std::string> files,
+                         std::span<const GivenOption> options, std::span<const std::string> without);
 
 /// The arguments of one command, parsed into variables that the command names. Options and files may stand in any
 /// order; after `--` everything is a file. A value that may be left out is taken with `=` only, so that it never
