@@ -201,7 +201,7 @@ std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest
       static_cast<void>(read(source));  // one that is cut short may be taken for another: that it is cut is told first
       throw Error(ErrorCode::unsupported, "is of the format " + format + ", which holds no code")
           .expected("a TorchScript file, which torch.jit.save writes")
-          .hint("ckpt eval " + shell_word(file) + " runs it in the model that it was made of");
+          .hint("--arch auto runs it in the model that it was made of");
     }
     return with_torch("libtorch's TorchScript loader", [&] {
       auto adapter = std::make_shared<SourceAdapter>(std::move(source));
