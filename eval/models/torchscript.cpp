@@ -177,7 +177,7 @@ class ScriptModel final : public Model {
   at::Tensor try_zeros(const std::vector<std::int64_t>& shape) const {
     try {
       return with_torch("the TorchScript model does not take the data's shape",
-                        [&] { return forward(module_, at::zeros(shape, input_type_)); });
+                        [&] { return forward(sharing_weights(module_), at::zeros(shape, input_type_)); });
     } catch (Error& error) {
       if (error.hint().empty()) error.hint("--data PATH names data of another shape");
       throw;
