@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -130,18 +129,12 @@ Checkpoint remap_devices(Checkpoint checkpoint, const DeviceMap& map, bool keeps
   return remap(std::move(checkpoint), map);
 }
 
-/// Behind a blank, a prefix would be taken for OUT.
-void refuse_prefix_as_file(const ConvertOptions& options) {
-  if (!options.strip_prefix && !options.add_prefix) return;
-  for (const std::string& file : options.writing.files)
-    if (file.size() > 1 && file.ends_with('.') && file.find('/') == std::string::npos && !std::filesystem::exists(file))
-      throw usage_error(
-          "'" + file + "' is taken for a file",
-          (options.strip_prefix ? "--strip-prefix=" : "--add-prefix=") + shell_value(file) + " gives the prefix");
-}
-
 int run(const ConvertOptions& options, bool quiet) {
-  refuse_prefix_as_file(options);
+  const auto is_prefix = [](const std::string& file) {
+    return file.size() > 1 && file.ends_with('.') && file.find('/') == std::string::npos;
+  };
+  for (const char* option : {"--strip-prefix", "--add-prefix"})
+    refuse_value_as_file(options.writing, option, is_prefix, "the prefix");
   Job job = plan(options.writing, "convert");
   if (options.format) job.save.format = writable_format(*options.format);
   job.save.protocol = protocol_of(options.selection);

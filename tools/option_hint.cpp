@@ -1,7 +1,6 @@
 #include "option_hint.h"
 
-#include <algorithm>
-#include <iterator>
+#include <vector>
 
 #include "ckpt/error.h"
 
@@ -9,33 +8,20 @@ namespace ckpt::tools {
 namespace {
 
 struct Changes {
-  std::string out;      ///< in place of OUT; empty: as it was given
-  std::string without;  ///< an option and its value
-  bool dry_run = true;
+  std::vector<std::string> without;  ///< names of options
+  std::string out;                   ///< in place of OUT, or of replacing the input; empty: as it was given
+  std::string command;               ///< empty: the same
 };
 
 /// The command as it was given, but for the changes.
-std::string command_line(const Job& job, const Changes& changes) {
-  const auto out = std::find(job.words.rbegin(), job.words.rend(), job.out);
-  std::string line = "ckpt " + job.command;
-  bool only_files = false;
-  for (auto word = job.words.begin(); word != job.words.end(); ++word) {
-    const bool is_out = !changes.out.empty() && std::next(word) == out.base();
-    const bool is_option = !only_files && word->starts_with("--");
-    if (is_out && !job.in_place)
-      line += " " + changes.out;
-    else if (is_option && *word == "--")
-      only_files = true;
-    else if (is_option && *word == changes.without)
-      ++word;
-    else if (is_option &&
-             ((!changes.without.empty() && word->starts_with(changes.without + "=")) ||
-              (!changes.dry_run && *word == "--dry-run") || (!changes.out.empty() && *word == "--in-place")))
-      continue;
-    else
-      line += " " + (only_files ? shell_word(*word) : shell_value(*word));
+std::string command_line(const Job& job, Changes changes) {
+  std::vector<std::string> files = job.files;
+  if (!changes.out.empty()) {
+    if (!job.in_place) files.pop_back();
+    files.push_back(changes.out);
+    changes.without.emplace_back("--in-place");
   }
-  return job.in_place && !changes.out.empty() ? line + " " + changes.out : line;
+  return command_text(changes.command.empty() ? job.command : changes.command, files, job.options, changes.without);
 }
 
 /// Else it takes the place of the one that was given.
@@ -43,24 +29,28 @@ bool is_repeatable(const std::string& option) { return option == "--drop" || opt
 
 /// Where the command cannot name another format, the input is converted first.
 std::string format_hint(const Job& job, const std::string& options, const std::string& in) {
-  if (job.command == "convert" || job.command == "recover")
-    return command_line(job, {.out = "OUT", .without = "--format"}) + " " + options;
-  const std::string convert = "ckpt convert " + shell_word(in);
-  if (job.command == "shard") return convert + " OUT " + options;
-  return "first " + convert + " OTHER " + options;
+  const Changes changes{.without = {"--format", "--shard-size", "--max-size"},
+                        .out = "OUT",
+                        .command = job.command == "shard" ? "convert" : ""};
+  if (job.command == "convert" || job.command == "recover" || job.command == "shard")
+    return command_line(job, changes) + " " + options;
+  return "first ckpt convert " + shell_word(in) + " OTHER " + options;
 }
 
 }  // namespace
 
 std::string option_hint(const Job& job, const std::string& options, const std::string& in) {
   if (options.starts_with("--format")) return format_hint(job, options, in);
+  Changes changes;
   const std::string first = options.substr(0, options.find(' '));
-  const Changes changes{.out = "", .without = is_repeatable(first) ? "" : first};
+  if (!is_repeatable(first)) changes.without.push_back(first);
   if (job.command == "shard") return command_line(job, changes) + " " + options.substr(0, options.find("; --format"));
   if (job.command == "convert" && !job.renames) return command_line(job, changes) + " " + options;
-  const std::string format = job.save.format.empty() ? "" : " --format " + job.save.format;
-  return command_line(job, {.out = "OTHER.pt", .without = "--format", .dry_run = false}) +
-         " first, then ckpt convert OTHER.pt " + shell_word(job.out) + format + " " + options;
+  std::string then = "ckpt convert OTHER.pt " + shell_word(job.out);
+  for (const GivenOption& option : job.options)
+    if (option.name == "--format" || option.name == "--shard-size") then += " " + option.text;
+  return command_line(job, {.without = {"--format", "--shard-size", "--dry-run"}, .out = "OTHER.pt", .command = ""}) +
+         " first, then " + then + " " + options;
 }
 
 }  // namespace ckpt::tools

@@ -60,7 +60,7 @@ int run(const ScanOptions& options, bool quiet) {
   for (const std::string& link : list.links)
     print_warning(link + ": a link that leads out of the folder: not followed");
   for (const std::string& glob : list.idle)
-    if (!quiet) print_note("--exclude " + shell_value(glob) + " matches nothing");
+    if (!quiet) print_note("--exclude " + shell_value(glob) + " leaves nothing out");
   for (ScanResult& folder : list.results) report(std::move(folder));
   for (std::size_t i = 0; i < list.files.size(); ++i) {
     const ScannedFile& file = list.files[i];

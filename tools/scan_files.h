@@ -15,7 +15,7 @@ struct ScannedFile {
 struct FileList {
   std::vector<ScannedFile> files;
   std::vector<std::string> links;   ///< in folders, to folders outside of them: they are not followed
-  std::vector<std::string> idle;    ///< globs that matched nothing
+  std::vector<std::string> idle;    ///< globs that left nothing out
   std::vector<ScanResult> results;  ///< of folders that cannot be read, and of the Python of an unpacked torch.package
 };
 

@@ -37,16 +37,16 @@ int stats_of(const StatsArguments& options, const std::string& file, bool quiet)
   StatsOptions how{options.root.value_or(""), options.keys, options.plot ? plotted_bins : default_bins};
   if (options.bins) how.bins = static_cast<std::size_t>(number_option("--bins", *options.bins, 1, most_bins, 50));
   StatsReport report{file, {}, false, {}};
+  const std::string another = "ckpt stats " + shell_word(file) + " --plot OTHER.svg";
   try {
     const Checkpoint checkpoint = load_with_warnings(file, options.reading);
     std::vector<std::string> read = files_of(checkpoint);
     read.push_back(file);
     if (options.plot && std::any_of(read.begin(), read.end(),
                                     [&](const std::string& name) { return is_same_file(name, *options.plot); }))
-      throw usage_error("--plot would replace the file that is read", "ckpt stats model.pt --plot model.svg");
+      throw usage_error("--plot would replace the file that is read", another);
     if (options.plot && is_no_svg(*options.plot))
-      throw usage_error("--plot writes SVG, which '" + *options.plot + "' is no name for",
-                        "ckpt stats model.pt --plot model.svg");
+      throw usage_error("--plot writes SVG, which '" + *options.plot + "' is no name for", another);
     report.format = checkpoint.format;
     report.gzip = checkpoint.gzip;
     report.stats = stats(checkpoint, how);

@@ -63,15 +63,15 @@ bool look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& finding
     if (is_no_finding(error)) throw error;
     if (error.code() != ErrorCode::unsupported) {
       // What cannot be read has been said already, where the file is damaged.
-      findings.push_back({!damaged, not_looked_at + error.what(), ""});
+      findings.push_back({!damaged, not_looked_at + without_name(error.what(), checkpoint.file), ""});
     } else if (count++ == 0) {
       unsupported = &error;
     }
   }
   if (count > 0)
     findings.push_back({false,
-                        (count == 1 ? "" : count_text(count, "tensor") + " ") + not_looked_at + unsupported->what() +
-                            (count == 1 ? "" : ", and so on"),
+                        (count == 1 ? "" : count_text(count, "tensor") + " ") + not_looked_at +
+                            without_name(unsupported->what(), checkpoint.file) + (count == 1 ? "" : ", and so on"),
                         ""});
   return unread.empty();
 }
@@ -81,9 +81,10 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
   if (!options.finite && list == nullptr) return;
   std::vector<Finding>& findings = result.findings;
   try {
-    result.is_finite = options.finite && look_at_numbers(read(source, {.dequantize = true}), findings);
+    Checkpoint checkpoint = read(source, {.dequantize = options.finite});
+    result.is_finite = options.finite && look_at_numbers(checkpoint, findings);
     if (list == nullptr) return;
-    const Checkpoint checkpoint = read(source);
+    if (options.finite && checkpoint.format == "gguf") checkpoint = read(source);  // digests are of the blocks
     const auto differences = compare_digests(*list, digest(checkpoint, options.root.value_or("")));
     findings.insert(findings.end(), differences.begin(), differences.end());
     if (const std::size_t count = unnamed_tensors(checkpoint).size(); count > 0)
@@ -94,7 +95,8 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
            ""});
   } catch (const Error& error) {
     if (is_no_finding(error)) throw;
-    findings.push_back({count_faults(findings) == 0, std::string("its tensors cannot be read: ") + error.what(), ""});
+    findings.push_back(
+        {count_faults(findings) == 0, "its tensors cannot be read: " + without_name(error.what(), source->name()), ""});
   }
 }
 

@@ -52,9 +52,7 @@ void take_files(Job& job, const WritingOptions& options, const std::string& comm
   const std::size_t wanted = options.in_place ? 1 : 2;
   const std::string usage = "ckpt " + command + (options.in_place ? " --in-place FILE" : " IN OUT");
   const auto is_level = [](const std::string& file) { return file.size() == 1 && '1' <= file[0] && file[0] <= '9'; };
-  const auto level = std::find_if(options.files.begin(), options.files.end(), is_level);
-  if (options.gzip && level != options.files.end() && !std::filesystem::exists(*level))
-    throw usage_error("'" + *level + "' is taken for a file", "--gzip=" + *level + " gives the level");
+  refuse_value_as_file(options, "--gzip", is_level, "the level");
   if (options.files.size() > wanted) {
     throw usage_error("'" + options.files[wanted] + "' is one file too many", usage);
   }
@@ -176,7 +174,7 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
 
 void define_writing_options(Arguments& arguments, WritingOptions& options, const WhichOptions& which) {
   options.which = which;
-  arguments.words(options.words);
+  arguments.given(options.given);
   arguments.files(options.files);
   arguments.outputs([&options] {
     return std::vector<std::string>(options.files.empty() ? options.files.end() : options.files.end() - 1,
@@ -218,7 +216,7 @@ std::string writable_format(const std::string& name) {
 }
 
 Job plan(const WritingOptions& options, const std::string& command) {
-  Job job{.command = command, .words = options.words};
+  Job job{.command = command, .files = options.files, .options = options.given};
   if (options.gzip && options.no_gzip) {
     throw usage_error("--gzip and --no-gzip contradict each other", "give one of them");
   }
@@ -248,12 +246,21 @@ Job plan_many(const WritingOptions& options, const std::string& command, std::ve
   if (std::count(inputs.begin(), inputs.end(), "-") > 1)
     throw usage_error("standard input is one file", "ckpt " + command + " - other.pt OUT");
   Job job = plan(last, command);
+  job.files = options.files;
   job.of_several = inputs.size() > 1;
   for (const std::string& input : inputs) keep_from_standard_output(input, job.out);
   // What appears meanwhile is kept too.
   if (!options.clobber && !options.no_clobber) job.unasked = !keep_what_is_there(options, inputs, command);
   if (job.unasked) job.save.no_clobber = true;
   return job;
+}
+
+void refuse_value_as_file(const WritingOptions& options, const std::string& option,
+                          bool (*is_value)(const std::string& file), const std::string& gives) {
+  for (const GivenOption& given : options.given)
+    if (given.text == option && is_value(given.next) && !std::filesystem::exists(given.next))
+      throw usage_error("'" + given.next + "' is taken for a file",
+                        option + "=" + shell_value(given.next) + " gives " + gives);
 }
 
 void with_part_hint(const std::function<void()>& work) {

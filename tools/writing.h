@@ -20,7 +20,7 @@ struct WhichOptions {
 /// The options as they were given.
 struct WritingOptions {
   WhichOptions which;
-  std::vector<std::string> words;  ///< all that was given
+  std::vector<GivenOption> given;  ///< all of them, these and the command's own
   std::vector<std::string> files;  ///< IN and OUT, or FILE with --in-place
   std::optional<std::string> gzip, verify;
   bool no_gzip = false;
@@ -35,7 +35,8 @@ void define_writing_options(Arguments& arguments, WritingOptions& options, const
 /// The options made sense of: from where to where, and how.
 struct Job {
   std::string command;
-  std::vector<std::string> words;  ///< all that it was given
+  std::vector<std::string> files;    ///< that it was given, and
+  std::vector<GivenOption> options;  ///< the options
   std::string in, out;
   bool in_place = false;
   bool of_several = false;  ///< `in` is the last of them
@@ -51,6 +52,11 @@ Job plan(const WritingOptions& options, const std::string& command);
 /// plan() of a command with several inputs, the last of which names the output's format: the files before OUT go to
 /// `inputs`. Refuses an OUT that is there, and may have been meant as another IN, unless it is told to replace it.
 Job plan_many(const WritingOptions& options, const std::string& command, std::vector<std::string>& inputs);
+
+/// Throws Error (invalid_argument) where a file that is not there, and looks like a value of `option`, stands behind
+/// it, which takes its value with `=` alone. `gives`: what the value is.
+void refuse_value_as_file(const WritingOptions& options, const std::string& option,
+                          bool (*is_value)(const std::string& file), const std::string& gives);
 
 /// Runs `work`, and of a file of several state dicts proposes how one of them is taken out of it first.
 void with_part_hint(const std::function<void()>& work);

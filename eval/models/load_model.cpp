@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -99,16 +101,30 @@ void check_order(Checkpoint& checkpoint, const std::vector<ModelTensor>& tensors
       "the order of its Linear layers was taken from the file, and their sizes allow others: " + layers);
 }
 
-/// What the module at `path` says, as said_activation(); `own` is that. What lies beside it says nothing of it, nor
-/// does a state dict.
-std::optional<std::string> activation_said(const Checkpoint& packed, const std::string& path, std::string_view own) {
+/// As an option, where bytes do not only become x / 255.
+std::string normalize_option(const Signature& signature) {
+  if (signature.mean == 0 && signature.std == 1) return {};
+  std::array<char, 64> text{};
+  char* const comma = std::to_chars(text.begin(), text.end(), signature.mean).ptr;
+  *comma = ',';
+  char* const end = std::to_chars(comma + 1, text.end(), signature.std).ptr;
+  return " --normalize " + std::string(text.begin(), end);
+}
+
+/// What the module at `path` says, as said_activation(); `own` is that, and `signature` the architecture's. What lies
+/// beside it says nothing of it, nor does a state dict.
+std::optional<std::string> activation_said(const Checkpoint& packed, const std::string& path, std::string_view own,
+                                           const Signature& signature) {
   const Checkpoint part = take_root(packed, path);
   try {
     return said_activation(part.globals, own);
   } catch (Error& error) {
-    throw error.hint("ckpt eval " + shell_word(packed.file) +
-                     " --arch mlp --activation NAME, where that runs and no other layer; else, in Python: "
-                     "torch.jit.script(model).save(\"model.pt\"), then ckpt eval model.pt --arch torchscript");
+    const std::string normalize = normalize_option(signature);
+    throw error.hint(
+        "--arch mlp --activation NAME" + normalize +
+        ", where that runs and no other layer; else, in Python: torch.jit.script(model).save(\"model.pt\"),"
+        " then ckpt eval model.pt --arch torchscript" +
+        normalize);
   }
 }
 
@@ -168,13 +184,13 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
   state.storages.lend(checkpoint);  // whose storages are bare's
   ModelRequest as_said = request;
   if (architecture.name == mlp.name && !request.activation) {
-    as_said.activation = activation_said(packed, dict.path, "");
+    as_said.activation = activation_said(packed, dict.path, "", {});
     if (as_said.activation.value_or("relu") != "relu")
       notes.push_back("its activation is " + *as_said.activation + ", as the module in the file says");
   }
   auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), as_said);
   if (architecture.name != mlp.name && !model->activation().empty())
-    activation_said(packed, dict.path, model->activation());
+    activation_said(packed, dict.path, model->activation(), model->signature());
   // Only now, as the answer may take longer than all of the above.
   if (!request.strict && lacks_cuda()) note_cuda_tags(checkpoint, tags, notes);
   return model;
@@ -200,7 +216,7 @@ std::unique_ptr<Model> load_model(Checkpoint& checkpoint, const ModelRequest& re
     if (request.arch == "torchscript") return load_torchscript(checkpoint.source, request);
     if (checkpoint.format == "torchscript" && request.arch == "auto")
       throw Error(ErrorCode::unsupported, "this is a TorchScript file, which holds a model's code beside its weights")
-          .hint("ckpt eval " + shell_word(checkpoint.file) + " --arch torchscript runs it");
+          .hint("--arch torchscript runs it");
     return load(checkpoint, request, notes);
   } catch (Error& error) {
     error.in(checkpoint.file);

@@ -177,7 +177,7 @@ class ScriptModel final : public Model {
   at::Tensor try_zeros(const std::vector<std::int64_t>& shape) const {
     try {
       return with_torch("the TorchScript model does not take the data's shape",
-                        [&] { return forward(module_, at::zeros(shape, input_type_)); });
+                        [&] { return forward(sharing_weights(module_), at::zeros(shape, input_type_)); });
     } catch (Error& error) {
       if (error.hint().empty()) error.hint("--data PATH names data of another shape");
       throw;
@@ -201,7 +201,7 @@ std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest
       static_cast<void>(read(source));  // one that is cut short may be taken for another: that it is cut is told first
       throw Error(ErrorCode::unsupported, "is of the format " + format + ", which holds no code")
           .expected("a TorchScript file, which torch.jit.save writes")
-          .hint("ckpt eval " + shell_word(file) + " runs it in the model that it was made of");
+          .hint("--arch auto runs it in the model that it was made of");
     }
     return with_torch("libtorch's TorchScript loader", [&] {
       auto adapter = std::make_shared<SourceAdapter>(std::move(source));

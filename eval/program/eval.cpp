@@ -70,7 +70,7 @@ Baseline evaluated_baseline(const std::string& model, Options options, const Spa
   try {
     return baseline_of(evaluate_aloud(options, spare, quiet));
   } catch (Error& error) {
-    if (options.root || options.arch != "auto")
+    if (options.root || options.arch != "auto" || error.hint().starts_with("--arch "))
       error.hint("--root and --arch are the baseline's, too; with others: ckpt eval " + shell_word(model) + " --data " +
                  shell_word(options.data.value()) + " --predictions old.csv, and then --baseline old.csv");
     throw error.in(model);
@@ -78,7 +78,6 @@ Baseline evaluated_baseline(const std::string& model, Options options, const Spa
 }
 
 int run(const Settings& settings, bool quiet) {
-  if (settings.predict) return predict(settings, quiet);
   if (settings.files.size() != 1)
     throw tools::usage_error("eval takes one MODEL, and " + std::to_string(settings.files.size()) + " were given",
                              "ckpt eval model.pt.gz --data data/MNIST/raw");
@@ -109,7 +108,7 @@ int run(const Settings& settings, bool quiet) {
                    settings.output.rolling(bars.baseline ? bars.baseline->kind : BaselineKind::model));
     const Result result = evaluate_as_asked(options, spare, quiet);
     if (settings.shard) {
-      tools::print(partial_text(result));
+      tools::print(partial_text(result, options));
       return tools::exit_done;
     }
     options.data = result.data;  // a model to compare with runs on the same
@@ -117,6 +116,7 @@ int run(const Settings& settings, bool quiet) {
     if (rank_in(options.world.get()) != 0) return tools::exit_done;
     return deliver(result, judge(result, bars), settings.output);
   } catch (Error& error) {
+    settings.complete_hint(error);
     failed(error.in(options.model));
     throw;
   } catch (const std::bad_alloc&) {
@@ -131,7 +131,7 @@ int run(const Settings& settings, bool quiet) {
 tools::Runner define(tools::Arguments& arguments) {
   const auto settings = std::make_shared<Settings>();
   settings->define(arguments);
-  return [settings](bool quiet) { return run(*settings, quiet); };
+  return [settings](bool quiet) { return settings->predict ? predict(*settings, quiet) : run(*settings, quiet); };
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 
 #include "console/messages.h"
 #include "console/text.h"
@@ -52,21 +53,27 @@ int predict(const Settings& settings, bool quiet) {
   Observer observer;
   observer.warning = [&](const std::string& text) { tools::print_warning(settings.files.front() + ": " + text); };
   if (!quiet) observer.note = [&](const std::string& text) { tools::print_note(settings.files.front() + ": " + text); };
-  Printer printer(settings.options(), observer);
+  std::optional<Printer> printer;
+  try {
+    printer.emplace(settings.options(), observer);
+  } catch (Error& error) {
+    settings.complete_hint(error);
+    throw;
+  }
   std::ios::sync_with_stdio(false);  // else std::cin does not know what there is to be read
   int status = tools::exit_done;
   for (std::size_t at = 1; at < settings.files.size(); ++at) {
     const auto each = [&] {
       each_picture(settings.files[at], std::cin, [&](const std::string& path) {
-        status = std::max(status, printer.add(path));
+        status = std::max(status, printer->add(path));
         // Whoever writes paths one by one waits for an answer to each.
-        if (settings.files[at] == "-" && std::cin.rdbuf()->in_avail() <= 0) printer.flush();
+        if (settings.files[at] == "-" && std::cin.rdbuf()->in_avail() <= 0) printer->flush();
       });
       return tools::exit_done;
     };
     status = std::max(status, tools::guarded(each, settings.files[at]));
   }
-  printer.flush();
+  printer->flush();
   return status;
 }
 

@@ -96,6 +96,7 @@ Bars BarSettings::bars() const {
 
 void Settings::define(tools::Arguments& arguments) {
   arguments.files(files);
+  arguments.given(given_options);
   arguments.value("--data", "PATH", data, "the test set: IDX files, batches, npz, pictures; else it is looked for");
   arguments.value("--split", "NAME", split,
                   "of batches, MNIST, Keras' arrays: testing (default), validating, training");
@@ -166,6 +167,15 @@ Options Settings::options() const {
   out.outputs = output.outputs.has_value();
   out.worst = output.report ? 12 : 0;
   return out;
+}
+
+void Settings::complete_hint(Error& error) const {
+  const std::string hint = error.hint(), proposed = hint.substr(0, hint.find(", "));
+  if (!hint.starts_with("--arch ")) return;
+  std::vector<std::string> without;
+  for (const tools::GivenOption& option : given_options)
+    if (proposed.find(option.name + " ") != std::string::npos) without.push_back(option.name);
+  error.hint(tools::command_text("eval", files, given_options, without) + " " + hint);
 }
 
 }  // namespace ckpt::eval

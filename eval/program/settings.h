@@ -44,6 +44,7 @@ struct BarSettings {
 
 struct Settings {
   std::vector<std::string> files;
+  std::vector<tools::GivenOption> given_options;
   std::optional<std::string> arch, root, data, split, activation, normalize, device, batch_size, shard;
   bool strict = false, tf32 = false, bf16 = false, predict = false;
   OutputSettings output;
@@ -54,6 +55,8 @@ struct Settings {
   void check_predict() const;
   /// Throws Error (invalid_argument) for values that no option takes and options that exclude each other.
   [[nodiscard]] Options options() const;
+  /// Of a hint that begins with --arch, as evaluate() proposes options, makes the command with them and all others.
+  void complete_hint(Error& error) const;
 };
 
 }  // namespace ckpt::eval

@@ -32,10 +32,14 @@ std::string settings_text(const std::vector<Part>& parts) {
   const Result& any = parts.front().result;
   const double mean = any.signature.mean, std = any.signature.std;
   std::string text;
-  if (any.arch == "mlp") text += " --arch mlp --activation " + any.activation;
+  if (parts.front().split != "testing") text += " --split " + shell_value(parts.front().split);
+  if (parts.front().root) text += " --root " + shell_value(*parts.front().root);
+  if (any.arch == "mlp") text += " --arch mlp --activation " + shell_value(any.activation);
   if (any.arch == "torchscript") text += " --arch torchscript";
-  if (!text.empty() && (mean != 0 || std != 1))
+  const bool is_free = any.arch == "mlp" || any.arch == "torchscript";
+  if (is_free && (mean != 0 || std != 1))
     text += " --normalize " + nlohmann::json(mean).dump() + "," + nlohmann::json(std).dump();
+  if (any.precision != "float32") text += " --" + shell_value(any.precision);
   const auto has_labels = [](const Part& part) { return !part.result.predictions.labels.empty(); };
   if (std::any_of(parts.begin(), parts.end(), has_labels)) text += " --predictions FILE.csv";
   return text;

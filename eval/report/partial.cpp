@@ -51,7 +51,7 @@ Json sparse_confusion(const Signature& signature, const Counts& counts) {
 
 }  // namespace
 
-std::string partial_text(const Result& result) {
+std::string partial_text(const Result& result, const Options& options) {
   const auto text = [](const std::string& value) { return Json(tools::valid_utf8(value)); };
   const Shard shard = result.shard.value_or(Shard{});
   const Signature& signature = result.signature;
@@ -59,6 +59,7 @@ std::string partial_text(const Result& result) {
   out["partial"] = 2;  // of this form
   out["version"] = text(result.version);
   out["model"] = text(result.model);
+  if (options.root) out["root"] = text(*options.root);
   out["digest"] = text(result.digest);
   out["arch"] = text(result.arch);
   out["activation"] = text(result.activation);
@@ -67,6 +68,7 @@ std::string partial_text(const Result& result) {
                       {"std", signature.std},         {"positions", signature.positions},
                       {"classes", signature.classes}, {"alphabet", signature.alphabet}};
   out["data"] = text(result.data);
+  out["split"] = text(options.split);
   out["data_digest"] = result.data_digest;
   out["data_samples"] = result.data_samples;
   out["data_fingerprint"] = result.data_fingerprint;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,12 +9,15 @@
 /// Results of parts of a data set, joined without the machines that made them knowing each other.
 namespace ckpt::eval {
 
-/// What `ckpt eval --shard i/N` writes: one JSON object, which docs/eval.md describes. Integers are exact.
-[[nodiscard]] std::string partial_text(const Result& result);
+/// What `ckpt eval --shard i/N` writes: one JSON object, which docs/eval.md describes. Integers are exact. `options`:
+/// that led to it.
+[[nodiscard]] std::string partial_text(const Result& result, const Options& options = {});
 
 struct Part {
   std::string file;
-  std::uint64_t first = 0;  ///< index of the first of its samples
+  std::uint64_t first = 0;          ///< index of the first of its samples
+  std::optional<std::string> root;  ///< as the options had it
+  std::string split = "testing";    ///< likewise
   Result result;
 };
 

@@ -193,6 +193,8 @@ Part read_fields(const Json& parsed) {
   Result& out = part.result;
   out.version = fields.text("version");
   out.model = fields.text("model");
+  if (parsed.contains("root")) part.root = fields.text("root");
+  if (parsed.contains("split")) part.split = fields.text("split");
   out.digest = fields.text("digest");
   out.arch = fields.text("arch");
   out.activation = fields.text("activation");

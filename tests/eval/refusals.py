@@ -232,6 +232,13 @@ def no_chain(t):
     t.suite.check("complex", done.code == INPUT and "'weight': " in done.err and "complex" in done.err, done)
 
 
+def tanh_digits(net, images):
+    x = (images.reshape(-1, 784) / 255 - 0.1307) / 0.3081
+    for i in range(1, 5):
+        x = torch.tanh(getattr(net, f"layer_{i}")(x))
+    return net.layer_5(x)
+
+
 def layers_without_weights(t):
     """A whole module that names layers which ckpt would not run."""
     torch.manual_seed(7)
@@ -242,8 +249,20 @@ def layers_without_weights(t):
     ]:
         torch.save(nn.Sequential(nn.Linear(6, 9), layer, nn.Linear(9, 3)), path := t.path())
         done = t.ckpt("eval", path, "--data", t.folder / "nowhere", "--device", "cpu")
-        hint = f"hint: ckpt eval {path} --arch mlp --activation NAME"
+        hint = f"hint: ckpt eval {path} --data {t.folder / 'nowhere'} --device cpu --arch mlp --activation NAME, "
         evaluations.ends(t, name, done, INPUT, f"the module in the file has torch.nn.modules.{said} beside", hint)
+    net = FNN()
+    net.activation = nn.Tanh()
+    images = torch.randint(0, 256, (64, 28, 28), dtype=torch.uint8)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter *= 3  # else all are read as one class
+        labels = tanh_digits(net, images).argmax(1)
+    torch.save({"one": net, "other": FNN()}, path := t.path())
+    done = t.ckpt("eval", path, "--root", "one", "--device", "cpu", "--data", saved(t, (images, labels)))
+    command = done.err.rpartition("hint: ckpt ")[2].partition(", where ")[0].replace("NAME", "tanh")
+    done = t.ckpt(*shlex.split(command), "--min-accuracy", "100%")
+    t.suite.check(f"pasted: {command}", "--root one" in command and done.code == 0, done)
     net = nn.Sequential(OrderedDict(fc1=nn.Linear(3, 2), act=nn.ReLU(), fc2=nn.Linear(2, 1)))
     torch.save(net, path := t.path())
     done = t.ckpt("eval", path, "--data", t.folder / "nowhere", "--device", "cpu")
@@ -269,8 +288,10 @@ def roots(t):
 def torchscript(t):
     torch.jit.script(nn.Linear(3, 2)).save(path := t.path())
     _, done = t.logits(path, torch.zeros(1, 3))
-    hint = f"hint: ckpt eval {path} --arch torchscript runs it"
-    t.suite.check("not run unasked", done.code == INPUT and hint in done.err, done)
+    t.suite.check("not run unasked", done.code == INPUT and "hint: --arch torchscript runs it" in done.err, done)
+    done = t.ckpt("eval", path, "--arch=auto", "--data", "x y", "--activation", "none")
+    hint = f"hint: ckpt eval {path} --data 'x y' --activation none --arch torchscript runs it"
+    t.suite.check("what else was given", done.code == INPUT and hint in done.err, done)
     _, done = t.logits(path, torch.zeros(1, 4), "arch=torchscript", "shape=4")
     good = done.code == INPUT and "does not take the data's shape" in done.err and "mat1 and mat2" in done.err
     t.suite.check("another shape", good, done)

@@ -31,6 +31,18 @@ class Stored(nn.Module):
         return nn.functional.linear(x.flatten(1), self.weight.float(), self.bias)
 
 
+class Counting(nn.Module):
+    """It answers with the number of the call."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1, dtype=torch.int64))
+
+    def forward(self, x):
+        self.calls += 1
+        return nn.functional.one_hot(self.calls % 10, 10).float().expand(x.shape[0], 10)
+
+
 def torchscript_of_every_dtype(t):
     torch.manual_seed(9)
     inputs = torch.rand(COUNT, 3, 4)
@@ -68,4 +80,13 @@ def one_hot_targets(t):
         ends(t, f"one output, targets of shape {shape}", done, INPUT, "one output, which tells no classes apart")
 
 
-GROUPS = [torchscript_of_every_dtype, one_hot_targets]
+def calls_that_count(t):
+    """One worker makes them in order, and none before the first batch."""
+    torch.jit.script(Counting().eval()).save(file := t.path())
+    data = saved(t, (torch.zeros(COUNT, 3), torch.arange(1, COUNT + 1) % 10))
+    options = ("--arch", "torchscript", "--batch-size", "1", "--device", "cpu")
+    found = result(t, "calls that count", file, data, *options, OMP_NUM_THREADS="1")
+    t.suite.equal("calls that count: as in Python", found and found["correct"], COUNT)
+
+
+GROUPS = [torchscript_of_every_dtype, one_hot_targets, calls_that_count]

@@ -10,9 +10,19 @@
 
 namespace ckpt::tools {
 
+std::string command_text(const std::string& name, std::span<const std::string> files,
+                         std::span<const GivenOption> options, std::span<const std::string> without) {
+  std::string line = "ckpt " + name;
+  for (const std::string& file : files) line += " " + shell_word(file);
+  for (const GivenOption& option : options)
+    if (std::ranges::count(without, option.name) == 0) line += " " + option.text;
+  return line;
+}
+
 struct Arguments::State {
   struct Option {
     std::string name, left, help;
+    [[nodiscard]] bool takes_next_word() const { return left.compare(name.size(), 1, " ") == 0; }
   };
 
   explicit State(std::string name) : command(std::move(name)) {
@@ -34,6 +44,7 @@ struct Arguments::State {
   void refuse_empty_values(const std::vector<std::string>& words) const;
   void take_single_values() const;
   void take_files(const std::vector<std::string>& rest) const;
+  [[nodiscard]] std::vector<GivenOption> options_of(const std::vector<std::string>& words) const;
   [[nodiscard]] Error unknown_option(const std::string& word) const;
   [[nodiscard]] std::string help_hint() const { return "ckpt " + command + " --help"; }
 
@@ -42,7 +53,7 @@ struct Arguments::State {
   std::vector<Option> options;
   std::deque<Single> singles;  // CLI11 keeps references to them
   std::vector<std::string>* files = nullptr;
-  std::vector<std::string>* given = nullptr;  // all words
+  std::vector<GivenOption>* given = nullptr;
   std::function<std::vector<std::string>()> outputs;
 };
 
@@ -78,7 +89,7 @@ void Arguments::optional_value(const std::string& name, const std::string& place
 
 void Arguments::files(std::vector<std::string>& target) { state_->files = &target; }
 
-void Arguments::words(std::vector<std::string>& target) { state_->given = &target; }
+void Arguments::given(std::vector<GivenOption>& target) { state_->given = &target; }
 
 void Arguments::outputs(std::function<std::vector<std::string>()> names) { state_->outputs = std::move(names); }
 
@@ -87,7 +98,6 @@ std::vector<std::string> Arguments::outputs() const {
 }
 
 bool Arguments::parse(const std::vector<std::string>& words) {
-  if (state_->given != nullptr) *state_->given = words;
   state_->refuse_empty_values(words);
   try {
     state_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
@@ -101,6 +111,7 @@ bool Arguments::parse(const std::vector<std::string>& words) {
   }
   state_->take_single_values();
   state_->take_files(state_->app.remaining());
+  if (state_->given != nullptr) *state_->given = state_->options_of(words);
   return true;
 }
 
@@ -134,6 +145,22 @@ void Arguments::State::take_files(const std::vector<std::string>& rest) const {
       files->push_back(word);
     }
   }
+}
+
+/// `words`: have been parsed, so that every option is known and has its value.
+std::vector<GivenOption> Arguments::State::options_of(const std::vector<std::string>& words) const {
+  std::vector<GivenOption> out;
+  for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+    if (!word->starts_with("--")) continue;
+    const std::size_t equals = word->find('=');
+    const std::string name = word->substr(0, equals);
+    const auto option = std::ranges::find(options, name, &Option::name);
+    std::string text = shell_value(*word);
+    if (equals == std::string::npos && option->takes_next_word()) text += " " + shell_value(*++word);
+    const bool is_last = word + 1 == words.end() || word[1].starts_with("--");
+    out.push_back({name, std::move(text), is_last ? "" : word[1]});
+  }
+  return out;
 }
 
 Error Arguments::State::unknown_option(const std::string& word) const {

@@ -3,10 +3,21 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace ckpt::tools {
+
+struct GivenOption {
+  std::string name;  ///< "--drop"
+  std::string text;  ///< with its value, as a command to be copied has it: "--drop 'head.*'"
+  std::string next;  ///< the word behind that, where it is a file
+};
+
+/// `ckpt NAME FILE… OPTION…`, to be copied, with those of the options whose name is not among `without`.
+std::string command_text(const std::string& name, std::span<const std::string> files,
+                         std::span<const GivenOption> options, std::span<const std::string> without);
 
 /// The arguments of one command, parsed into variables that the command names. Options and files may stand in any
 /// order; after `--` everything is a file. A value that may be left out is taken with `=` only, so that it never
@@ -38,8 +49,8 @@ class Arguments {
   /// Whatever is no option, in order.
   void files(std::vector<std::string>& target);
 
-  /// All of it, as it was given.
-  void words(std::vector<std::string>& target);
+  /// The options that were given, in order.
+  void given(std::vector<GivenOption>& target);
 
   /// What the command will write, asked for after parse(); without this, nothing. Of several calls the last one counts.
   void outputs(std::function<std::vector<std::string>()> names);

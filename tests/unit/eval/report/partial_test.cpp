@@ -196,6 +196,14 @@ TEST(Merge, names_the_settings_that_made_the_parts) {
   EXPECT_EQ(error_of([&] { static_cast<void>(merge({part(whole, 0, 2)})); })->hint(),
             "make the part that is missing: ckpt eval fnn.pt.gz --data data/MNIST/raw --arch mlp --activation tanh "
             "--normalize 0.5,1e-05 --predictions FILE.csv --shard 1/2");
+  whole = digits();
+  whole.precision = "bf16";
+  Options options;
+  options.root = "of two", options.split = "training";
+  const Part half = parse_part(partial_text(part_of(whole, 0, 2), options), "part0.json");
+  EXPECT_EQ(error_of([&] { static_cast<void>(merge({half})); })->hint(),
+            "make the part that is missing: ckpt eval fnn.pt.gz --data data/MNIST/raw --split training --root 'of two' "
+            "--bf16 --predictions FILE.csv --shard 1/2");
 }
 
 TEST(Merge, names_samples_that_are_missing_and_the_command_that_makes_them) {
