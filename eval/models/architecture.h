@@ -11,6 +11,7 @@
 
 #include "ckpt/check.h"
 #include "models/model.h"
+#include "models/said_layers.h"
 
 namespace ckpt::eval {
 
@@ -27,6 +28,8 @@ struct Architecture {
   /// `weights` hold what `tensors` gave.
   std::unique_ptr<Model> (*make)(const std::vector<ModelTensor>& tensors, const Weights& weights,
                                  const ModelRequest& request);
+  /// Of one that is no chain: throws Error (unsupported) where a whole module says layers that the model does not run.
+  void (*check_said)(const Checkpoint& packed, const std::vector<SaidLayer>& layers) = nullptr;
 };
 
 /// In the order in which they are tried: exact names before any chain of Linear layers.

@@ -1,11 +1,14 @@
 // A ResNet-18 without max-pool for captchas of four characters: which tensors it has, and how they become weights.
 #include "models/captcha_resnet.h"
 
+#include <algorithm>
+#include <map>
 #include <mutex>
 #include <utility>
 
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
+#include "ckpt/modules.h"
 #include "models/architecture.h"
 #include "models/captcha.h"
 #include "models/captcha_resnet_aten.h"
@@ -116,8 +119,69 @@ std::unique_ptr<Model> make(const std::vector<ModelTensor>&, const Weights& weig
   return with_torch("folding batch norms", [&] { return std::make_unique<CaptchaResNet>(weights); });
 }
 
+/// A number, or a tuple of such as alike as in `stride=(2, 2)`.
+bool is_all(const ValueGraph& values, ValueId id, double wanted) {
+  if (values.kind(id) == ValueKind::integer) return static_cast<double>(values.integer(id)) == wanted;
+  if (values.kind(id) == ValueKind::real) return values.real(id) == wanted;
+  if (values.kind(id) != ValueKind::tuple) return false;
+  return std::ranges::all_of(values.items(id), [&](ValueId item) {
+    return values.kind(item) == ValueKind::integer && static_cast<double>(values.integer(item)) == wanted;
+  });
+}
+
+/// Throws Error (unsupported) where the layer was made with other arguments.
+class SaidArguments {
+ public:
+  SaidArguments(const Checkpoint& packed, const SaidLayer& layer) : packed_(packed), layer_(layer) {}
+
+  void number(std::string_view name, double wanted) const {
+    const ValueId value = module_attribute(packed_, layer_.value, name);
+    if (value != no_value && !is_all(packed_.values, value, wanted)) refuse(name);
+  }
+  void text(std::string_view name, std::string_view wanted) const {
+    const ValueId value = module_attribute(packed_, layer_.value, name);
+    if (value != no_value && !packed_.values.is_string(value, wanted)) refuse(name);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view argument) const {
+    throw Error(ErrorCode::unsupported, "the module in the file has a " + layer_.type + ", '" + layer_.path +
+                                            "', with another " + std::string(argument) + " than captcha-resnet's")
+        .expected("the layers of captcha-resnet");
+  }
+
+  const Checkpoint& packed_;
+  const SaidLayer& layer_;
+};
+
+void check_said(const Checkpoint& packed, const std::vector<SaidLayer>& layers) {
+  std::map<std::string, std::int64_t> strides, sizes;
+  for (const BlockPlace& place : block_places()) {
+    strides[place.name + ".conv1.0"] = strides[place.name + ".identity.0"] = place.stride;
+    sizes[place.name + ".identity.0"] = 1;
+  }
+  for (const SaidLayer& layer : layers) {
+    const SaidArguments arguments(packed, layer);
+    const std::string_view type = layer.of_torch();
+    if (type == "conv.Conv2d") {
+      const auto stride = strides.find(layer.path), size = sizes.find(layer.path);
+      arguments.number("stride", stride == strides.end() ? 1 : static_cast<double>(stride->second));
+      arguments.number("padding", size == sizes.end() ? 1 : 0);
+      arguments.number("dilation", 1);
+      arguments.text("padding_mode", "zeros");
+    } else if (type == "batchnorm.BatchNorm2d") {
+      arguments.number("eps", norm_epsilon);
+    } else if (type == "pooling.AdaptiveAvgPool2d") {
+      arguments.number("output_size", 1);
+    } else if (type != "activation.ReLU" && type != "linear.Linear" && !is_silent(type)) {
+      throw Error(ErrorCode::unsupported, "the module in the file has a " + layer.type + ", '" + layer.path + "'")
+          .expected("the layers of captcha-resnet: Conv2d, BatchNorm2d, ReLU, Linear, and a mean");
+    }
+  }
+}
+
 }  // namespace
 
-const Architecture captcha_resnet{"captcha-resnet", "CaptchaResNet", tensors, make};
+const Architecture captcha_resnet{"captcha-resnet", "CaptchaResNet", tensors, make, check_said};
 
 }  // namespace ckpt::eval

@@ -101,6 +101,9 @@ void check_order(Checkpoint& checkpoint, const std::vector<ModelTensor>& tensors
       "the order of its Linear layers was taken from the file, and their sizes allow others: " + layers);
 }
 
+const std::string script_hint =
+    "in Python: torch.jit.script(model).save(\"model.pt\"), then ckpt eval model.pt --arch torchscript";
+
 /// As an option, where bytes do not only become x / 255.
 std::string normalize_option(const Signature& signature) {
   if (signature.mean == 0 && signature.std == 1) return {};
@@ -111,20 +114,29 @@ std::string normalize_option(const Signature& signature) {
   return " --normalize " + std::string(text.begin(), end);
 }
 
-/// What the module at `path` says, as said_activation(); `own` is that, and `signature` the architecture's. What lies
-/// beside it says nothing of it, nor does a state dict.
+/// What the module at `path` says, as said_activation(); `own` is that, and `signature` the architecture's.
 std::optional<std::string> activation_said(const Checkpoint& packed, const std::string& path, std::string_view own,
                                            const Signature& signature) {
-  const Checkpoint part = take_root(packed, path);
+  const std::vector<SaidLayer> layers = said_layers(packed, path);
   try {
-    return said_activation(part.globals, own);
+    return said_activation(layers, own);
   } catch (Error& error) {
     const std::string normalize = normalize_option(signature);
-    throw error.hint(
-        "--arch mlp --activation NAME" + normalize +
-        ", where that runs and no other layer; else, in Python: torch.jit.script(model).save(\"model.pt\"),"
-        " then ckpt eval model.pt --arch torchscript" +
-        normalize);
+    throw error.hint("--arch mlp --activation NAME" + normalize + ", where that runs and no other layer; else, " +
+                     script_hint + normalize);
+  }
+}
+
+/// Of a model that is no chain.
+void check_said(const Architecture& architecture, const Checkpoint& packed, const std::string& path) {
+  const std::vector<SaidLayer> layers = said_layers(packed, path);
+  try {
+    architecture.check_said(packed, layers);
+  } catch (Error& error) {
+    throw error.hint("where it runs as " + std::string(architecture.name) + " all the same, ckpt convert " +
+                     shell_word(packed.file) + " weights.pt --weights-only" +
+                     (path.empty() ? "" : " --root " + shell_value(path)) + " leaves out what it says; else, " +
+                     script_hint);
   }
 }
 
@@ -189,7 +201,9 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
       notes.push_back("its activation is " + *as_said.activation + ", as the module in the file says");
   }
   auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), as_said);
-  if (architecture.name != mlp.name && !model->activation().empty())
+  if (architecture.check_said != nullptr)
+    check_said(architecture, packed, dict.path);
+  else if (architecture.name != mlp.name)
     activation_said(packed, dict.path, model->activation(), model->signature());
   // Only now, as the answer may take longer than all of the above.
   if (!request.strict && lacks_cuda()) note_cuda_tags(checkpoint, tags, notes);

@@ -5,26 +5,27 @@
 #include <set>
 
 #include "ckpt/error.h"
+#include "ckpt/modules.h"
+#include "ckpt/ops.h"
 
 namespace ckpt::eval {
 namespace {
 
-/// "activation.Tanh" of torch.nn.modules, also as TorchScript names it ("__torch__.…", "….___torch_mangle_3.Tanh").
-std::string layer_class(const GlobalUse& global) {
-  std::string_view module = global.module;
-  if (module.starts_with("__torch__.")) module.remove_prefix(std::string_view("__torch__.").size());
-  module = module.substr(0, module.find(".___torch_mangle_"));
-  constexpr std::string_view modules = "torch.nn.modules.";
-  if (!module.starts_with(modules)) return {};
-  return std::string(module.substr(modules.size())) + "." + global.name;
+constexpr std::string_view modules_of_torch = "torch.nn.modules.";
+
+bool begins_with_any(std::string_view layer, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](auto beginning) { return layer.starts_with(beginning); });
 }
 
-/// What changes nothing of which class is found where a chain of Linear layers is evaluated.
-bool is_silent(std::string_view layer) {
-  static constexpr std::string_view files[] = {"container.", "dropout.", "flatten.", "linear.", "loss.", "module."};
-  return layer == "activation.Softmax" || layer == "activation.LogSoftmax" ||
-         std::any_of(std::begin(files), std::end(files),
-                     [&](std::string_view file) { return layer.starts_with(file); });
+/// linear.Linear and its like: which of them fit, names and shapes say.
+bool is_linear(std::string_view layer) { return layer.starts_with("linear.") && layer != "linear.Identity"; }
+
+bool is_container(std::string_view layer) { return begins_with_any(layer, {"container.", "module."}); }
+
+/// What changes nothing of which class is found, behind the last of the Linear layers.
+bool keeps_the_largest(std::string_view layer) {
+  return layer == "activation.Softmax" || layer == "activation.LogSoftmax";
 }
 
 std::string_view activation_of(std::string_view layer) {
@@ -40,20 +41,137 @@ std::string_view activation_of(std::string_view layer) {
   return found == std::end(known) ? std::string_view() : found->activation;
 }
 
+/// "activation.Tanh" of torch.nn.modules, as TorchScript names it ("__torch__.…", "….___torch_mangle_3.Tanh").
+std::string scripted_type(const GlobalUse& global) {
+  std::string_view module = global.module;
+  if (module.starts_with("__torch__.")) module.remove_prefix(std::string_view("__torch__.").size());
+  return std::string(module.substr(0, module.find(".___torch_mangle_"))) + "." + global.name;
+}
+
+/// With what it was made of, where that is another layer than the class alone would be.
+std::string type_of(const Checkpoint& packed, const Submodule& module) {
+  const ValueId approximate = module_attribute(packed, module.value, "approximate");
+  if (approximate == no_value || !packed.values.is_string(approximate)) return module.class_name;
+  const std::string_view how = packed.values.text(approximate);
+  return module.class_name + (how == "none" ? "" : "(approximate='" + std::string(how) + "')");
+}
+
+std::vector<SaidLayer> layers_of(const Checkpoint& packed, const std::vector<Submodule>& modules) {
+  std::vector<SaidLayer> layers;
+  std::vector<std::optional<std::size_t>> around;  // by depth: the sequence that a module is, or is part of
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const Submodule& module = modules[i];
+    around.resize(module.depth);
+    const std::optional<std::size_t> sequence = module.depth == 0 ? std::nullopt : around.back();
+    const bool is_sequence = module.class_name == "torch.nn.modules.container.Sequential";
+    around.push_back(is_sequence ? sequence.value_or(i) : std::optional<std::size_t>());
+    const bool is_empty = i + 1 == modules.size() || modules[i + 1].depth <= module.depth;
+    SaidLayer layer{type_of(packed, module), module.path, module.value, sequence};
+    const bool is_of_torch = !layer.of_torch().empty();
+    if (is_of_torch ? !is_container(layer.of_torch()) : is_empty && module.depth > 0)
+      layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+/// "Linear, Softmax, Linear", of many the first.
+std::string order_text(const std::vector<SaidLayer>& layers) {
+  constexpr std::size_t most = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(layers.size(), most); ++i)
+    text += (i == 0 ? "" : ", ") + layers[i].type.substr(layers[i].type.rfind('.') + 1);
+  return layers.size() > most ? text + ", …" : text;
+}
+
+/// What stands between, before and behind the Linear layers, as far as a Sequential says so.
+struct Order {
+  bool is_bare = false;  ///< nothing between two of them
+  bool is_open = false;  ///< between two of them a forward() may call anything
+  bool is_other = false;
+};
+
+Order order_of(const std::vector<SaidLayer>& layers) {
+  Order order;
+  const SaidLayer* last = nullptr;       // of the Linear layers
+  std::vector<const SaidLayer*> others;  // since then
+  const auto runs_beside = [&](const SaidLayer* other, const SaidLayer& layer) {
+    return layer.sequence && other->sequence == layer.sequence;
+  };
+  for (const SaidLayer& layer : layers) {
+    if (is_silent(layer.of_torch())) continue;
+    if (!is_linear(layer.of_torch())) {
+      others.push_back(&layer);
+      continue;
+    }
+    const auto beside =
+        std::ranges::count_if(others, [&](const SaidLayer* other) { return runs_beside(other, layer); });
+    if (last == nullptr)
+      order.is_other |= beside > 0;
+    else if (!runs_beside(last, layer) || static_cast<std::size_t>(beside) != others.size())
+      order.is_open = true;
+    else if (others.empty())
+      order.is_bare = true;
+    else
+      order.is_other |= others.size() > 1 || keeps_the_largest(others[0]->of_torch());
+    last = &layer;
+    others.clear();
+  }
+  if (last == nullptr) return order;
+  order.is_other |= std::ranges::any_of(others, [&](const SaidLayer* other) {
+    return runs_beside(other, *last) && !keeps_the_largest(other->of_torch());
+  });
+  return order;
+}
+
 }  // namespace
 
-std::optional<std::string> said_activation(const std::vector<GlobalUse>& globals, std::string_view own) {
-  std::set<std::string> layers;
-  for (const GlobalUse& global : globals)
-    if (std::string layer = layer_class(global); !layer.empty() && !is_silent(layer)) layers.insert(std::move(layer));
-  if (layers.empty()) return std::nullopt;
-  const std::string_view only = layers.size() == 1 ? activation_of(*layers.begin()) : std::string_view();
-  if (!only.empty() && (own.empty() || only == own)) return std::string(only);
-  std::string list;
-  for (const std::string& layer : layers) list += (list.empty() ? "torch.nn.modules." : ", torch.nn.modules.") + layer;
-  throw Error(ErrorCode::unsupported, "the module in the file has " + list + " beside its Linear layers")
-      .expected(own.empty() ? "one activation, of relu, tanh, sigmoid and gelu"
-                            : "its activation to be " + std::string(own));
+bool is_silent(std::string_view layer) {
+  return begins_with_any(layer, {"container.", "dropout.", "flatten.", "linear.Identity", "loss.", "module."});
+}
+
+std::string_view SaidLayer::of_torch() const {
+  const std::string_view name = type;
+  return name.starts_with(modules_of_torch) ? name.substr(modules_of_torch.size()) : std::string_view();
+}
+
+std::vector<SaidLayer> said_layers(const Checkpoint& packed, const std::string& path) {
+  for (const Module& module : find_modules(packed)) {
+    if (module.path != path) continue;
+    const std::vector<Submodule> modules = submodules(packed, module);
+    if (modules.size() > 1) return layers_of(packed, modules);
+  }
+  std::vector<SaidLayer> layers;
+  for (const GlobalUse& global : take_root(packed, path).globals) {
+    SaidLayer layer{scripted_type(global), {}, no_value, {}};
+    if (!layer.of_torch().empty()) layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+std::optional<std::string> said_activation(const std::vector<SaidLayer>& layers, std::string_view own) {
+  std::set<std::string_view> types, activations;
+  for (const SaidLayer& layer : layers) {
+    const std::string_view name = layer.of_torch();
+    if (is_linear(name) || is_silent(name) || keeps_the_largest(name)) continue;
+    types.insert(layer.type);
+    activations.insert(activation_of(name));
+  }
+  const auto refused = [&](const std::string& what, const std::string& expected) {
+    return Error(ErrorCode::unsupported, "the module in the file " + what)
+        .expected(own.empty() ? expected : "its activation to be " + std::string(own));
+  };
+  const bool is_of_another = !own.empty() && !activations.empty() && *activations.begin() != own;
+  if (activations.size() > 1 || activations.contains("") || is_of_another) {
+    std::string list;
+    for (const std::string_view type : types) list += (list.empty() ? "" : ", ") + std::string(type);
+    throw refused("has " + list + " beside its Linear layers", "one activation, of relu, tanh, sigmoid and gelu");
+  }
+  const Order order = order_of(layers);
+  const bool is_bare = order.is_bare && activations.empty() && !order.is_open;
+  if (order.is_other || (order.is_bare && !is_bare) || (is_bare && !own.empty() && own != "none"))
+    throw refused("has the layers " + order_text(layers), "one activation between every two Linear layers, or none");
+  if (is_bare) return "none";
+  return activations.empty() ? std::nullopt : std::optional<std::string>(*activations.begin());
 }
 
 }  // namespace ckpt::eval

@@ -5,7 +5,9 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <algorithm>
 #include <mutex>
+#include <vector>
 
 #include "bridge/torch_errors.h"
 #include "ckpt/error.h"
@@ -191,6 +193,21 @@ class ScriptModel final : public Model {
   at::ScalarType input_type_ = at::kFloat;
 };
 
+/// libtorch compares no checksum. What verify() does not know, it may know.
+void check_bytes(const ByteSourcePtr& source) {
+  std::vector<Finding> findings;
+  try {
+    findings = verify(source);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+  }
+  const auto fault = std::ranges::find(findings, true, &Finding::fault);
+  if (fault == findings.end()) return;
+  Error error(ErrorCode::corrupt, fault->what);
+  if (!fault->where.empty()) error.within(fault->where);
+  throw error.hint("ckpt verify " + shell_word(source->name()) + " lists all that is wrong with it");
+}
+
 }  // namespace
 
 std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest& request) {
@@ -203,6 +220,7 @@ std::unique_ptr<Model> load_torchscript(ByteSourcePtr source, const ModelRequest
           .expected("a TorchScript file, which torch.jit.save writes")
           .hint("--arch auto runs it in the model that it was made of");
     }
+    check_bytes(source);
     return with_torch("libtorch's TorchScript loader", [&] {
       auto adapter = std::make_shared<SourceAdapter>(std::move(source));
       return std::make_unique<ScriptModel>(std::move(adapter), request);

@@ -24,8 +24,9 @@ class Walk {
         names_(checkpoint.file),
         most_steps_(limits::walk_step_cap(checkpoint.values.extent())) {}
 
-  std::vector<Submodule> run(ValueId module) {
-    enter(module, "");
+  std::vector<Submodule> run(const Module& module) {
+    if (!reader_.read(module.value).is_module()) return {{"", 0, module.value, module.class_name}};
+    enter(module.value, "");
     while (!open_.empty()) {
       Open& at = open_.back();
       if (at.next == at.children.size()) {
@@ -88,7 +89,7 @@ class Walk {
 }  // namespace
 
 std::vector<Submodule> submodules(const Checkpoint& checkpoint, const Module& module) {
-  return Walk(checkpoint).run(module.value);
+  return Walk(checkpoint).run(module);
 }
 
 ValueId module_attribute(const Checkpoint& checkpoint, ValueId module, std::string_view name) {

@@ -232,43 +232,6 @@ def no_chain(t):
     t.suite.check("complex", done.code == INPUT and "'weight': " in done.err and "complex" in done.err, done)
 
 
-def tanh_digits(net, images):
-    x = (images.reshape(-1, 784) / 255 - 0.1307) / 0.3081
-    for i in range(1, 5):
-        x = torch.tanh(getattr(net, f"layer_{i}")(x))
-    return net.layer_5(x)
-
-
-def layers_without_weights(t):
-    """A whole module that names layers which ckpt would not run."""
-    torch.manual_seed(7)
-    for name, layer, said in [
-        ("another activation", nn.LeakyReLU(), "activation.LeakyReLU"),
-        ("a norm", nn.LayerNorm(9, elementwise_affine=False), "normalization.LayerNorm"),
-        ("two activations", nn.Sequential(nn.ReLU(), nn.Tanh()), "activation.ReLU, torch.nn.modules.activation.Tanh"),
-    ]:
-        torch.save(nn.Sequential(nn.Linear(6, 9), layer, nn.Linear(9, 3)), path := t.path())
-        done = t.ckpt("eval", path, "--data", t.folder / "nowhere", "--device", "cpu")
-        hint = f"hint: ckpt eval {path} --data {t.folder / 'nowhere'} --device cpu --arch mlp --activation NAME, "
-        evaluations.ends(t, name, done, INPUT, f"the module in the file has torch.nn.modules.{said} beside", hint)
-    net = FNN()
-    net.activation = nn.Tanh()
-    images = torch.randint(0, 256, (64, 28, 28), dtype=torch.uint8)
-    with torch.no_grad():
-        for parameter in net.parameters():
-            parameter *= 3  # else all are read as one class
-        labels = tanh_digits(net, images).argmax(1)
-    torch.save({"one": net, "other": FNN()}, path := t.path())
-    done = t.ckpt("eval", path, "--root", "one", "--device", "cpu", "--data", saved(t, (images, labels)))
-    command = done.err.rpartition("hint: ckpt ")[2].partition(", where ")[0].replace("NAME", "tanh")
-    done = t.ckpt(*shlex.split(command), "--min-accuracy", "100%")
-    t.suite.check(f"pasted: {command}", "--root one" in command and done.code == 0, done)
-    net = nn.Sequential(OrderedDict(fc1=nn.Linear(3, 2), act=nn.ReLU(), fc2=nn.Linear(2, 1)))
-    torch.save(net, path := t.path())
-    done = t.ckpt("eval", path, "--data", t.folder / "nowhere", "--device", "cpu")
-    evaluations.ends(t, "what an architecture does not run", done, INPUT, "expected its activation to be none")
-
-
 def roots(t):
     torch.manual_seed(5)
     one, two = FooNet(), FooNet()
@@ -368,7 +331,6 @@ GROUPS = [
     lost_biases,
     order_of_layers,
     no_chain,
-    layers_without_weights,
     roots,
     torchscript,
     outputs,

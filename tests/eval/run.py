@@ -33,11 +33,12 @@ def main():
     import ranks
     import refusals
     import results
+    import said_layers
     import scripts
     import usage
 
     print(f"PyTorch {torch.__version__}, Python {sys.version.split()[0]}")
-    parts = (bridge, models, refusals, program, results, scripts, usage, ranks)
+    parts = (bridge, models, refusals, program, results, said_layers, scripts, usage, ranks)
     groups = [group for part in parts for group in part.GROUPS]
     suite.run(groups, options.groups, lambda folder: [Eval(suite, Ckpt(options.ckpt), harness.Ckpt(tool), folder)])
     return suite.finish()

@@ -89,4 +89,15 @@ def calls_that_count(t):
     t.suite.equal("calls that count: as in Python", found and found["correct"], COUNT)
 
 
-GROUPS = [torchscript_of_every_dtype, one_hot_targets, calls_that_count]
+def damaged_weights(t):
+    """libtorch compares no checksum."""
+    torch.jit.script(linear := nn.Linear(3, 2)).save(file := t.path())
+    content = bytearray(file.read_bytes())
+    content[content.index(linear.weight.detach().numpy().tobytes())] ^= 0x80
+    file.write_bytes(content)
+    data = saved(t, (torch.zeros(COUNT, 3), torch.zeros(COUNT, dtype=torch.int64)))
+    done = t.ckpt("eval", file, "--arch", "torchscript", "--data", data, "--device", "cpu")
+    ends(t, "damaged weights", done, INPUT, "CRC-32", f"hint: ckpt verify {file}")
+
+
+GROUPS = [torchscript_of_every_dtype, one_hot_targets, calls_that_count, damaged_weights]

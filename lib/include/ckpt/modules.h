@@ -35,8 +35,8 @@ struct Submodule {
 };
 
 /// The module and all that it holds, once for each place, each before what is in it, in the order of `_modules`: as
-/// Python's named_modules(remove_duplicate=False) gives them. Throws Error: corrupt (a module within itself),
-/// limit_exceeded (modules shared past ckpt/limits.h).
+/// Python's named_modules(remove_duplicate=False) gives them; of a TorchScript file the outer one alone. Throws Error:
+/// corrupt (a module within itself), limit_exceeded (modules shared past ckpt/limits.h).
 CKPT_API std::vector<Submodule> submodules(const Checkpoint& checkpoint, const Module& module);
 
 /// What a module's pickle gives it as an attribute (`eps`, `stride`): the last of that name. no_value where there is
