@@ -53,6 +53,7 @@ class Run {
     data_->bind(model.signature());
     result_.arch = model.arch();
     result_.activation = model.activation();
+    result_.layers = setup.loaded().layers;
     result_.signature = model.signature();
 
     const Clock::time_point loaded = Clock::now();
@@ -63,6 +64,7 @@ class Run {
     result_.machine = setup.machine();
     feed(*engine);
     take(engine->finish());
+    for (const std::string& warning : data_->warnings()) warn("test set " + warning);
     result_.host_peak = host_peak();
     return result_;
   }

@@ -13,6 +13,7 @@ namespace ckpt::eval {
 struct LoadedModel {
   std::unique_ptr<Model> model;
   std::vector<std::string> files;     ///< the paths of what it is read from
+  std::vector<std::string> layers;    ///< of an mlp: its Linear layers, in the order in which they run
   std::string digest;                 ///< of its weights; of TorchScript, the SHA-256 of the file
   std::vector<std::string> warnings;  ///< of the reader, and of what was run
   std::vector<std::string> notes;     ///< what was done to make it fit, with the commands that make it permanent

@@ -92,6 +92,7 @@ void visit(Result& result, Visitor& visitor) {
   visitor(result.digest);
   visitor(result.arch);
   visitor(result.activation);
+  visitor(result.layers);
   visitor(result.signature.input);
   visitor(result.signature.mean);
   visitor(result.signature.std);

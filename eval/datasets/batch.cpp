@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -37,6 +38,8 @@ constexpr std::array<Pair, 12> pairs{{
 }};
 
 using Names = std::map<std::string, const NamedTensor*>;
+/// Inputs and targets.
+using Found = std::pair<const NamedTensor*, const NamedTensor*>;
 
 std::string listed(const std::vector<NamedTensor>& tensors) {
   constexpr std::size_t most = 6;
@@ -50,21 +53,52 @@ std::string listed(const std::vector<NamedTensor>& tensors) {
   return text + (tensors.size() > most ? ", …)" : ")");
 }
 
-/// Inputs and targets among the tensors of a file. A tuple of more than two is none of ours.
-std::pair<const NamedTensor*, const NamedTensor*> find_pair(const std::vector<NamedTensor>& tensors,
-                                                            const std::string& split) {
+/// Those whose names tell the split; where there are none, those whose names tell none. A tuple of more than two is
+/// none of ours.
+std::vector<Found> fitting_pairs(const std::vector<NamedTensor>& tensors, const std::string& split) {
   Names names;
   for (const NamedTensor& named : tensors) names.emplace(named.name, &named);
+  std::vector<Found> of_split, of_any;
   for (const Pair& pair : pairs) {
     const auto inputs = names.find(pair.inputs), targets = names.find(pair.targets);
     if (inputs == names.end() || targets == names.end()) continue;
     if (pair.split != nullptr && split != pair.split) continue;
     if (pair.inputs == pairs[0].inputs && tensors.size() != 2) continue;
-    return {inputs->second, targets->second};
+    (pair.split == nullptr ? of_any : of_split).emplace_back(inputs->second, targets->second);
   }
-  throw Error(ErrorCode::unsupported, "the file holds " + listed(tensors))
-      .expected("a tuple of inputs and targets, or both under names such as images and labels")
-      .hint("in Python: torch.save((inputs, targets), 'testing_set.0.pt')");
+  return of_split.empty() ? of_any : of_split;
+}
+
+/// Where several pairs fit, and are not one pair under several names: the command that leaves the first of them.
+void expect_one(const std::vector<Found>& found, const std::string& path) {
+  const auto [inputs, targets] = found.front();
+  const auto is_of_first = [&](const NamedTensor* named) {
+    return named->tensor == inputs->tensor || named->tensor == targets->tensor;
+  };
+  std::string list;
+  std::set<std::string> others;
+  for (const Found& pair : found) {
+    list += (list.empty() ? "" : ", ") + pair.first->name + " with " + pair.second->name;
+    for (const NamedTensor* named : {pair.first, pair.second})
+      if (!is_of_first(named)) others.insert(named->name);
+  }
+  if (others.empty()) return;
+  std::string command = "ckpt convert " + shell_word(path) + " OUT";
+  for (const std::string& name : others) command += " --drop " + name;
+  throw Error(ErrorCode::invalid_argument, "several pairs of its tensors could be meant: " + list)
+      .expected("one pair of inputs and targets")
+      .hint("leave the others out: " + command);
+}
+
+/// Inputs and targets among the tensors of a file.
+Found find_pair(const std::vector<NamedTensor>& tensors, const std::string& split, const std::string& path) {
+  const std::vector<Found> found = fitting_pairs(tensors, split);
+  if (found.empty())
+    throw Error(ErrorCode::unsupported, "the file holds " + listed(tensors))
+        .expected("a tuple of inputs and targets, or both under names such as images and labels")
+        .hint("in Python: torch.save((inputs, targets), 'testing_set.0.pt')");
+  expect_one(found, path);
+  return found.front();
 }
 
 Shape of_one(const NamedTensor& tensor) {
@@ -84,7 +118,7 @@ Shape of_one(const NamedTensor& tensor) {
 Batch::Batch(const std::string& path, const std::string& split) : checkpoint_(load(path)) {
   try {
     const auto tensors = tensor_names(checkpoint_);
-    const auto [inputs, targets] = find_pair(tensors, split);
+    const auto [inputs, targets] = find_pair(tensors, split, path);
     open(inputs_, *inputs);
     open(targets_, *targets);
     input_dtype_ = inputs->tensor->info.dtype;
@@ -125,10 +159,13 @@ std::vector<std::int32_t> Batch::read_labels(const Signature& signature, std::ui
   return read_targets(*targets_, target_dtype_, target_shape_, signature, first);
 }
 
-std::vector<std::byte> Batch::read_inputs(std::uint64_t first, std::uint64_t count) const {
+std::vector<std::byte> Batch::read_inputs(std::uint64_t first, std::uint64_t count) {
   std::vector<std::byte> stored(static_cast<std::size_t>(count * inputs_->row_bytes()));
   inputs_->read(first, count, stored);
-  if (first + count == size()) finish_reading(checkpoint_);
+  if (first + count == size() && !finished_) {
+    for (std::string& warning : finish_reading(checkpoint_)) checkpoint_.warnings.push_back(std::move(warning));
+    finished_ = true;
+  }
   if (input_dtype_ == dtype()) return stored;
   std::vector<float> floats(stored.size() / dtype_size(input_dtype_));
   to_floats(input_dtype_, stored, std::span(floats));

@@ -17,7 +17,8 @@ namespace ckpt::eval {
 class Batch {
  public:
   /// Reads no more than the object. `split` chooses between x_test and x_train. Throws Error, naming the file: what
-  /// ckpt::load() throws; unsupported (no such pair, dtypes that are no inputs, counts that differ).
+  /// ckpt::load() throws; unsupported (no such pair, dtypes that are no inputs, counts that differ); invalid_argument
+  /// (several pairs).
   Batch(const std::string& path, const std::string& split);
 
   [[nodiscard]] const std::string& path() const { return checkpoint_.file; }
@@ -35,7 +36,9 @@ class Batch {
   /// All of them, [size, positions]; `first`: the index of its first sample in the data set. Throws Error.
   [[nodiscard]] std::vector<std::int32_t> read_labels(const Signature& signature, std::uint64_t first) const;
   /// Inputs [first, first + count), the shape as it is. With the last of them the file's checksums are compared.
-  [[nodiscard]] std::vector<std::byte> read_inputs(std::uint64_t first, std::uint64_t count) const;
+  [[nodiscard]] std::vector<std::byte> read_inputs(std::uint64_t first, std::uint64_t count);
+  /// What a user should know of the file, as far as it has been read.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return checkpoint_.warnings; }
 
  private:
   /// Throws Error, with what to do about a tensor that cannot be read in rows.
@@ -45,6 +48,7 @@ class Batch {
   std::optional<TensorReader> inputs_, targets_;
   DType input_dtype_{}, target_dtype_{};
   Shape input_shape_, target_shape_;
+  bool finished_ = false;
 };
 
 }  // namespace ckpt::eval

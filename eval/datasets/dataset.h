@@ -51,6 +51,8 @@ class Dataset {
   [[nodiscard]] virtual Samples read(std::uint64_t first, std::uint64_t count) = 0;
   /// The same without inputs, and none past the first file of the data: cheap where that is not.
   [[nodiscard]] virtual Samples labels(std::uint64_t first, std::uint64_t count) = 0;
+  /// What a user should know of its files, as far as they have been read: each begins with the file's path.
+  [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
 
  protected:
   Dataset() = default;

@@ -50,6 +50,14 @@ class IdxDataset final : public Dataset {
   [[nodiscard]] std::uint64_t size() const override { return static_cast<std::uint64_t>(images_.shape()[0]); }
   [[nodiscard]] Shape input_shape() const override { return {images_.shape().begin() + 1, images_.shape().end()}; }
   [[nodiscard]] Shape target_shape() const override { return {1}; }
+  [[nodiscard]] std::vector<std::string> warnings() const override {
+    std::vector<std::string> out;
+    for (const IdxFile* file : {&images_, &labels_})
+      if (const std::uint64_t trailing = file->trailing_bytes(); trailing > 0)
+        out.push_back(file->name() + ": " + std::to_string(trailing) +
+                      " bytes follow the gzip stream, belong to nothing and are left out");
+    return out;
+  }
 
   void bind(const Signature& signature) override {
     try {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckpt/byte_source.h"
+#include "ckpt/gzip.h"
 #include "datasets/dataset.h"
 #include "datasets/shape.h"
 
@@ -23,6 +24,9 @@ class IdxFile {
   /// Elements [first, first + count), a byte each; `last`: what follows them must be the end. Memory grows as bytes
   /// arrive. Throws Error: truncated, corrupt (bytes after the end), and what inflating throws.
   [[nodiscard]] std::vector<std::byte> read(std::uint64_t first, std::uint64_t count, bool last) const;
+  /// Bytes after its gzip stream that belong to nothing, as far as it has been read.
+  [[nodiscard]] std::uint64_t trailing_bytes() const { return gzip_trailing_bytes(*bytes_); }
+  [[nodiscard]] std::string name() const { return bytes_->name(); }
 
  private:
   ByteSourcePtr bytes_;

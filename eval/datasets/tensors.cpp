@@ -35,6 +35,7 @@ class TensorDataset final : public Dataset {
   [[nodiscard]] std::uint64_t size() const override { return starts_.back(); }
   [[nodiscard]] Shape input_shape() const override { return input_shape_; }
   [[nodiscard]] Shape target_shape() const override { return target_shape_; }
+  [[nodiscard]] std::vector<std::string> warnings() const override { return warnings_; }
 
   void bind(const Signature& signature) override {
     try {
@@ -63,6 +64,7 @@ class TensorDataset final : public Dataset {
       // Targets first and all: they mostly lie behind the inputs, and a compressed file is read forward.
       samples.labels = labels_from(first - start, count);
       samples.inputs = batch_->read_inputs(first - start, count);
+      keep_warnings();
     } catch (Error& error) {
       error.in(files_[file]);
       throw;
@@ -100,11 +102,20 @@ class TensorDataset final : public Dataset {
     batch_.reset();
     batch_.emplace(files_[file], split_);
     opened_ = file;
+    keep_warnings();
     // A file that is opened again must be the one that was counted.
     if (file + 1 < starts_.size()) {
       expect_like_first();
       if (batch_->size() != starts_[file + 1] - starts_[file])
         throw Error(ErrorCode::io, "somebody changed the file while it was read").in(files_[file]);
+    }
+  }
+
+  /// Each once, however often a file is read.
+  void keep_warnings() {
+    for (const std::string& warning : batch_->warnings()) {
+      std::string text = batch_->path() + ": " + warning;
+      if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) warnings_.push_back(std::move(text));
     }
   }
 
@@ -124,6 +135,7 @@ class TensorDataset final : public Dataset {
   std::string path_;
   std::vector<std::string> files_;
   std::vector<std::string> read_;  ///< these, and others that they are made of
+  std::vector<std::string> warnings_;
   std::string split_;
   std::vector<std::uint64_t> starts_{0};  ///< of each file's samples, and the end of the last
   Shape input_shape_, target_shape_;

@@ -30,6 +30,12 @@ void add_measures(Result& out, const Result& part) {
       out.warnings.push_back(warning);
 }
 
+std::string layers_text(const std::vector<std::string>& layers) {
+  std::string list;
+  for (const std::string& layer : layers) list += (list.empty() ? "" : ", ") + layer;
+  return list;
+}
+
 std::string outputs_text(const Signature& signature) {
   return std::to_string(signature.positions) + " x " + std::to_string(signature.classes) + " of \"" +
          signature.alphabet + "\"";
@@ -50,6 +56,8 @@ std::optional<Difference> difference(const Result& one, const Result& other) {
   if (one.digest != other.digest) return Difference{"models", one.digest, other.digest};
   if (one.arch != other.arch) return Difference{"architectures", one.arch, other.arch};
   if (one.activation != other.activation) return Difference{"activations", one.activation, other.activation};
+  if (one.layers != other.layers)
+    return Difference{"orders of layers", layers_text(one.layers), layers_text(other.layers)};
   if (one.precision != other.precision) return Difference{"precisions", one.precision, other.precision};
   if (a.input != b.input) return Difference{"inputs", shape_text(a.input), shape_text(b.input)};
   if (outputs_text(a) != outputs_text(b)) return Difference{"outputs", outputs_text(a), outputs_text(b)};

@@ -85,7 +85,12 @@ bool replaces_baseline(const Verdict& verdict, const OutputSettings& settings) {
 
 }  // namespace
 
-int deliver(const Result& result, const Verdict& verdict, const OutputSettings& given) {
+int deliver(Result result, const Bars& bars, const OutputSettings& given) {
+  const Verdict verdict = judge(result, bars);
+  if (verdict.baseline && verdict.baseline->same_data == false) {
+    result.warnings.push_back("the baseline " + verdict.baseline->file + " was measured on other data");
+    tools::print_warning(result.warnings.back());
+  }
   OutputSettings settings = given;
   // A gate that failed once would let the same model through the next time.
   if (!verdict.passed() && replaces_baseline(verdict, given)) {

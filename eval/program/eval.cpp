@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ckpt/eval.h"
@@ -51,7 +53,9 @@ Result evaluate_as_asked(const Options& options, const Spare& spare, bool quiet)
   Result fast = on_gpu || options.world ? evaluate_aloud(options, spare, quiet) : Result();
   if (!reports) return exact;
   if (!on_gpu) {
-    if (!quiet) tools::print_note("--tf32 and --bf16 are for GPUs: this ran on " + exact.device + " in float32");
+    const std::string reason = "--tf32 and --bf16 are for GPUs: this ran on " + exact.device + " in float32";
+    exact.warnings.push_back(reason);
+    if (!quiet) tools::print_note(reason);
     return exact;
   }
   fast.seconds.start = exact.seconds.start;
@@ -63,16 +67,25 @@ Result evaluate_as_asked(const Options& options, const Spare& spare, bool quiet)
   return fast;
 }
 
-Baseline evaluated_baseline(const std::string& model, Options options, const Spare& spare, bool quiet) {
+/// What is said of it is said in `warnings`, too.
+Baseline evaluated_baseline(const std::string& model, Options options, const Spare& spare, bool quiet,
+                            std::vector<std::string>& warnings) {
   options.model = model;
+  options.is_baseline = true;
   options.outputs = false;
   options.worst = 0;
   try {
-    return baseline_of(evaluate_aloud(options, spare, quiet));
+    const Result result = evaluate_aloud(options, spare, quiet);
+    for (const std::string& warning : result.warnings)
+      if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
+        warnings.push_back(model + ": " + warning);
+    return baseline_of(result);
   } catch (Error& error) {
     if (options.root || options.arch != "auto" || error.hint().starts_with("--arch "))
-      error.hint("--root and --arch are the baseline's, too; with others: ckpt eval " + shell_word(model) + " --data " +
-                 shell_word(options.data.value()) + " --predictions old.csv, and then --baseline old.csv");
+      error.hint("--root, --arch, --activation and --normalize are the baseline's, too; with others: ckpt eval " +
+                 shell_word(model) + " --data " + shell_word(options.data.value()) +
+                 (options.split == "testing" ? "" : " --split " + options.split) +
+                 " --predictions old.csv, and then --baseline old.csv");
     throw error.in(model);
   }
 }
@@ -106,15 +119,16 @@ int run(const Settings& settings, bool quiet) {
     if (settings.bars.baseline)
       check_spares({*settings.bars.baseline},
                    settings.output.rolling(bars.baseline ? bars.baseline->kind : BaselineKind::model));
-    const Result result = evaluate_as_asked(options, spare, quiet);
+    Result result = evaluate_as_asked(options, spare, quiet);
     if (settings.shard) {
       tools::print(partial_text(result, options));
       return tools::exit_done;
     }
     options.data = result.data;  // a model to compare with runs on the same
-    if (baseline_is_model) bars.baseline = evaluated_baseline(*settings.bars.baseline, options, spare, quiet);
+    if (baseline_is_model)
+      bars.baseline = evaluated_baseline(*settings.bars.baseline, options, spare, quiet, result.warnings);
     if (rank_in(options.world.get()) != 0) return tools::exit_done;
-    return deliver(result, judge(result, bars), settings.output);
+    return deliver(std::move(result), bars, settings.output);
   } catch (Error& error) {
     settings.complete_hint(error);
     failed(error.in(options.model));

@@ -47,10 +47,10 @@ int run(const MergeSettings& settings) {
   if (settings.output.predictions) need_predictions(parts, "--predictions");
   if (bars.baseline && !bars.baseline->statements.empty())
     need_predictions(parts, "--baseline " + shell_word(bars.baseline->file));
-  const Result result = merge(std::move(parts));
+  Result result = merge(std::move(parts));
   settings.output.try_out();
   for (const std::string& warning : result.warnings) tools::print_warning(warning);
-  return deliver(result, judge(result, bars), settings.output);
+  return deliver(std::move(result), bars, settings.output);
 }
 
 tools::Runner define(tools::Arguments& arguments) {

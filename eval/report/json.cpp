@@ -52,6 +52,7 @@ Json baseline_json(const std::optional<Comparison>& baseline) {
               {"kind", kind_name(baseline->kind)},
               {"accuracy", number(baseline->accuracy)},
               {"drop", number(baseline->drop)},
+              {"same_data", baseline->same_data ? Json(*baseline->same_data) : Json()},
               {"lost", nullptr},
               {"gained", nullptr},
               {"p", nullptr}};
@@ -82,6 +83,7 @@ std::string json_text(const Result& result, const Verdict& verdict) {
   out["version"] = text(result.version);
   out["arch"] = text(result.arch);
   out["device"] = text(result.device);
+  out["precision"] = text(result.precision);
   out["samples"] = result.counts.samples;
   out["correct"] = result.counts.correct;
   out["accuracy"] = number(result.counts.accuracy());

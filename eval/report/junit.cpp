@@ -24,7 +24,8 @@ std::string body_text(const std::vector<std::string>& lines) {
 }
 
 std::string suite_text(const std::string& model, const std::vector<Case>& cases, double seconds,
-                       const std::vector<std::pair<std::string, std::string>>& properties) {
+                       const std::vector<std::pair<std::string, std::string>>& properties,
+                       const std::vector<std::string>& warnings = {}) {
   std::size_t failures = 0;
   for (const Case& one : cases) failures += one.failure.empty() ? 0 : 1;
   std::array<char, 32> time{};
@@ -49,6 +50,11 @@ std::string suite_text(const std::string& model, const std::vector<Case>& cases,
       out += ">\n      <failure type=\"" + one.kind + "\" message=\"" + escape_markup(one.failure) + "\"" +
              body_text(one.lines) + "\n    </testcase>\n";
   }
+  if (!warnings.empty()) {
+    out += "    <system-err>";
+    for (const std::string& warning : warnings) out += "warning: " + escape_markup(warning) + "\n";
+    out += "</system-err>\n";
+  }
   return out + "  </testsuite>\n</testsuites>\n";
 }
 
@@ -67,7 +73,8 @@ std::string junit_text(const Result& result, const Verdict& verdict) {
                      {"device", result.device},
                      {"digest", result.digest},
                      {"data_digest", result.data_digest},
-                     {"version", result.version}});
+                     {"version", result.version}},
+                    result.warnings);
 }
 
 std::string junit_text(const std::string& model, const Error& error) {

@@ -63,6 +63,8 @@ std::string partial_text(const Result& result, const Options& options) {
   out["digest"] = text(result.digest);
   out["arch"] = text(result.arch);
   out["activation"] = text(result.activation);
+  out["layers"] = Json::array();
+  for (const std::string& layer : result.layers) out["layers"].push_back(text(layer));
   out["precision"] = text(result.precision);
   out["signature"] = {{"input", signature.input},     {"mean", signature.mean},
                       {"std", signature.std},         {"positions", signature.positions},

@@ -45,6 +45,14 @@ class Fields {
     if (!at(key).is_string()) throw wrong(path_ + key, at(key), "a string");
     return at(key).get<std::string>();
   }
+  [[nodiscard]] std::vector<std::string> texts(const char* key) const {
+    std::vector<std::string> out;
+    for (const Json& one : array(key)) {
+      if (!one.is_string()) throw wrong(std::string("an entry of ") + key, one, "a string");
+      out.push_back(one.get<std::string>());
+    }
+    return out;
+  }
 
   [[nodiscard]] static std::uint64_t as_count(const Json& value, const std::string& what, std::uint64_t most) {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
@@ -198,6 +206,7 @@ Part read_fields(const Json& parsed) {
   out.digest = fields.text("digest");
   out.arch = fields.text("arch");
   out.activation = fields.text("activation");
+  if (parsed.contains("layers")) out.layers = fields.texts("layers");
   out.precision = fields.text("precision");
   out.data = fields.text("data");
   out.data_digest = DataDigest::from_text(fields.text("data_digest")).text();
@@ -210,10 +219,7 @@ Part read_fields(const Json& parsed) {
   out.seconds = {seconds.number("start"), seconds.number("read"), seconds.number("upload"), seconds.number("run")};
   out.host_peak = memory.count("host");
   out.gpu_peak = memory.count("gpu");
-  for (const Json& warning : fields.array("warnings")) {
-    if (!warning.is_string()) throw Fields::wrong("a warning", warning, "a string");
-    out.warnings.push_back(warning.get<std::string>());
-  }
+  out.warnings = fields.texts("warnings");
   read_predictions(parsed, fields, part);
   return part;
 }

@@ -45,8 +45,9 @@ struct Bars {
 struct Comparison {
   BaselineKind kind = BaselineKind::model;
   std::string file;
-  double accuracy = 0;  ///< the baseline's
-  double drop = 0;      ///< its accuracy less this one
+  double accuracy = 0;            ///< the baseline's
+  double drop = 0;                ///< its accuracy less this one
+  std::optional<bool> same_data;  ///< none where the baseline does not say on which data it was measured
   std::optional<Discordant> pairs;
   std::optional<double> p;  ///< McNemar's, of the pairs
 };

@@ -203,6 +203,14 @@ def order_of_layers(t):
     t.suite.check("a pickle: said", found and order in " ".join(found["warnings"]), found)
     done = t.ckpt("eval", plain, "--data", data, "--quiet")
     t.suite.check("a pickle: also with --quiet", order in done.err, done)
+    state = model.state_dict()
+    other = saved(t, {name: state[name] for name in sorted(state)})
+    parts = []
+    for i, file in enumerate((plain, other)):
+        (path := t.path(".json")).write_bytes(t.ckpt("eval", file, "--data", data, "--shard", f"{i}/2").out)
+        parts.append(path)
+    orders = "different orders of layers: stem, body, top and body, stem, top"
+    evaluations.ends(t, "parts of two orders", t.ckpt("eval-merge", *parts), evaluations.USAGE, orders)
     for format_ in ("safetensors", "safetensors-index", "npz"):
         t.ckpt("convert", plain, sorted_ := t.path(f".{format_}"), "--format", format_)
         for arch in ("auto", "mlp"):

@@ -69,7 +69,7 @@ def outputs_of_every_model(t):
 
 KEYS = {  # docs/eval.md, in its order
     "model": str, "digest": str, "data": str, "data_digest": str, "version": str, "arch": str, "device": str,
-    "samples": int, "correct": int, "accuracy": float, "interval": list, "per_class": list, "per_position": list,
+    "precision": str, "samples": int, "correct": int, "accuracy": float, "interval": list, "per_class": list, "per_position": list,
     "seconds": dict, "samples_per_second": float, "warnings": list, "not_finite": int, "memory": dict, "ranks": int,
     "shard": type(None), "data_samples": int, "baseline": type(None), "verdict": dict,
 }  # fmt: skip
@@ -280,7 +280,9 @@ def baselines(t):
                 continue
             said = done.json["baseline"]
             t.suite.equal(f"{name}: counts", counts(done.json), counts(alone))
-            t.suite.equal(f"{name}: keys", list(said), ["file", "kind", "accuracy", "drop", "lost", "gained", "p"])
+            keys = ["file", "kind", "accuracy", "drop", "same_data", "lost", "gained", "p"]
+            t.suite.equal(f"{name}: keys", list(said), keys)
+            t.suite.equal(f"{name}: the same data", said["same_data"], None if kind == "predictions" else True)
             t.suite.equal(f"{name}: kind", said["kind"], kind)
             t.suite.check(f"{name}: drop", abs(said["drop"] - drop) < 1e-9, said)
             if kind == "json":
@@ -314,6 +316,12 @@ def baselines(t):
     ends(t, "other labels", t.ckpt("eval", DIGITS_MODEL, "--data", other, "--baseline", old_csv), USAGE, str(old_csv))
     fewer = saved(t, (images[:50], labels[:50]))
     ends(t, "fewer samples", t.ckpt("eval", DIGITS_MODEL, "--data", fewer, "--baseline", old_csv), USAGE, str(old_csv))
+    done = t.ckpt("eval", DIGITS_MODEL, "--data", fewer, "--max-drop", "9%", "--json", "--baseline", old_json,
+                  f"--junit={(suite := t.path('.xml'))}")  # fmt: skip
+    warning = f"the baseline {old_json} was measured on other data"
+    ends(t, "other data", done, DONE, f"ckpt: warning: {warning}")
+    t.suite.equal("other data, --json", (done.json["baseline"]["same_data"], done.json["warnings"][-1:]), (False, [warning]))
+    t.suite.check("other data, --junit", warning in xml.parse(suite).getroot().findtext(".//system-err", ""), suite.read_text())
     alone = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--baseline", old_json)
     ends(t, "--json tells nothing of samples", alone, USAGE, "has no predictions to compare with", "--max-drop")
     early = t.ckpt("eval", t.folder / "none.pt", "--data", DIGITS, "--baseline", old_json)

@@ -7,6 +7,7 @@ import re
 import select
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import torch
@@ -14,6 +15,7 @@ from evaluations import (CAPTCHA_MODEL, CAPTCHA_SET, DIGITS, DIGITS_MODEL, DONE,
                          digits_state, ends, loaded, result, saved)  # fmt: skip
 from harness import Ckpt, environment
 from nets import FooNet
+from torch import nn
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -141,6 +143,65 @@ def settings_of_other_models(t):
     done = t.ckpt("eval", script, "--data", DIGITS, "--arch", "torchscript", "--activation", "relu", "--normalize", "0,1")
     ends(t, "TorchScript", done, DONE, "--activation is for mlp, and was left aside: torchscript has its own")
     t.suite.check("TorchScript is normalised", "--normalize" not in done.err, done)
+
+
+def settings_of_a_baseline(t):
+    """A module says its own activation; of a state dict it is said that the new model's was taken."""
+    torch.manual_seed(3)
+    old = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 5))
+    inputs = 3 * torch.randn(500, 20)
+    with torch.inference_mode():
+        data = saved(t, (inputs, old(inputs).argmax(1)))
+    state, module = saved(t, old.state_dict()), saved(t, old)
+    words = ["eval", state, "--data", data, "--activation", "tanh", "--normalize", "0,1", "--json", "--max-drop", "100%"]
+    right = t.ckpt(*words, "--baseline", module).json
+    t.suite.equal("a module", right["baseline"]["accuracy"], 1)
+    for baseline, settings in ((state, "--activation tanh and --normalize"), (module, "--normalize")):
+        done = t.ckpt(*words, "--baseline", baseline)
+        ends(t, settings, done, DONE, warning := f"{baseline}: the baseline was run with {settings}, too")
+        t.suite.check(f"{settings}, in --json", warning in done.json["warnings"], done)
+    plain = t.ckpt(*words[:4], "--baseline", state)
+    t.suite.check("no settings", plain.code == DONE and "the baseline was run" not in plain.err, plain)
+
+
+def warnings_of_data(t):
+    """What a file's reader has to say, of a test set as of a model."""
+    images, labels = loaded(DIGITS)
+    (junk := saved(t, (images, labels), packed=True)).write_bytes(junk.read_bytes() + b"junk")
+    (t.folder / "README").write_text("a test set")
+    with tarfile.open(archive := t.path(".tar"), "w") as tar:
+        for file, name in ((t.folder / "README", "README"), (saved(t, (images, labels)), "testing_set.0.pt")):
+            tar.add(file, name)
+    for name, data, phrase in [
+        ("bytes behind gzip", junk, "4 bytes follow the gzip stream"),
+        ("an archive", archive, "left out"),
+    ]:
+        done = t.ckpt("eval", DIGITS_MODEL, "--data", data, "--quiet", "--json")
+        ends(t, name, done, DONE, f"test set {data}: ", phrase)
+        said = [warning for warning in done.json["warnings"] if warning.startswith(f"test set {data}: ")]
+        t.suite.check(f"{name}: in --json", len(said) == 1 and phrase in said[0], done)
+
+
+def several_pairs(t):
+    """Only what the split's names or a single pair tell is taken; the command of the hint leaves one."""
+    images, labels = loaded(DIGITS)
+    other = (labels + 1) % 10
+    both = saved(t, {"images": images, "labels": labels, "targets": other})
+    done = t.ckpt("eval", DIGITS_MODEL, "--data", both)
+    hint = f"ckpt convert {both} OUT --drop targets"
+    ends(t, "two targets", done, USAGE, "several pairs", "images with labels, images with targets", f": {hint}")
+    t.ckpt(*hint.replace("OUT", str(one := t.path())).split()[1:])
+    t.suite.equal("two targets: mended", result(t, "mended", DIGITS_MODEL, one)["correct"], 390)
+    shared = saved(t, {"images": images, "labels": labels, "targets": labels})
+    t.suite.equal("one under two names", result(t, "two names", DIGITS_MODEL, shared)["correct"], 390)
+    named = saved(t, {"images": images, "labels": other, "x_test": images, "y_test": labels})
+    t.suite.equal("the split's own", result(t, "by the split", DIGITS_MODEL, named)["correct"], 390)
+
+
+def precision_without_a_gpu(t):
+    done = t.ckpt("eval", DIGITS_MODEL, "--data", DIGITS, "--device", "cpu", "--bf16", "--quiet", "--json")
+    t.suite.equal("--bf16 on a CPU", (done.code, done.json["precision"]), (DONE, "float32"), done)
+    t.suite.equal("in the warnings", done.json["warnings"][-1][:29], "--tf32 and --bf16 are for GPU", done)
 
 
 def hints_about_data(t):
@@ -292,6 +353,10 @@ GROUPS = [
     streams,
     wrong_usage,
     settings_of_other_models,
+    settings_of_a_baseline,
+    warnings_of_data,
+    several_pairs,
+    precision_without_a_gpu,
     hints_about_data,
     predictions,
     digit_pictures,

@@ -105,6 +105,9 @@ struct Options {
   /// Of mlp: "relu", "tanh", "sigmoid", "gelu", "none". Where none is given: what a whole module says, else "relu".
   std::optional<std::string> activation;
   std::optional<std::pair<double, double>> normalize;  ///< of mlp and torchscript: mean and standard deviation
+  /// `activation` and `normalize` are those of a model that is compared with this one: what a whole module says goes
+  /// before them, and where they are taken, a warning says so.
+  bool is_baseline = false;
 
   /// "auto", "cpu", "cuda", "cuda:1", "cuda:0,2", "cuda:all", "mps". libtorch keeps its first answer to whether there
   /// is CUDA: a program that evaluates on both begins with a GPU or "auto" (else: unavailable, with that reason).
@@ -145,10 +148,11 @@ struct Result {
   std::string data_digest;  ///< docs/eval.md: the same whatever container holds the samples
   std::string version;      ///< of ckpt
   std::string arch;
-  std::string activation;  ///< between its Linear layers, as in Options; empty for other models
-  std::string device;      ///< "cpu", "cuda:0", "cuda:0,2"
-  std::string precision;   ///< "float32", "tf32", "bf16": how it was computed
-  std::string machine;     ///< for people: its processor, and the GPUs that ran
+  std::string activation;           ///< between its Linear layers, as in Options; empty for other models
+  std::vector<std::string> layers;  ///< of mlp: the names of its Linear layers, in the order in which they run
+  std::string device;               ///< "cpu", "cuda:0", "cuda:0,2"
+  std::string precision;            ///< "float32", "tf32", "bf16": how it was computed
+  std::string machine;              ///< for people: its processor, and the GPUs that ran
   std::uint64_t ranks = 1;
   std::optional<Shard> shard;
   std::uint64_t data_samples = 0;  ///< of the whole data set, of which counts.samples are this part

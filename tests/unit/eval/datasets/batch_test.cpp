@@ -76,6 +76,31 @@ TEST(Batch, NamesThatTellTheSplit) {
   EXPECT_EQ(read_batch(file, small_model(), 2, "training").labels.size(), 2U);
 }
 
+TEST(Batch, NamesThatTellTheSplitGoBeforeOthers) {
+  for (const auto& [inputs, targets] : {std::pair{"x", "y"}, {"images", "labels"}}) {
+    const Bytes file = saved_dict({{inputs, small_inputs(2)},
+                                   {targets, small_classes(2)},
+                                   {"x_test", small_inputs(5)},
+                                   {"y_test", small_classes(5)}});
+    expect_five(read_batch(file));
+    EXPECT_EQ(read_batch(file, small_model(), 2, "training").labels.size(), 2U);
+  }
+}
+
+TEST(Batch, SeveralPairsAreRefusedWithTheCommandThatLeavesOne) {
+  const TemporaryFolder folder;
+  put_file(folder / "two.pt",
+           saved_dict({{"data", small_inputs(5)}, {"targets", small_classes(5)}, {"labels", small_classes(5)}}));
+  const auto error = error_of([&] { static_cast<void>(Batch(folder / "two.pt", "testing")); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(error->what(), (folder / "two.pt" +
+                               ": several pairs of its tensors could be meant: data with targets, data with labels, "
+                               "expected one pair of inputs and targets")
+                                  .c_str());
+  EXPECT_EQ(error->hint(), "leave the others out: ckpt convert " + folder / "two.pt" + " OUT --drop labels");
+}
+
 TEST(Batch, AModelInTheirPlaceIsNamed) {
   EXPECT_NE(complaint(saved_dict({{"fc.weight", {"Float", {2, 2}, raw<float>({1, 2, 3, 4})}}}))
                 .find("'fc.weight' float32 [2, 2]"),
@@ -164,6 +189,18 @@ TEST(Batch, AFlippedByteInGzipIsFound) {
   Bytes file = gzipped(batch(50));
   file[file.size() - 6] ^= std::byte{1};
   EXPECT_FALSE(complaint(file).empty());
+}
+
+TEST(Batch, BytesAfterItsGzipStreamAreToldOnce) {
+  const TemporaryFolder folder;
+  Bytes file = gzipped(batch(5));
+  file.resize(file.size() + 7, std::byte{1});
+  put_file(folder / "junk.pt.gz", file);
+  const auto data = opened(folder / "junk.pt.gz", small_model());
+  for (int time = 0; time < 2; ++time) expect_five(read_all(*data));
+  EXPECT_EQ(data->warnings(),
+            std::vector<std::string>{folder / "junk.pt.gz" +
+                                     ": 7 bytes follow the gzip stream, belong to nothing and are left out"});
 }
 
 TEST(Targets, AnyIntegerDtype) {

@@ -142,6 +142,17 @@ TEST(Idx, BytesAfterTheEndAreCorrupt) {
   expect_code(Pair(gzipped(images)), ErrorCode::corrupt);
 }
 
+TEST(Idx, BytesAfterAGzipStreamAreTold) {
+  Bytes labels = gzipped(idx_labels(5));
+  labels.resize(labels.size() + 7, std::byte{1});
+  const Pair pair(gzipped(idx_images(5)), labels);
+  const auto data = opened(pair.folder.path(), small_model());
+  expect_five(*data);
+  EXPECT_EQ(data->warnings(),
+            std::vector<std::string>{pair.folder / "t10k-labels-idx1-ubyte" +
+                                     ": 7 bytes follow the gzip stream, belong to nothing and are left out"});
+}
+
 TEST(Idx, CountsOfBothFilesMustAgree) {
   EXPECT_NE(complaint(Pair(idx_images(5), idx_labels(4))).find("[4] labels, expected 5"), std::string::npos);
 }

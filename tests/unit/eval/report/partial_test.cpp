@@ -35,10 +35,16 @@ std::string what(const std::function<void()>& work) {
 TEST(Partial, reads_back_as_it_was_written) {
   Result result = part_of(captchas(), 1, 3);
   result.warnings = {"a \"warning\" \x1b[31m"};
+  result.layers = {"stem", "body.0"};
   result.predictions.truth[0] = std::numeric_limits<float>::quiet_NaN();
   const std::string text = partial_text(result);
   EXPECT_EQ(partial_text(parse_part(text, "part").result), text);
   EXPECT_EQ(parse_part(text, "part").first, 66U);
+}
+
+TEST(Partial, may_lack_the_layers) {
+  const std::string text = replaced(partial_text(part_of(digits(), 0, 1)), "\"layers\":[],", "");
+  EXPECT_TRUE(parse_part(text, "part").result.layers.empty());
 }
 
 TEST(Partial, keeps_integers_to_the_last_bit) {
@@ -106,6 +112,7 @@ TEST(Partial, of_hostile_json_is_refused) {
   broken("\"truth\":[0.99,", "\"truth\":[1e300,");
   broken("\"data_digest\":\"", "\"data_digest\":\"g");
   broken("\"warnings\":[]", "\"warnings\":[1]");
+  broken("\"layers\":[]", "\"layers\":[1]");
   broken("\"alphabet\":\"\"", "\"alphabet\":{}");
   expect(replaced(good, "\"positions\":1,\"classes\":10", "\"positions\":1,\"classes\":100000"),
          ErrorCode::limit_exceeded);
@@ -258,6 +265,10 @@ TEST(Merge, names_the_files_of_parts_that_do_not_belong_together) {
             "cccccccc) and other (1000 samples, first and labels dddddddd)");
   EXPECT_EQ(with([](Result& r) { r.activation = "tanh"; }),
             "part0.json and part1.json are parts of different activations:  and tanh");
+  EXPECT_EQ(with([](Result& r) {
+              r.layers = {"a", "b"};
+            }),
+            "part0.json and part1.json are parts of different orders of layers:  and a, b");
   EXPECT_EQ(with([](Result& r) { r.precision = "bf16"; }),
             "part0.json and part1.json are parts of different precisions: float32 and bf16");
   EXPECT_EQ(

@@ -122,7 +122,7 @@ TEST(JsonText, has_the_keys_of_the_manual_in_their_order) {
   result.data_digest = "digests";
   EXPECT_EQ(
       json_text(result, judge(result, bars)),
-      R"({"model":"captcha.pt","digest":"short","data":"captchas","data_digest":"digests","version":"0.1.0","arch":"captcha-resnet","device":"cpu",)"
+      R"({"model":"captcha.pt","digest":"short","data":"captchas","data_digest":"digests","version":"0.1.0","arch":"captcha-resnet","device":"cpu","precision":"float32",)"
       R"("samples":10,"correct":5,"accuracy":0.5,"interval":[0.236593090512564,0.763406909487436],"per_class":[{"class":"a",)"
       R"("samples":8,"correct":7,"accuracy":0.875},{"class":"b",)"
       R"("samples":10,"correct":8,"accuracy":0.8}],)"
@@ -131,7 +131,7 @@ TEST(JsonText, has_the_keys_of_the_manual_in_their_order) {
       R"("samples":10,"correct":9,"accuracy":0.9}],)"
       R"("seconds":{"start":0.05,"read":0.125,"upload":0.0,"run":0.25},"samples_per_second":40.0,"warnings":[],)"
       R"("not_finite":1,"memory":{"host":120000000,"gpu":0},"ranks":1,"shard":{"index":1,"count":20},"data_samples":200,)"
-      R"("baseline":{"file":"old.csv","kind":"predictions","accuracy":0.75,"drop":0.25,"lost":null,"gained":null,"p":null},"verdict":{"passed":false,"failures":["1 of 10 samples have NaN or infinity among their outputs"]}}
+      R"("baseline":{"file":"old.csv","kind":"predictions","accuracy":0.75,"drop":0.25,"same_data":null,"lost":null,"gained":null,"p":null},"verdict":{"passed":false,"failures":["1 of 10 samples have NaN or infinity among their outputs"]}}
 )");
 }
 
@@ -172,6 +172,14 @@ TEST(JUnitText, has_a_case_a_check) {
   </testsuite>
 </testsuites>
 )");
+}
+
+TEST(JUnitText, has_the_warnings) {
+  Result result = digits();
+  result.warnings = {"a < b", "c"};
+  EXPECT_NE(junit_text(result, judge(result, {}))
+                .find("    <system-err>warning: a &lt; b\nwarning: c\n</system-err>\n  </testsuite>"),
+            std::string::npos);
 }
 
 TEST(JUnitText, of_a_model_that_does_not_load) {

@@ -100,7 +100,13 @@ TEST(Verdict, fails_where_the_baseline_has_no_accuracy) {
 TEST(Verdict, says_where_the_data_was_another) {
   Bars bars = against(digits(980), 0.001);
   bars.baseline->data_digest = std::string(64, 'c');
-  EXPECT_NE(failure(judge(digits(), bars)).find("which was measured on other data"), std::string::npos);
+  const Verdict verdict = judge(digits(), bars);
+  EXPECT_NE(failure(verdict).find("which was measured on other data"), std::string::npos);
+  EXPECT_EQ(verdict.baseline->same_data, false);
+  bars.baseline->data_digest = digits().data_digest;
+  EXPECT_EQ(judge(digits(), bars).baseline->same_data, true);
+  bars.baseline->data_digest.clear();
+  EXPECT_EQ(judge(digits(), bars).baseline->same_data, std::nullopt);
 }
 
 TEST(Verdict, names_the_file_whose_samples_are_others) {
