@@ -49,6 +49,8 @@ AverageOptions options_of(const AverageArguments& arguments, std::size_t inputs)
   return options;
 }
 
+std::string place_text(const std::string& path) { return path.empty() ? "the root" : "'" + path + "'"; }
+
 int run(const AverageArguments& arguments, bool quiet) {
   std::vector<std::string> inputs;
   const Job job = plan_many(arguments.writing, "average", inputs);
@@ -60,6 +62,10 @@ int run(const AverageArguments& arguments, bool quiet) {
   AverageReport report;
   with_part_hint([&] { std::tie(result, report) = average(std::move(checkpoints), options); });
   for (std::size_t i = told; i < result.warnings.size(); ++i) print_warning(result.warnings[i]);
+  for (const auto& [file, path, last_path] : report.elsewhere)
+    if (!quiet)
+      print_note(file + ": " + place_text(path) + " is averaged with " + place_text(last_path) + " of " +
+                 inputs.back());
   if (!quiet && !report.dtypes.empty())
     print_note("not of the same dtype in all files, and written as in " + inputs.back() + ": " +
                list_text(report.dtypes, report.dtypes.size()));

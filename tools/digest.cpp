@@ -65,6 +65,8 @@ int run(const DigestOptions& options, bool quiet) {
     finish_input(checkpoint, file);
     if (result.tensors.empty() && !options.keys.empty()) throw matches_nothing(options);
     print(options.json ? digest_json(result) : digest_text(result));
+    if (result.tensors.empty())
+      print_warning(file + ": no tensor with bytes was found, so the total is that of nothing");
     if (!quiet && options.keys.empty()) note_unnamed(checkpoint, file);
     return exit_done;
   } catch (Error& error) {

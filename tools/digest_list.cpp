@@ -75,6 +75,10 @@ DigestList read_digest_list(const std::string& file, const std::string& checked)
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     auto list = text.starts_with('{') ? parse_json(text) : parse_text(text);
     if (!list) throw Error(ErrorCode::unsupported, "is no list of digests").expected("what ckpt digest prints");
+    if (list->sha256.empty())
+      throw Error(ErrorCode::unsupported, "lists no tensor")
+          .expected("what ckpt digest prints of a file with tensors")
+          .hint("ckpt inspect " + shell_word(checked) + " shows what is there");
     return std::move(*list);
   } catch (Error& error) {
     if (error.hint().empty()) error.hint(how);

@@ -94,7 +94,7 @@ class Writer {
     throw Error(ErrorCode::unsupported, "tensor '" + leaf.name + "' is " + what)
         .expected("a tensor that torch.distributed.checkpoint can save")
         .in(checkpoint_.file)
-        .hint(named_tensors::drop_hint(leaf.name));
+        .hint(named_tensors::drop_hint(checkpoint_, leaf.name));
   }
 
   /// The tensor alone, in a storage of its own.
@@ -123,7 +123,7 @@ class Writer {
     if (!dense)
       throw Error(ErrorCode::unsupported, "tensor '" + leaf.name + "' is on the meta device: it has no bytes")
           .in(checkpoint_.file)
-          .hint(named_tensors::drop_hint(leaf.name));
+          .hint(named_tensors::drop_hint(checkpoint_, leaf.name));
     item.dtype = leaf.tensor->info.dtype;
     item.shape = leaf.tensor->info.shape;
     Checkpoint only = assemble_one(alone(*dense));

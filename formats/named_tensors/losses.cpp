@@ -7,13 +7,13 @@
 
 #include "ckpt/error.h"
 #include "ckpt/glob.h"
-#include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
 #include "model/pair_lists.h"
 #include "model/python_str.h"
 #include "model/walk.h"
 #include "ops/root.h"
+#include "ops/unpacked.h"
 #include "ops/value_view.h"
 
 namespace ckpt::named_tensors {
@@ -172,9 +172,8 @@ bool has_attributes(const ValueGraph& values, ValueId id) {
 
 bool has_weights(const Checkpoint& checkpoint) {
   try {
-    const Parts parts = find_parts(checkpoint);
-    if (parts.state_dicts.empty() && parts.modules.size() == 1) return true;
-    return !resolve_root(checkpoint, "auto").empty() || !is_mapping(checkpoint.values, checkpoint.root);
+    const Unpacked unpacked(checkpoint);
+    return !resolve_root(unpacked.get(), "auto").empty() || !is_mapping(checkpoint.values, checkpoint.root);
   } catch (const Error&) {
     return false;
   }

@@ -9,6 +9,7 @@
 #include "ckpt/state_dict.h"
 #include "io/keyed_hash.h"
 #include "model/walk.h"
+#include "ops/entry_walk.h"
 
 namespace ckpt::named_tensors {
 namespace {
@@ -81,6 +82,17 @@ std::string_view repeated(const std::vector<NamedTensor>& names) {
   return {};
 }
 
+/// The name, or the beginning of it, that is an entry of a mapping: only such can be dropped. Empty where none is.
+std::string innermost_entry(const Checkpoint& checkpoint, const std::string& name) {
+  std::string entry;
+  EntryWalk(checkpoint).run([&](const EntryWalk::Place& place) {
+    const bool leads_there = name == place.path || name.starts_with(std::string(place.path) + ".");
+    if (place.entry != EntryWalk::no_entry && leads_there && place.path.size() > entry.size()) entry = place.path;
+    return false;
+  });
+  return entry;
+}
+
 }  // namespace
 
 std::vector<NamedTensor> names_of(const Checkpoint& checkpoint) {
@@ -98,8 +110,11 @@ std::vector<NamedTensor> names_of(const Checkpoint& checkpoint) {
       .hint("--drop NAME leaves out what is named so, --root PATH takes one part; --format torch can say both");
 }
 
-std::string drop_hint(const std::string& name) {
-  return (name.empty() ? "" : "--drop " + shell_value(escaped_glob(name)) + " leaves it out; ") +
+std::string drop_hint(const Checkpoint& checkpoint, const std::string& name) {
+  const std::string entry = innermost_entry(checkpoint, name);
+  return (entry.empty() ? ""
+                        : "--drop " + shell_value(escaped_glob(entry)) +
+                              (entry == name ? " leaves it out; " : " leaves out what it stands in; ")) +
          "--format torch can say it";
 }
 

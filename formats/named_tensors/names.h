@@ -12,6 +12,6 @@ namespace ckpt::named_tensors {
 std::vector<NamedTensor> names_of(const Checkpoint& checkpoint);
 
 /// What to do about a tensor of that name that a format cannot say, as options of `ckpt convert`.
-std::string drop_hint(const std::string& name);
+std::string drop_hint(const Checkpoint& checkpoint, const std::string& name);
 
 }  // namespace ckpt::named_tensors

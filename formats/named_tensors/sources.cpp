@@ -15,7 +15,7 @@ namespace {
   throw Error(ErrorCode::unsupported, "tensor '" + name + "' " + what)
       .expected("a dense tensor of numbers")
       .in(checkpoint.file)
-      .hint(drop_hint(name));
+      .hint(drop_hint(checkpoint, name));
 }
 
 const Storage& storage_of(const Checkpoint& checkpoint, const NamedTensor& named) {

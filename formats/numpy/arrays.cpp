@@ -16,11 +16,11 @@ namespace ckpt::numpy {
 namespace {
 
 [[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& name, const std::string& what,
-                         std::string hint) {
+                         const std::string& cast = "") {
   throw Error(ErrorCode::unsupported, (name.empty() ? "the tensor " : "tensor '" + name + "' ") + what)
       .expected("what numpy has an array for")
       .in(checkpoint.file)
-      .hint(std::move(hint));
+      .hint(cast + named_tensors::drop_hint(checkpoint, name));
 }
 
 TensorInfo reversed(TensorInfo info) {
@@ -31,16 +31,14 @@ TensorInfo reversed(TensorInfo info) {
 
 OutArray array_of(const Checkpoint& checkpoint, const NamedTensor& named) {
   const TensorInfo& info = named.tensor->info;
-  const std::string drop = named_tensors::drop_hint(named.name);
-  if (info.layout != Layout::strided)
-    refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)), drop);
+  if (info.layout != Layout::strided) refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)));
   if (descr_of(info.dtype).empty())
     refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)),
-           (is_floating(info.dtype) ? "--dtype float32 casts it; " : "") + drop);
+           is_floating(info.dtype) ? "--dtype float32 casts it; " : "");
   const auto data_bytes = array_bytes(dtype_size(info.dtype), info.shape);
-  if (!data_bytes) refuse(checkpoint, named.name, "has a shape past 2^63 bytes", drop);
+  if (!data_bytes) refuse(checkpoint, named.name, "has a shape past 2^63 bytes");
   auto dense = dense_tensor(checkpoint, named.name, *named.tensor);
-  if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements", drop);
+  if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements");
   const bool fortran = !is_contiguous(*dense->placed) && is_contiguous(reversed(*dense->placed));
   OutArray array{*std::move(dense), make_header(info.dtype, fortran, info.shape), *data_bytes, {}};
   array.placed = fortran ? reversed(*array.tensor.placed) : *array.tensor.placed;

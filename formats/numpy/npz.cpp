@@ -61,7 +61,7 @@ std::string member_name(const Checkpoint& checkpoint, const std::string& name) {
   } catch (const Error& error) {
     throw Error(ErrorCode::unsupported, "tensor '" + name + "' cannot be a member of an archive: " + error.what())
         .in(checkpoint.file)
-        .hint(named_tensors::drop_hint(name));
+        .hint(named_tensors::drop_hint(checkpoint, name));
   }
   return member;
 }
@@ -76,7 +76,7 @@ void refuse_names_of_others(const Checkpoint& checkpoint, const std::vector<OutA
                                               "', and another one so without " + std::string(suffix) +
                                               ": numpy would take one for the other")
           .in(checkpoint.file)
-          .hint(named_tensors::drop_hint(std::string(name)));
+          .hint(named_tensors::drop_hint(checkpoint, std::string(name)));
 }
 
 }  // namespace

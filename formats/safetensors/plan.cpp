@@ -10,27 +10,24 @@
 namespace ckpt::safetensors {
 namespace {
 
-[[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& name, const std::string& what,
-                         std::string hint) {
+[[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& name, const std::string& what) {
   throw Error(ErrorCode::unsupported, "tensor '" + name + "' " + what)
       .expected("what safetensors can hold")
       .in(checkpoint.file)
-      .hint(std::move(hint));
+      .hint(named_tensors::drop_hint(checkpoint, name));
 }
 
 OutTensor out_tensor(const Checkpoint& checkpoint, const NamedTensor& named) {
   const TensorInfo& info = named.tensor->info;
-  const std::string drop = named_tensors::drop_hint(named.name);
-  if (info.layout != Layout::strided)
-    refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)), drop);
+  if (info.layout != Layout::strided) refuse(checkpoint, named.name, "is " + std::string(layout_name(info.layout)));
   const ElementType* const type = find_type(info.dtype);
-  if (type == nullptr) refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)), drop);
+  if (type == nullptr) refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)));
   if (is_packed(*type) && info.shape.empty())
-    refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)) + " without a dimension", drop);
-  if (named.name == metadata_key) refuse(checkpoint, named.name, "has the name of the metadata", drop);
-  if (!is_utf8(named.name)) refuse(checkpoint, named.name, "has a name that is not UTF-8", drop);
+    refuse(checkpoint, named.name, "is " + std::string(dtype_name(info.dtype)) + " without a dimension");
+  if (named.name == metadata_key) refuse(checkpoint, named.name, "has the name of the metadata");
+  if (!is_utf8(named.name)) refuse(checkpoint, named.name, "has a name that is not UTF-8");
   auto dense = dense_tensor(checkpoint, named.name, *named.tensor);
-  if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements", drop);
+  if (!dense) refuse(checkpoint, named.name, "is a meta tensor, which has no elements");
   return {*std::move(dense), type};
 }
 

@@ -30,7 +30,7 @@ std::vector<DenseTensor> dense_tensors(const Checkpoint& checkpoint, std::span<c
       throw Error(ErrorCode::unsupported, "tensor '" + named.name + "' is sparse, nested or without elements")
           .expected("a dense tensor of numbers")
           .in(checkpoint.file)
-          .hint(named_tensors::drop_hint(named.name));
+          .hint(named_tensors::drop_hint(checkpoint, named.name));
     dense.push_back(*std::move(tensor));
   }
   return dense;

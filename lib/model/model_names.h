@@ -14,4 +14,12 @@ inline bool is_models_key(std::string_view key) {
   return key.find('.') != std::string_view::npos || key == "weight" || key == "bias";
 }
 
+/// Whether what a quantised layer packs stands there: weight and bias in a tuple, or their dtype.
+inline bool is_packed(std::string_view key) {
+  return key.ends_with("_packed_params") || key.ends_with("_packed_params.dtype");
+}
+
+/// Whether a state dict may hold anything under that key: what get_extra_state() of a module gave, or is_packed().
+inline bool may_hold_anything(std::string_view key) { return key.ends_with("_extra_state") || is_packed(key); }
+
 }  // namespace ckpt

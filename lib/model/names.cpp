@@ -11,9 +11,7 @@
 #include "model/walk.h"
 
 namespace ckpt {
-namespace {
 
-/// For each value, whether a tensor can be reached from it: a search backward from the tensors, linear in the graph.
 std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
   const ValueGraph& values = checkpoint.values;
   std::vector<std::uint32_t> first(values.size() + 1, 0);
@@ -40,6 +38,8 @@ std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
   }
   return holds;
 }
+
+namespace {
 
 class NameWalk {
  public:

@@ -1,14 +1,18 @@
 #include "ckpt/state_dict.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "ckpt/modules.h"
 #include "model/find_entry.h"
 #include "model/model_names.h"
 #include "model/module_reader.h"
+#include "model/pair_lists.h"
 #include "model/python_str.h"
 #include "model/rooted.h"
 #include "model/walk.h"
@@ -20,90 +24,128 @@ namespace {
 class Search {
  public:
   explicit Search(const Checkpoint& checkpoint)
-      : values_(checkpoint.values),
+      : checkpoint_(checkpoint),
+        values_(checkpoint.values),
         modules_(checkpoint.values),
         is_tensor_(values_.size()),
-        seen_(values_.size()),
+        on_path_(values_.size()),
+        kinds_(values_.size()),
         part_bytes_(checkpoint.file),
         path_bytes_(checkpoint.file) {
     for (const Tensor& tensor : checkpoint.tensors) is_tensor_[tensor.value] = true;
     check_root(checkpoint);
-    open_.push_back({checkpoint.root, 0});
   }
 
   void run() {
+    if (checkpoint_.root != no_value) visit(checkpoint_.root);
     while (!open_.empty()) {
-      const Open next = open_.back();
-      open_.pop_back();
-      if (next.value == no_value || seen_[next.value]) continue;
-      seen_[next.value] = true;
-      visit(next);
+      Open& open = open_.back();
+      path_.resize(open.path_size);
+      if (open.next == open.children.size()) {
+        on_path_[open.id] = false;
+        open_.pop_back();
+        continue;
+      }
+      const std::size_t child = open.next++;
+      if (open_.size() > 1) path_ += '.';
+      path_ += open.children.part(child);
+      visit(open.children.value(child));
     }
   }
 
   Parts take() { return std::move(found_); }
 
  private:
-  /// A place on the way: a part of a path, and the place above it. Paths are put together for what is found only.
-  struct Place {
-    std::string part;
-    std::size_t above = 0;
-  };
+  enum class Kind : std::uint8_t { unseen, state_dict, mixed, other_part, other };
   struct Open {
-    ValueId value = no_value;
-    std::size_t place = 0;
+    ValueId id;
+    std::size_t path_size;
+    NamedChildren children;
+    std::size_t next = 0;
   };
 
-  std::string path_to(std::size_t place) const {
-    std::vector<const std::string*> parts;
-    for (; place != 0; place = places_[place].above) parts.push_back(&places_[place].part);
-    std::string path;
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part)
-      path += (path.empty() && part == parts.rbegin() ? "" : ".") + **part;
-    return path;
+  /// What was found comes again under each path that leads to it, as the names of its tensors do; but for modules and
+  /// optimizers' states.
+  void visit(ValueId id) {
+    Kind& kind = kinds_[id];
+    const bool again = kind != Kind::unseen;
+    if (again && (on_path_[id] || kind == Kind::other_part || !holds_tensors(id))) return;
+    if (again) count_again();
+    if (kind == Kind::state_dict) return add_to(found_.state_dicts, id);
+    std::vector<MappingEntry> entries;
+    if (is_mapping(values_, id)) {
+      if (again) part_bytes_.spend(pair_count(values_, id));
+      entries = mapping_entries(values_, id);
+    }
+    if (!again) kind = kind_of(id, entries);
+    if (kind == Kind::state_dict) return add_to(found_.state_dicts, id);
+    if (kind == Kind::other_part) return;
+    if (kind == Kind::mixed) add_to(found_.mixed, id);
+    on_path_[id] = true;
+    open_.push_back({id, path_.size(), children_of(id, entries, again)});
   }
 
-  std::string spent_path_to(std::size_t place) {
-    std::string path = path_to(place);
-    path_bytes_.spend(path.size());
-    return path;
-  }
-
-  void visit(const Open& at) {
-    std::vector<Open> below;
-    const auto is_searched = [&](ValueId child) {
-      return is_mapping(values_, child) || is_list(child) || modules_.read(child).is_module();
-    };
-    const auto add = [&](std::string part, ValueId child) {
-      part_bytes_.spend(part.size());
-      below.push_back({child, places_.size()});
-      places_.push_back({std::move(part), at.place});
-    };
-    if (is_mapping(values_, at.value)) {
-      const auto entries = mapping_entries(values_, at.value);
+  Kind kind_of(ValueId id, const std::vector<MappingEntry>& entries) {
+    if (is_mapping(values_, id)) {
       const MappingEntry* const state = find_entry(values_, entries, "state");
       const MappingEntry* const groups = find_entry(values_, entries, "param_groups");
       if (state != nullptr && groups != nullptr && is_mapping(values_, state->value) && is_list(groups->value)) {
-        return found_.optimizers.push_back(
-            {spent_path_to(at.place), at.value, size_of(state->value), size_of(groups->value)});
+        found_.optimizers.push_back({spent_path(), id, size_of(state->value), size_of(groups->value)});
+        return Kind::other_part;
       }
-      if (is_state_dict(entries)) return found_.state_dicts.push_back({spent_path_to(at.place), at.value});
-      if (has_models_tensor(entries)) found_.mixed.push_back({spent_path_to(at.place), at.value});
-      for (const MappingEntry& entry : entries)
-        if (is_searched(entry.value)) add(python_str(values_, entry.key), entry.value);
-    } else if (modules_.read(at.value).is_module()) {
-      return found_.modules.push_back({spent_path_to(at.place), at.value, class_name(values_, at.value)});
-    } else if (is_list(at.value)) {
-      std::size_t position = 0;
-      const auto add_positions = [&](std::span<const ValueId> items) {
-        for (std::size_t i = 0; i < items.size(); ++i, ++position)
-          if (is_searched(items[i])) add(std::to_string(position), items[i]);
-      };
-      add_positions(values_.items(at.value));
-      for (auto handle = values_.first_effect(at.value); handle != 0; handle = values_.effect(handle).next)
-        add_positions(values_.items(values_.effect(handle)));
+      if (is_state_dict(entries)) return Kind::state_dict;
+      return has_models_tensor(entries) ? Kind::mixed : Kind::other;
     }
-    open_.insert(open_.end(), below.rbegin(), below.rend());
+    if (!modules_.read(id).is_module()) return Kind::other;
+    found_.modules.push_back({spent_path(), id, class_name(values_, id)});
+    return Kind::other_part;
+  }
+
+  NamedChildren children_of(ValueId id, const std::vector<MappingEntry>& entries, bool again) {
+    NamedChildren children;
+    const auto is_searched = [&](ValueId child) {
+      return is_mapping(values_, child) || is_list(child) || modules_.read(child).is_module();
+    };
+    for (const MappingEntry& entry : entries)
+      if (is_searched(entry.value)) children.add(python_str(values_, entry.key), entry.value, part_bytes_);
+    if (!is_list(id)) return children;
+    std::size_t position = 0;
+    const auto add_positions = [&](std::span<const ValueId> items) {
+      if (again) part_bytes_.spend(items.size());
+      for (std::size_t i = 0; i < items.size(); ++i, ++position)
+        if (is_searched(items[i])) children.add(std::to_string(position), items[i], part_bytes_);
+    };
+    add_positions(values_.items(id));
+    for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
+      add_positions(values_.items(values_.effect(handle)));
+    return children;
+  }
+
+  const std::string& spent_path() {
+    path_bytes_.spend(path_.size());
+    return path_;
+  }
+
+  /// Each holds a tensor, so that they are no more than names of tensors.
+  void add_to(std::vector<StateDict>& found, ValueId id) {
+    const std::uint64_t most = limits::tensor_names + limits::names_a_tensor * checkpoint_.tensors.size();
+    if (found.size() >= most)
+      throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(most) + " paths lead to state dicts")
+          .in(checkpoint_.file);
+    found.push_back({spent_path(), id});
+  }
+
+  void count_again() {
+    const std::uint64_t most = limits::walk_step_cap(values_.extent());
+    if (++steps_ > most)
+      throw Error(ErrorCode::limit_exceeded,
+                  "containers of the file hold each other more than " + std::to_string(most) + " times over")
+          .in(checkpoint_.file);
+  }
+
+  bool holds_tensors(ValueId id) {
+    if (!holds_) holds_ = values_holding_tensors(checkpoint_);
+    return (*holds_)[id];
   }
 
   /// Of a mapping or a list, which thousands of optimizers may share.
@@ -123,7 +165,7 @@ class Search {
       if (!values_.is_string(entry.key)) return false;
       if (is_tensor_[entry.value])
         any = true;
-      else if (values_.kind(entry.value) != ValueKind::none && !values_.text(entry.key).ends_with("_extra_state"))
+      else if (values_.kind(entry.value) != ValueKind::none && !may_hold_anything(values_.text(entry.key)))
         return false;
     }
     return any;
@@ -135,11 +177,15 @@ class Search {
     });
   }
 
+  const Checkpoint& checkpoint_;
   const ValueGraph& values_;
   ModuleReader modules_;
-  std::vector<bool> is_tensor_, seen_;
-  std::vector<Place> places_{1};  ///< the first is the root
+  std::vector<bool> is_tensor_, on_path_;
+  std::vector<Kind> kinds_;
+  std::optional<std::vector<bool>> holds_;  ///< asked where a value is held twice
   std::vector<Open> open_;
+  std::string path_;
+  std::uint64_t steps_ = 0;
   NameBudget part_bytes_, path_bytes_;
   std::unordered_map<ValueId, std::size_t> sizes_;
   Parts found_;
@@ -164,8 +210,9 @@ std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint) 
 bool is_models(const ValueGraph& values, const StateDict& dict) {
   if (std::find(usual_paths.begin(), usual_paths.end(), dict.path) != usual_paths.end()) return true;
   const auto entries = mapping_entries(values, dict.value);
-  return std::any_of(entries.begin(), entries.end(),
-                     [&](const MappingEntry& entry) { return is_models_key(values.text(entry.key)); });
+  return std::any_of(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
+    return values.is_string(entry.key) && is_models_key(values.text(entry.key));
+  });
 }
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {

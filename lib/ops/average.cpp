@@ -35,7 +35,8 @@ TensorsByKey tensors_of(const FoundStateDict& found) {
   TensorsByKey tensors;
   const ValueGraph& values = found.facts.checkpoint().values;
   for (const MappingEntry& entry : mapping_entries(values, found.dict.value))
-    if (const Tensor* const tensor = found.facts.tensor(entry.value)) tensors.emplace(values.text(entry.key), tensor);
+    if (const Tensor* const tensor = found.facts.tensor(entry.value); tensor != nullptr && values.is_string(entry.key))
+      tensors.emplace(values.text(entry.key), tensor);
   return tensors;
 }
 
@@ -65,13 +66,15 @@ class Averager {
     all.push_back(&edit_.checkpoint());
     std::deque<Searched> searched;
     for (const Checkpoint* each : all) searched.emplace_back(*each);
-    const ModelDicts dicts = model_dicts(edit_.checkpoint());
+    const Parts& parts = searched.back().parts();
+    const ModelDicts dicts = model_dicts(edit_.checkpoint().values, parts.state_dicts);
     const std::vector<StateDicts> matched = matched_state_dicts(all, dicts.models, searched);
     for (const StateDicts& each : matched) compare(each);
     refuse_misfits();
     for (const StateDicts& each : matched) add_views(all, each);
     refuse_misfits();
     keep_others(searched.back(), dicts.others);
+    keep_others(searched.back(), parts.mixed);
     refuse_nothing();
     check_all_together(all);
     replace_storages(all);
@@ -118,18 +121,29 @@ class Averager {
           .hint("weights of 0.7 and 0.3, for example: one number for each checkpoint, in their order");
   }
 
+  void add_misfit(const FoundStateDict& each, const FoundStateDict& last, const std::string& what) {
+    const std::string &file = each.facts.checkpoint().file, &path = each.dict.path, &last_path = last.dict.path;
+    if (misfits_.empty())
+      check_ = "ckpt check " + shell_word(file) + " --like " + shell_word(edit_.checkpoint().file) +
+               (path.empty() ? "" : " --root " + shell_value(path)) +
+               (last_path.empty() ? "" : " --like-root " + shell_value(last_path));
+    misfits_.push_back(file + ": " + what);
+  }
+
   /// Keys and shapes, each checkpoint against the last.
   void compare(const StateDicts& dicts) {
     NameSet named;
     const FoundStateDict& last = dicts.back();
     for (std::size_t i = 0; i + 1 < dicts.size(); ++i) {
       const FoundStateDict& each = dicts[i];
+      if (each.dict.path != last.dict.path)
+        report_.elsewhere.push_back({each.facts.checkpoint().file, each.dict.path, last.dict.path});
       const CheckReport report = check_keys(each, last);
       for (const DTypeMismatch& dtype : report.dtypes)
         if (named.insert(dtype.name).second) report_.dtypes.push_back(dtype.name);
       if (report.loads()) continue;
       const Checkpoint& checkpoint = each.facts.checkpoint();
-      for (const std::string& line : load_errors(report)) misfits_.push_back(checkpoint.file + ": " + line);
+      for (const std::string& line : load_errors(report)) add_misfit(each, last, line);
       constexpr int most_fixes = 8;
       if (!fix_.empty() || ++fixes_tried_ > most_fixes) continue;
       fix_ = fix_of(checkpoint, last, each.dict.path);
@@ -154,24 +168,27 @@ class Averager {
     for (const MappingEntry& entry : mapping_entries(all.back()->values, last.value)) {
       const std::string key(all.back()->values.text(entry.key));
       const auto found = tensors.back().find(key);
-      if (found == tensors.back().end()) continue;
       const std::string name = part_name(last.path, key);
+      if (found == tensors.back().end()) {
+        if (is_packed(key)) report_.kept.push_back(name);
+        continue;
+      }
       const std::vector<std::size_t> views = edit_.views_of(*found->second);
       const bool whole = found->second->parts.empty() && views.size() == 1 && can_average(found->second->info.dtype);
       // What an extra state's numbers mean, its module knows.
       if (!whole || is_extra_state(key)) {
         report_.kept.push_back(name);
-      } else if (auto sources = sources_of(all, tensors, key, name)) {
+      } else if (auto sources = sources_of(dicts, tensors, key, name)) {
         add_view(views.front(), *sources, name);
       }
     }
   }
 
-  std::optional<Sources> sources_of(const std::vector<const Checkpoint*>& all, const std::vector<TensorsByKey>& tensors,
+  std::optional<Sources> sources_of(const StateDicts& dicts, const std::vector<TensorsByKey>& tensors,
                                     const std::string& key, const std::string& name) {
     Sources sources;
     const bool complex = is_complex(tensors.back().at(key)->info.dtype);
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < dicts.size(); ++i) {
       const auto found = tensors[i].find(key);
       if (found == tensors[i].end()) {  // a key that PyTorch forgives
         report_.kept.push_back(name);
@@ -180,12 +197,13 @@ class Averager {
       const Tensor& tensor = *found->second;
       const bool dense = tensor.parts.empty() && tensor.storage && is_numeric(tensor.info.dtype);
       if (!dense || is_complex(tensor.info.dtype) != complex || is_quantised(tensor.info.dtype)) {
-        misfits_.push_back(all[i]->file + ": \"" + key + "\" is " + std::string(layout_name(tensor.info.layout)) + " " +
-                           std::string(dtype_name(tensor.info.dtype)) + ", which is not averaged with " +
-                           std::string(dtype_name(tensors.back().at(key)->info.dtype)) + ".");
+        add_misfit(dicts[i], dicts.back(),
+                   "\"" + key + "\" is " + std::string(layout_name(tensor.info.layout)) + " " +
+                       std::string(dtype_name(tensor.info.dtype)) + ", which is not averaged with " +
+                       std::string(dtype_name(tensors.back().at(key)->info.dtype)) + ".");
         return std::nullopt;
       }
-      auto placed = dense_tensor(*all[i], name, tensor);
+      auto placed = dense_tensor(dicts[i].facts.checkpoint(), name, tensor);
       if (!placed) {  // meta
         report_.kept.push_back(name);
         return std::nullopt;
@@ -212,10 +230,10 @@ class Averager {
       }
   }
 
-  /// What maps names to tensors and is no model's: a scaler's state, random generators'.
+  /// What maps names to tensors and is no model's (a scaler's state, random generators'), or holds other values, too.
   void keep_others(Searched& last, const std::vector<StateDict>& others) {
     for (const StateDict& other : others)
-      for (const auto& [key, tensor] : tensors_of(last.at(other.path)))
+      for (const auto& [key, tensor] : tensors_of({last.facts(), other}))
         report_.kept.push_back(part_name(other.path, key));
   }
 
@@ -235,9 +253,7 @@ class Averager {
                 std::to_string(misfits_.size()) + (misfits_.size() == 1 ? " thing does" : " things do") + " not fit");
     error.expected("checkpoints of one model").in(edit_.checkpoint().file);
     for (std::string& line : misfits_) error.detail(std::move(line));
-    const std::string& file = others_.front().file;
-    error.hint(!fix_.empty() ? fix_
-                             : "ckpt check " + shell_word(file) + " --like " + shell_word(edit_.checkpoint().file));
+    error.hint(fix_.empty() ? check_ : fix_);
     throw error;
   }
 
@@ -344,7 +360,7 @@ class Averager {
   AverageReport report_;
   std::vector<std::string> misfits_;
   int fixes_tried_ = 0;
-  std::string fix_;
+  std::string fix_, check_;                 ///< what mends a misfit; what shows the first
   std::map<std::size_t, Sources> sources_;  ///< by view of the last checkpoint
   std::map<Place, std::size_t> tied_;       ///< the first view of the last checkpoint that looks at it so
   std::map<Key, std::uint32_t> alone_;      ///< storages that were made

@@ -14,6 +14,7 @@
 #include "ops/check_fix.h"
 #include "ops/check_keys.h"
 #include "ops/copyable.h"
+#include "ops/root.h"
 #include "ops/unpacked.h"
 
 namespace ckpt {
@@ -275,7 +276,7 @@ CheckReport check_entries(const Unpacked& unpacked, const StateDict& dict, Entri
   CheckReport report = checker.run();
   if (report.missing.empty() && report.unexpected.empty()) return report;
   report.fix = find_fix(checker.entries().keys(), checker.wanted().keys());
-  const std::vector<StateDict> dicts = find_state_dicts(checkpoint);
+  const std::vector<StateDict> dicts = each_once(find_state_dicts(checkpoint));
   if (report.fix && dicts.size() > 1) report.fix->root = dict.path;
   if (!report.fix) report.fix = other_root(checkpoint, dicts, dict.path, checker.wanted());
   if (!report.fix) return report;

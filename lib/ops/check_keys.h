@@ -6,6 +6,7 @@
 #include "ckpt/check.h"
 #include "ckpt/quantizer.h"
 #include "ckpt/state_dict.h"
+#include "model/model_names.h"
 
 namespace ckpt {
 
@@ -39,8 +40,11 @@ inline std::string_view module_of(std::string_view key) { return key.substr(0, k
 
 inline constexpr std::string_view extra_state = "_extra_state";
 
-/// Whether what stands there is what get_extra_state() of its module gave, which may be anything.
-inline bool is_extra_state(std::string_view key) { return key.substr(module_of(key).size()) == extra_state; }
+/// Whether what stands there is what get_extra_state() of its module gave, or what a quantised layer packs: PyTorch
+/// hands either to the module as it is.
+inline bool is_extra_state(std::string_view key) {
+  return key.substr(module_of(key).size()) == extra_state || is_packed(key);
+}
 
 /// What check() tells of one state dict against another, but for a fix and for what PyTorch does not copy.
 CheckReport check_keys(const FoundStateDict& dict, const FoundStateDict& like);

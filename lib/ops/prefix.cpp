@@ -90,7 +90,7 @@ std::string find_shared_prefix(const Checkpoint& checkpoint, const std::vector<S
   }
   for (const std::string_view prefix : wrapper_prefixes) {
     const bool shared = std::all_of(largest.begin(), largest.end(), [&](const MappingEntry& entry) {
-      return checkpoint.values.text(entry.key).starts_with(prefix);
+      return checkpoint.values.is_string(entry.key) && checkpoint.values.text(entry.key).starts_with(prefix);
     });
     if (shared && !largest.empty()) return std::string(prefix);
   }
@@ -101,7 +101,7 @@ constexpr std::size_t shown_keys = 3;
 
 using EditMetadata = std::function<void(ValueGraph& values, ValueId metadata)>;
 
-/// `dicts`: those to edit.
+/// `dicts`: those to edit, each once.
 std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, const std::vector<StateDict>& dicts,
                                          std::string_view prefix, const RenameKey& rename,
                                          const EditMetadata& edit_metadata) {
@@ -109,11 +109,11 @@ std::pair<Checkpoint, PrefixReport> edit(Checkpoint checkpoint, const std::vecto
     throw Error(ErrorCode::invalid_argument, "the prefix is empty").expected("a name such as module.");
   PrefixReport report;
   report.state_dicts = dicts.size();
-  RenamedPlaces places;
+  KeyRenamer renamer(checkpoint, "another --prefix may keep them apart");
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     const std::size_t before = report.changed;
-    const RenamedKeys keys = rename_keys(checkpoint, dict, rename, places, "another --prefix may keep them apart");
+    const RenamedKeys keys = renamer.rename_keys(dict, rename);
     report.changed += keys.changed;
     report.unchanged += keys.unchanged;
     for (const std::string& key : keys.left)
@@ -133,7 +133,7 @@ std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint, std::str
     if (!key.starts_with(prefix)) return std::nullopt;
     return std::string(key.substr(prefix.size()));
   };
-  const auto dicts = find_state_dicts(checkpoint);
+  const auto dicts = each_once(named_dicts(checkpoint));
   return edit(std::move(checkpoint), dicts, prefix, rename,
               [&](ValueGraph& values, ValueId metadata) { strip_metadata(values, metadata, prefix); });
 }
@@ -142,9 +142,9 @@ std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint, std::strin
   const auto rename = [&](std::string_view key) -> std::optional<std::string> {
     return std::string(prefix) + std::string(key);
   };
-  const ModelDicts dicts = model_dicts(checkpoint);
+  const ModelDicts dicts = model_dicts(checkpoint.values, named_dicts(checkpoint));
   Copies copies;
-  auto edited = edit(std::move(checkpoint), dicts.models, prefix, rename,
+  auto edited = edit(std::move(checkpoint), each_once(dicts.models), prefix, rename,
                      [&](ValueGraph& values, ValueId metadata) { add_to_metadata(values, metadata, prefix, copies); });
   for (const StateDict& other : dicts.others) edited.second.passed_over.push_back(other.path);
   return edited;

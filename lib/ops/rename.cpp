@@ -12,6 +12,7 @@
 #include "model/walk.h"
 #include "ops/mapping_edit.h"
 #include "ops/rename_keys.h"
+#include "ops/root.h"
 
 namespace ckpt {
 namespace {
@@ -63,7 +64,7 @@ class Rules {
 using Names = std::map<std::string, std::string, std::less<>>;
 
 /// A module is named as the tensors in it are: what follows its name in the first of them has stayed. One without
-/// tensors is named as a key that it begins would be.
+/// tensors is named as a key that it begins would be, where that makes a module's name.
 std::string module_name(const std::string& module, const Names& names, const Rules& rules, NameBudget& budget) {
   const std::string prefix = module + ".";
   for (auto at = names.lower_bound(prefix); at != names.end() && at->first.starts_with(prefix); ++at) {
@@ -75,8 +76,9 @@ std::string module_name(const std::string& module, const Names& names, const Rul
       return name.substr(0, name.size() - within.size() - 1);
   }
   std::string name = rules.apply(prefix);
-  if (name.ends_with('.')) name.pop_back();
-  return name;
+  if (name.empty()) return name;
+  const bool is_modules = name.ends_with('.') && !name.starts_with('.') && name.find("..") == std::string::npos;
+  return is_modules ? name.substr(0, name.size() - 1) : module;
 }
 
 /// A module that takes the name of another takes its place, as a wrapper's name falls to what it wraps.
@@ -111,10 +113,10 @@ void rename_modules(ValueGraph& values, ValueId metadata, const Names& names, co
 std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const std::vector<RenameRule>& rules) {
   Rules made(rules);
   RenameReport report;
-  const auto dicts = find_state_dicts(checkpoint);
+  const auto dicts = each_once(named_dicts(checkpoint));
   report.state_dicts = dicts.size();
   NameBudget budget(checkpoint.file);
-  RenamedPlaces places;
+  KeyRenamer renamer(checkpoint, "another expression may keep them apart");
   std::unordered_set<ValueId> edited;  // copy.copy() of a state dict shares its _metadata
   for (const StateDict& dict : dicts) {
     Names names;
@@ -123,8 +125,7 @@ std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const std::vec
       names.emplace(key, name.value_or(std::string(key)));
       return name;
     };
-    const RenamedKeys keys =
-        rename_keys(checkpoint, dict, rename_key, places, "another expression may keep them apart");
+    const RenamedKeys keys = renamer.rename_keys(dict, rename_key);
     report.changed += keys.changed;
     report.unchanged += keys.unchanged;
     const ValueId metadata = state_dict_metadata(checkpoint.values, dict.value);

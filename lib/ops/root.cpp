@@ -12,6 +12,7 @@
 #include "ckpt/state_dict.h"
 #include "model/model_names.h"
 #include "model/python_str.h"
+#include "model/walk.h"
 #include "ops/dense_tensor.h"
 
 namespace ckpt {
@@ -19,22 +20,30 @@ namespace {
 
 constexpr std::size_t paths_shown = 8;
 
-/// Which of its entries keep `mixed` from being a state dict, as globs over names; none where there are many.
+/// Which of its entries keep `mixed` from being a state dict, as globs over names; none where there are many, or
+/// where one is a layer's and tensors would go with it.
 std::vector<std::string> others_in(const Checkpoint& checkpoint, const StateDict& mixed) {
   constexpr std::size_t most = 3;
   const ValueGraph& values = checkpoint.values;
   std::unordered_set<ValueId> tensors;
   for (const Tensor& tensor : checkpoint.tensors) tensors.insert(tensor.value);
+  const std::vector<bool> holds_tensors = values_holding_tensors(checkpoint);
   std::vector<std::string> globs;
   for (const MappingEntry& entry : mapping_entries(values, mixed.value)) {
     const bool is_named = values.is_string(entry.key);
     const bool fits = tensors.contains(entry.value) || values.kind(entry.value) == ValueKind::none ||
-                      (is_named && values.text(entry.key).ends_with("_extra_state"));
+                      (is_named && may_hold_anything(values.text(entry.key)));
     if (fits && is_named) continue;
-    if (globs.size() == most) return {};
+    const bool is_weight = is_named && is_models_key(values.text(entry.key)) && holds_tensors[entry.value];
+    if (globs.size() == most || is_weight) return {};
     globs.push_back(escaped_glob(part_name(mixed.path, python_str(values, entry.key))));
   }
   return globs;
+}
+
+const StateDict* find_at(const std::vector<StateDict>& dicts, std::string_view path) {
+  const auto found = std::ranges::find(dicts, path, &StateDict::path);
+  return found == dicts.end() ? nullptr : &*found;
 }
 
 /// Another mapping could be taken, and nobody would notice which.
@@ -86,20 +95,32 @@ std::string resolve_root(const Checkpoint& checkpoint, std::string_view root) {
   if (root != "auto") return std::string(root);
   const Parts found = find_parts(checkpoint);
   for (const std::string_view path : usual_paths) {
-    const auto lies_there = [&](const StateDict& dict) { return dict.path == path; };
-    if (std::any_of(found.state_dicts.begin(), found.state_dicts.end(), lies_there)) return std::string(path);
-    const auto mixed = std::find_if(found.mixed.begin(), found.mixed.end(), lies_there);
-    if (mixed != found.mixed.end()) refuse_mixed(checkpoint, found, *mixed);
+    if (find_at(found.state_dicts, path) != nullptr) return std::string(path);
+    if (const StateDict* const mixed = find_at(found.mixed, path)) refuse_mixed(checkpoint, found, *mixed);
   }
-  if (found.state_dicts.size() < 2 && !found.mixed.empty()) refuse_mixed(checkpoint, found, found.mixed.front());
-  if (found.state_dicts.size() != 1) refuse_choice(checkpoint, found);
+  const std::size_t count = each_once(found.state_dicts).size();
+  if (count < 2 && !found.mixed.empty()) refuse_mixed(checkpoint, found, found.mixed.front());
+  if (count != 1) refuse_choice(checkpoint, found);
   return found.state_dicts.front().path;
 }
 
-ModelDicts model_dicts(const Checkpoint& checkpoint) {
+void refuse_mixed_model(const Checkpoint& checkpoint, const Parts& parts) {
+  for (const std::string_view path : usual_paths)
+    if (const StateDict* const mixed = find_at(parts.mixed, path)) refuse_mixed(checkpoint, parts, *mixed);
+}
+
+std::vector<StateDict> each_once(std::vector<StateDict> dicts) {
+  std::unordered_set<ValueId> seen;
+  std::erase_if(dicts, [&](const StateDict& dict) { return !seen.insert(dict.value).second; });
+  return dicts;
+}
+
+ModelDicts model_dicts(const ValueGraph& values, std::vector<StateDict> dicts) {
   ModelDicts found;
-  for (StateDict& dict : find_state_dicts(checkpoint))
-    (is_models(checkpoint.values, dict) ? found.models : found.others).push_back(std::move(dict));
+  std::unordered_set<ValueId> models;
+  for (const StateDict& dict : dicts)
+    if (is_models(values, dict)) models.insert(dict.value);
+  for (StateDict& dict : dicts) (models.contains(dict.value) ? found.models : found.others).push_back(std::move(dict));
   if (found.models.empty()) found.models.swap(found.others);
   return found;
 }

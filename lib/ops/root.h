@@ -8,6 +8,7 @@
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
 #include "ckpt/export.h"
+#include "ckpt/modules.h"
 #include "ckpt/state_dict.h"
 
 namespace ckpt {
@@ -18,12 +19,19 @@ namespace ckpt {
 /// a model's tensors beside other values.
 CKPT_API std::string resolve_root(const Checkpoint& checkpoint, std::string_view root);
 
+/// Throws Error (invalid_argument) where a model's tensors lie beside other values in a place where trainers keep a
+/// model.
+void refuse_mixed_model(const Checkpoint& checkpoint, const Parts& parts);
+
+/// Of those that several paths lead to, the first path.
+std::vector<StateDict> each_once(std::vector<StateDict> dicts);
+
 /// State dicts that are models' (is_models()), in the file's order, and the others; all are models' where nothing says
 /// which are.
 struct ModelDicts {
   std::vector<StateDict> models, others;
 };
-ModelDicts model_dicts(const Checkpoint& checkpoint);
+ModelDicts model_dicts(const ValueGraph& values, std::vector<StateDict> dicts);
 
 /// What to throw where a path that was asked for leads to none.
 Error no_state_dict_at(const Checkpoint& checkpoint, std::string_view path);

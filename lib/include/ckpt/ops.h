@@ -43,9 +43,9 @@ inline constexpr std::string_view wrapper_prefixes[] = {data_parallel_prefix,   
 CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
                                                           std::string_view prefix = data_parallel_prefix);
 
-/// Puts `prefix` before every key of every state dict that is a model's (of all where none is), and in _metadata before
-/// every name but the empty one, which stays and is followed by the wrapped module's own entry. Throws Error
-/// (invalid_argument): an empty prefix.
+/// Puts `prefix` before every key of every state dict that is a model's (of all where none is), before a model's keys in
+/// Parts::mixed, and in _metadata before every name but the empty one, which stays and is followed by the wrapped
+/// module's own entry. Throws Error (invalid_argument): an empty prefix.
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
 
@@ -60,7 +60,8 @@ struct RenameReport {
   std::vector<std::size_t> idle;           ///< rules that matched no key, by their place
 };
 
-/// Renames the keys of every state dict by each rule in turn, and the modules of its _metadata as their tensors are.
+/// Renames the keys of every state dict, and a model's in Parts::mixed, by each rule in turn, and the modules of its
+/// _metadata as their tensors are.
 /// Throws Error (invalid_argument): a rule that is no regular expression or names a group that it has not; two keys
 /// that would become one, naming both.
 CKPT_API std::pair<Checkpoint, RenameReport> rename(Checkpoint checkpoint, const std::vector<RenameRule>& rules);

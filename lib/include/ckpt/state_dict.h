@@ -33,16 +33,17 @@ CKPT_API std::vector<MappingEntry> mapping_entries(const ValueGraph& values, Val
 CKPT_API std::vector<MappingEntry> mapping_pairs(const ValueGraph& values, ValueId mapping);
 
 /// A model's weights by name: a mapping with string keys, at least one tensor, and all values tensors, None, or
-/// anything under a key that ends in "_extra_state".
+/// anything under a key that ends in "_extra_state" or as those of what a quantised layer packs ("_packed_params").
 struct StateDict {
   std::string path;  ///< from the root, joined by dots; empty for the root itself
   ValueId value = no_value;
 };
 
 /// Every state dict of the checkpoint in file order: mappings reached from the root through mappings, lists and tuples,
-/// each once. Not searched: objects' attributes, and what lies in an optimizer's state (a mapping with the keys
-/// "state" and "param_groups"). A file that is a module (FormatDetails::whole_module) has none. Throws Error
-/// (limit_exceeded): shared containers give rise to more names than ckpt/limits.h allows.
+/// one that several paths lead to under each of them. Not searched: objects' attributes, and what lies in an
+/// optimizer's state (a mapping with the keys "state" and "param_groups"). A file that is a module
+/// (FormatDetails::whole_module) has none. Throws Error (limit_exceeded): shared containers give rise to more names
+/// than ckpt/limits.h allows.
 CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
 
 /// Whether a state dict is a model's: a key of it is a layer's ("fc.weight"), or it lies where trainers keep a model

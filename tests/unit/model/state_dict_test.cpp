@@ -2,6 +2,7 @@
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "ckpt/modules.h"
 #include "ckpt/state_dict.h"
 #include "formats/torch_files.h"
 
@@ -32,8 +33,37 @@ TEST(StateDicts, AreFoundInMappingsListsAndTuplesInOrder) {
 
 TEST(StateDicts, APathMayBeginInAListAtTheRoot) { EXPECT_EQ(paths(py::list({weights()})), (Paths{"0"})); }
 
-TEST(StateDicts, OneHeldTwiceIsFoundOnce) {
-  EXPECT_EQ(paths(py::dict({{py::str("a"), py::put(weights(), 9)}, {py::str("b"), py::get(9)}})), (Paths{"a"}));
+TEST(StateDicts, OneHeldTwiceIsFoundUnderBothPaths) {
+  EXPECT_EQ(paths(py::dict({{py::str("a"), py::put(weights(), 9)}, {py::str("b"), py::get(9)}})), (Paths{"a", "b"}));
+  const auto outer = py::dict({{py::str("x"), weights()}, {py::integer(1), py::list({weights()})}});
+  EXPECT_EQ(paths(py::dict({{py::str("a"), py::put(outer, 9)}, {py::str("z"), weights()}, {py::str("b"), py::get(9)}})),
+            (Paths{"a.x", "a.1.0", "z", "b.x", "b.1.0"}));
+}
+
+TEST(StateDicts, OneAmongOtherValuesIsMixedUnderBothPaths) {
+  const auto mixed = py::dict({{py::str("fc.weight"), weight()}, {py::str("epoch"), py::integer(1)}});
+  const Parts parts =
+      find_parts(checkpoint_of(py::dict({{py::str("a"), py::put(mixed, 9)}, {py::str("b"), py::get(9)}})));
+  ASSERT_EQ(parts.mixed.size(), 2U);
+  EXPECT_EQ(parts.mixed[1].path, "b");
+}
+
+/// A list of it twice, and a list of that list twice, and so on.
+py::Code doubled(const py::Code& code, int times) {
+  py::Code all = py::put(code, 9);
+  for (int i = 0; i < times; ++i) all = py::put(py::list({all, py::get(9)}), 9);
+  return all;
+}
+
+TEST(StateDicts, UnderMorePathsThanTensorsHaveNamesAreRefused) {
+  EXPECT_EQ(paths(doubled(weights(), 3)).size(), 8U);
+  const auto error = io_testing::error_of([] { paths(doubled(weights(), 64)); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::limit_exceeded);
+}
+
+TEST(StateDicts, AreNotLookedForAgainWhereNoTensorIs) {
+  EXPECT_EQ(paths(doubled(py::list({py::none()}), 64)), Paths{});
 }
 
 TEST(OptimizerStates, AreFoundWithWhatTheyKeep) {
@@ -53,6 +83,13 @@ TEST(StateDicts, MayHoldNone) {
 
 TEST(StateDicts, MayHoldAnythingAsExtraState) {
   EXPECT_EQ(paths(py::dict({{py::str("w"), weight()}, {py::str("fc._extra_state"), py::list({py::integer(1)})}})),
+            (Paths{""}));
+}
+
+TEST(StateDicts, MayHoldWhatAQuantisedLayerPacks) {
+  EXPECT_EQ(paths(py::dict({{py::str("fc.scale"), weight()},
+                            {py::str("fc._packed_params.dtype"), py::global("torch", "qint8")},
+                            {py::str("fc._packed_params._packed_params"), py::tuple({weight(), py::none()})}})),
             (Paths{""}));
 }
 

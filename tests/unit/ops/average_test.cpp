@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
@@ -119,6 +120,63 @@ TEST(Average, ReadsWhereverOneBegins) {
     storage.bytes->read_exactly(at, some);
     EXPECT_EQ(std::memcmp(some.data(), reinterpret_cast<const std::byte*>(numbers.data()) + at, some.size()), 0) << at;
   }
+}
+
+/// A state dict of one number.
+py::Code numbered(const std::string& key, const py::Pairs& more = {}) {
+  py::Pairs pairs{
+      {py::str("fc.weight"), torch_testing::tensor(torch_testing::storage({.key = key, .elements = 1}), {1}, {1})}};
+  pairs.insert(pairs.end(), more.begin(), more.end());
+  return py::dict(pairs);
+}
+
+/// `numbers`: by their storages' keys.
+Checkpoint file_of(const py::Pairs& entries, const std::map<std::string, float>& numbers) {
+  torch_testing::ZipFile file{.object = py::dict(entries), .data = {}};
+  for (const auto& [key, number] : numbers) file.data.push_back({"data/" + key, torch_testing::floats({number})});
+  return torch_testing::read_bytes(bytes_of(file));
+}
+
+TEST(Average, OfOneStateDictUnderTwoPathsIsOfBoth) {
+  const Checkpoint apart =
+      file_of({{py::str("model"), numbered("0")}, {py::str("best"), numbered("1")}}, {{"0", 1}, {"1", 5}});
+  const Checkpoint shared =
+      file_of({{py::str("model"), py::put(numbered("0"), 9)}, {py::str("best"), py::get(9)}}, {{"0", 3}});
+  EXPECT_THROW(average({apart, shared}), Error);
+  const Checkpoint into = average({shared, apart}).first;
+  EXPECT_EQ(values<float>(into, "model.fc.weight"), (Floats{2}));
+  EXPECT_EQ(values<float>(into, "best.fc.weight"), (Floats{4}));
+  const Checkpoint alone = file_of({{py::str("model"), numbered("0")}}, {{"0", 1}});
+  EXPECT_EQ(values<float>(average({alone, shared}).first, "best.fc.weight"), (Floats{2}));
+}
+
+TEST(Average, TakesTheSamePathWhereThereIsOne) {
+  const Checkpoint both =
+      file_of({{py::str("model"), numbered("0")}, {py::str("ema"), numbered("1")}}, {{"0", 0}, {"1", 100}});
+  const Checkpoint ema = file_of({{py::str("ema"), numbered("0")}}, {{"0", 50}});
+  const auto [result, report] = average({both, ema});
+  EXPECT_EQ(values<float>(result, "ema.fc.weight"), (Floats{75}));
+  EXPECT_TRUE(report.elsewhere.empty());
+}
+
+TEST(Average, TellsOfAStateDictAtAnotherPath) {
+  const Checkpoint model = file_of({{py::str("model"), numbered("0")}}, {{"0", 0}});
+  const Checkpoint ema = file_of({{py::str("ema"), numbered("0")}}, {{"0", 50}});
+  const auto report = average({model, ema}).second;
+  ASSERT_EQ(report.elsewhere.size(), 1U);
+  EXPECT_EQ(report.elsewhere[0].path, "model");
+  EXPECT_EQ(report.elsewhere[0].last_path, "ema");
+}
+
+TEST(Average, RefusesAModelAmongOtherValues) {
+  const auto with_tau = [](const std::string& path) {
+    return file_of({{py::str(path), numbered("0", {{py::str("fc.tau"), py::integer(1)}})},
+                    {py::str("ema"), numbered("1")},
+                    {py::str("disc"), numbered("2")}},
+                   {{"0", 1}, {"1", 1}, {"2", 1}});
+  };
+  EXPECT_THROW(average({with_tau("model"), with_tau("model")}), Error);
+  EXPECT_EQ(average({with_tau("gen"), with_tau("gen")}).second.kept, (std::vector<std::string>{"gen.fc.weight"}));
 }
 
 std::vector<std::string> misfits(std::vector<Checkpoint> checkpoints) {

@@ -52,6 +52,40 @@ TEST(Check, TheSameKeysAndShapesLoad) {
   EXPECT_TRUE(load_errors(report).empty());
 }
 
+TEST(Check, AStateDictUnderTwoPathsIsFoundAtEither) {
+  const auto both =
+      file_of(py::dict({{py::str("model"), py::put(dict_of({{"a", {1}}}), 9)}, {py::str("best"), py::get(9)}}));
+  EXPECT_TRUE(check(both, file_of(dict_of({{"a", {1}}})), {"best", "auto"}).loads());
+}
+
+TEST(Check, OfUnusualPathsOfOneStateDictAutoTakesTheFirst) {
+  const auto both =
+      file_of(py::dict({{py::str("best"), py::put(dict_of({{"a", {1}}}), 9)}, {py::str("ema"), py::get(9)}}));
+  EXPECT_EQ(check(both, file_of(dict_of({{"a", {1}}}))).root, "best");
+}
+
+TEST(Check, AutoPrefersAUsualPathOfAStateDictUnderTwo) {
+  const auto both = file_of(py::dict({{py::str("best"), py::put(dict_of({{"a", {1}}}), 9)},
+                                      {py::str("state_dict"), py::get(9)},
+                                      {py::str("model"), dict_of({{"a", {2}}})}}));
+  EXPECT_EQ(check(both, file_of(dict_of({{"a", {1}}}))).root, "state_dict");
+}
+
+TEST(Check, WhatAQuantisedLayerPacksLoads) {
+  const auto packed =
+      dict_of({{"fc.scale", {1}}}, {{py::str("fc._packed_params.dtype"), py::integer(1)},
+                                    {py::str("fc._packed_params._packed_params"), py::tuple({of_shape({1})})}});
+  EXPECT_TRUE(checked(packed, packed).loads());
+  EXPECT_EQ(checked(dict_of({{"fc.scale", {1}}}), packed).missing.size(), 2U);
+}
+
+TEST(Check, NoDropOfAValueWithTensorsIsProposed) {
+  const auto nested = dict_of({{"a.weight", {1}}}, {{py::str("b.weight"), py::list({of_shape({1})})}});
+  const auto error = io_testing::error_of([&] { checked(nested, nested); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->hint().find("--drop"), std::string::npos) << error->hint();
+}
+
 TEST(Check, MissingKeysAreInTheModelsOrder) {
   EXPECT_EQ(checked(dict_of({{"b", {1}}}), dict_of({{"c", {1}}, {"b", {1}}, {"a", {1}}})).missing, (Names{"c", "a"}));
 }

@@ -79,9 +79,22 @@ TEST(StripPrefix, EditsEveryStateDictAndNothingElse) {
 }
 
 TEST(StripPrefix, EditsASharedStateDictOnce) {
-  const auto checkpoint =
-      stripped(py::dict({{py::str("a"), py::put(weights({"module.module.w"}), 9)}, {py::str("b"), py::get(9)}}));
+  const auto [checkpoint, report] = strip_prefix(
+      checkpoint_of(py::dict({{py::str("a"), py::put(weights({"module.module.w"}), 9)}, {py::str("b"), py::get(9)}})));
   EXPECT_EQ(torch_testing::names(checkpoint), (Keys{"a.module.w", "b.module.w"}));
+  EXPECT_EQ(report.changed, 1U);
+}
+
+TEST(StripPrefix, EditsAModelsKeysAmongOtherValues) {
+  const auto model = py::dict({{py::str("module.fc.weight"), weight()},
+                               {py::str("module.fc.tau"), py::integer(2)},
+                               {py::integer(1), py::none()},
+                               {py::str("epoch"), py::integer(3)}});
+  const auto [checkpoint, report] =
+      strip_prefix(checkpoint_of(py::dict({{py::str("model"), model}, {py::str("ema"), weights({"module.w"})}})));
+  EXPECT_EQ(torch_testing::names(checkpoint), (Keys{"model.fc.weight", "ema.w"}));
+  EXPECT_EQ(report.changed, 3U);
+  EXPECT_EQ(report.unchanged, 0U);
 }
 
 TEST(StripPrefix, RefusesTwoKeysThatWouldBeOneAndNamesBoth) {
@@ -256,6 +269,22 @@ TEST(AddPrefix, PutsItBeforeEveryKey) {
   const auto [checkpoint, report] = add_prefix(checkpoint_of(weights({"a", "module.b"})));
   EXPECT_EQ(keys_of(checkpoint), (Keys{"module.a", "module.module.b"}));
   EXPECT_EQ(report.changed, 2U);
+}
+
+TEST(AddPrefix, OfAModelAmongOtherValuesLeavesTheirKeys) {
+  const auto model = py::dict({{py::str("fc.weight"), weight()},
+                               {py::str("scale"), weight()},
+                               {py::str("fc.tau"), py::integer(2)},
+                               {py::str("epoch"), py::integer(3)}});
+  EXPECT_EQ(keys_of(added(model)), (Keys{"module.fc.weight", "module.scale", "module.fc.tau", "epoch"}));
+}
+
+TEST(AddPrefix, PassesOverNothingThatIsAModelsElsewhere) {
+  const auto [checkpoint, report] = add_prefix(checkpoint_of(py::dict({{py::str("best"), py::put(weights({"w"}), 9)},
+                                                                       {py::str("model"), py::get(9)},
+                                                                       {py::str("scaler"), weights({"scale"})}})));
+  EXPECT_EQ(torch_testing::names(checkpoint), (Keys{"best.module.w", "model.module.w", "scaler.scale"}));
+  EXPECT_EQ(report.passed_over, (Keys{"scaler"}));
 }
 
 TEST(AddPrefix, OfMetadataKeepsTheEmptyNameAndInsertsTheModule) {

@@ -78,6 +78,12 @@ TEST(Rename, NamesModulesAsTheirTensors) {
   EXPECT_EQ(modules_of(checkpoint), (Names{":1", "body:4", "body.0:6", "body.1:6", "body.2:6"}));
 }
 
+TEST(Rename, NamesNoModuleThatNoTensorCouldBeIn) {
+  const auto checkpoint = renamed(state_dict({"bn.w"}, {"bn", "relu"}), {{"$", ".x"}});
+  EXPECT_EQ(torch_testing::names(checkpoint), Names{"bn.w.x"});
+  EXPECT_EQ(modules_of(checkpoint), (Names{"bn:3", "relu:5"}));
+}
+
 TEST(Rename, GivesAWrappersNameToWhatItWraps) {
   const auto checkpoint =
       renamed(state_dict({"module.fc.weight"}, {"", "module", "module.fc"}), {{R"(^module\.)", ""}});
