@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "ckpt/limits.h"
 #include "container/quoted_name.h"
 #include "container/tar_reader.h"
+#include "foreign.h"
 #include "opened.h"
 
 namespace ckpt {
@@ -19,9 +21,22 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > most_shown ? list + ", …" : list;
 }
 
-/// The first two members that a format reads. An archive within the archive is none.
+/// Why no format could look at what is compressed, where that is damaged.
+std::optional<Error> damage_of(const Opened& member) {
+  if (member.gzip_layers() == 0) return std::nullopt;
+  try {
+    static_cast<void>(foreign_file(*member.bytes));
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::corrupt || error.code() == ErrorCode::truncated) return error;
+    if (is_of_the_machine(error)) throw;
+  }
+  return std::nullopt;
+}
+
+/// The first two members that a format reads. An archive within the archive is none. `damage` is that of the first
+/// member that might be one but for it.
 std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t& left, const GzipReader& reader,
-                                     std::vector<std::string>& names) {
+                                     std::vector<std::string>& names, std::optional<Error>& damage) {
   std::vector<Opened> found;
   for (const TarMember& member : read_tar(*archive.bytes)) {
     if (member.kind != TarMember::Kind::file) continue;
@@ -32,9 +47,12 @@ std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t& left,
     names.push_back(member.name);
     Opened inside{.bytes = open_tar_member(archive.bytes, member), .compressed = archive.compressed};
     open_gzip(inside, left, reader);
-    if (inside.format == nullptr) continue;
-    inside.archive = archive.bytes;
     inside.member = member.name;
+    if (inside.format == nullptr) {
+      if (!damage) damage = damage_of(inside);
+      continue;
+    }
+    inside.archive = archive.bytes;
     found.push_back(std::move(inside));
     if (found.size() == 2) break;  // more would be refused no less
   }
@@ -53,9 +71,14 @@ void open_archive(Opened& opened, std::uint64_t& left, const GzipReader& reader)
   };
   try {
     std::vector<std::string> names;
-    std::vector<Opened> found = find_checkpoints(opened, left, reader, names);
+    std::optional<Error> damage;
+    std::vector<Opened> found = find_checkpoints(opened, left, reader, names, damage);
     if (found.size() == 1) {
       opened = std::move(found.front());
+      return;
+    }
+    if (found.empty() && damage) {
+      opened.refusal = damage->hint("tar xf " + shell_word(file) + ", then ckpt recover what was inside");
       return;
     }
     if (found.empty())

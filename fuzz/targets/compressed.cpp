@@ -59,8 +59,11 @@ int fuzz_compressed(const std::uint8_t* data, std::size_t size) {
   const Outcome bare = outcome_of(source), compressed = outcome_of(gzipped(*source));
   if (bare.error && compressed.error) return 0;
   if (bare.error) {
-    require(bare.error->code() == ErrorCode::limit_exceeded,
-            std::string("compressed it reads, but bare: ") + bare.error->what());
+    // Within gzip, the index of a file in gzip goes unread, and what it contradicts.
+    require(
+        bare.error->code() == ErrorCode::limit_exceeded ||
+            std::string_view(bare.error->what()).find("no gzip member as ckpt writes them") != std::string_view::npos,
+        std::string("compressed it reads, but bare: ") + bare.error->what());
     return 0;
   }
   if (compressed.error) {

@@ -171,9 +171,12 @@ class Search {
     return any;
   }
 
+  /// Where trainers keep a model any tensor is one of it.
   bool has_models_tensor(const std::vector<MappingEntry>& entries) const {
+    const bool is_usual = !path_.empty() && std::ranges::find(usual_paths, path_) != usual_paths.end();
     return std::any_of(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
-      return is_tensor_[entry.value] && values_.is_string(entry.key) && is_models_key(values_.text(entry.key));
+      const bool is_models = is_usual || (values_.is_string(entry.key) && is_models_key(values_.text(entry.key)));
+      return is_tensor_[entry.value] && is_models;
     });
   }
 

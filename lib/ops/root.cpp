@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t paths_shown = 8;
 
 /// Which of its entries keep `mixed` from being a state dict, as globs over names; none where there are many, or
-/// where one is a layer's and tensors would go with it.
+/// where one may be the model's and tensors would go with it.
 std::vector<std::string> others_in(const Checkpoint& checkpoint, const StateDict& mixed) {
   constexpr std::size_t most = 3;
   const ValueGraph& values = checkpoint.values;
@@ -34,8 +34,8 @@ std::vector<std::string> others_in(const Checkpoint& checkpoint, const StateDict
     const bool fits = tensors.contains(entry.value) || values.kind(entry.value) == ValueKind::none ||
                       (is_named && may_hold_anything(values.text(entry.key)));
     if (fits && is_named) continue;
-    const bool is_weight = is_named && is_models_key(values.text(entry.key)) && holds_tensors[entry.value];
-    if (globs.size() == most || is_weight) return {};
+    const bool is_models = !mixed.path.empty() || (is_named && is_models_key(values.text(entry.key)));
+    if (globs.size() == most || (is_models && holds_tensors[entry.value])) return {};
     globs.push_back(escaped_glob(part_name(mixed.path, python_str(values, entry.key))));
   }
   return globs;

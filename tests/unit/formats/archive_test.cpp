@@ -48,6 +48,14 @@ TEST(Archive, AMemberMayBeInGzip) {
   EXPECT_EQ(values(checkpoint, 0), (std::vector<float>{0, 1, 2, 3}));
 }
 
+TEST(Archive, AMemberInDamagedGzipIsToldOf) {
+  std::string packed(as_text(io_testing::gzipped(bytes_of(weights()))));
+  packed[12] = static_cast<char>(~packed[12]);
+  const std::string told = refused(tar_of({{"readme", "none"}, {"w.gz", packed}}));
+  EXPECT_TRUE(has(told, "'w.gz'")) << told;
+  EXPECT_FALSE(has(told, "without a checkpoint")) << told;
+}
+
 TEST(Archive, OfSeveralCheckpointsIsListed) {
   const std::string what = refused(tar_of({{"a.pt", weights()}, {"b.pt", weights()}}));
   EXPECT_TRUE(has(what, "a tar archive of at least 2 checkpoints: 'a.pt', 'b.pt'")) << what;

@@ -55,6 +55,14 @@ py::Code doubled(const py::Code& code, int times) {
   return all;
 }
 
+/// {"model": {"pos_emb": tensor, "head": {"w": tensor}}}: the head alone is not the model.
+TEST(FindParts, TakesTensorsWhereTrainersKeepAModelForItsOwn) {
+  const auto nested =
+      py::dict({{py::str("pos_emb"), weight()}, {py::str("head"), py::dict({{py::str("w"), weight()}})}});
+  EXPECT_EQ(find_parts(checkpoint_of(py::dict({{py::str("model"), nested}}))).mixed.at(0).path, "model");
+  EXPECT_TRUE(find_parts(checkpoint_of(py::dict({{py::str("other"), nested}}))).mixed.empty());
+}
+
 TEST(StateDicts, UnderMorePathsThanTensorsHaveNamesAreRefused) {
   EXPECT_EQ(paths(doubled(weights(), 3)).size(), 8U);
   const auto error = io_testing::error_of([] { paths(doubled(weights(), 64)); });
