@@ -50,7 +50,7 @@ TEST(Archive, AMemberMayBeInGzip) {
 
 TEST(Archive, AMemberInDamagedGzipIsToldOf) {
   std::string packed(as_text(io_testing::gzipped(bytes_of(weights()))));
-  packed[12] = static_cast<char>(~packed[12]);
+  packed.resize(20);
   const std::string told = refused(tar_of({{"readme", "none"}, {"w.gz", packed}}));
   EXPECT_TRUE(has(told, "'w.gz'")) << told;
   EXPECT_FALSE(has(told, "without a checkpoint")) << told;
