@@ -71,9 +71,9 @@ std::vector<Found> fitting_pairs(const std::vector<NamedTensor>& tensors, const 
 
 /// Where several pairs fit, and are not one pair under several names: the command that leaves the first of them.
 void expect_one(const std::vector<Found>& found, const std::string& path) {
-  const auto [inputs, targets] = found.front();
+  const Found& chosen = found.front();
   const auto is_of_first = [&](const NamedTensor* named) {
-    return named->tensor == inputs->tensor || named->tensor == targets->tensor;
+    return named->tensor == chosen.first->tensor || named->tensor == chosen.second->tensor;
   };
   std::string list;
   std::set<std::string> others;
