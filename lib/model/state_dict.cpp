@@ -34,6 +34,11 @@ class Search {
         path_bytes_(checkpoint.file) {
     for (const Tensor& tensor : checkpoint.tensors) is_tensor_[tensor.value] = true;
     check_root(checkpoint);
+    if (checkpoint.root == no_value || !is_mapping(values_, checkpoint.root)) return;
+    for (const MappingEntry& entry : mapping_entries(values_, checkpoint.root))
+      if (values_.is_string(entry.key) && !values_.text(entry.key).empty() &&
+          std::ranges::find(usual_paths, values_.text(entry.key)) != usual_paths.end())
+        usual_.insert(entry.value);
   }
 
   void run() {
@@ -94,7 +99,7 @@ class Search {
         return Kind::other_part;
       }
       if (is_state_dict(entries)) return Kind::state_dict;
-      return has_models_tensor(entries) ? Kind::mixed : Kind::other;
+      return has_models_tensor(id, entries) ? Kind::mixed : Kind::other;
     }
     if (!modules_.read(id).is_module()) return Kind::other;
     found_.modules.push_back({spent_path(), id, class_name(values_, id)});
@@ -172,8 +177,8 @@ class Search {
   }
 
   /// Where trainers keep a model any tensor is one of it.
-  bool has_models_tensor(const std::vector<MappingEntry>& entries) const {
-    const bool is_usual = !path_.empty() && std::ranges::find(usual_paths, path_) != usual_paths.end();
+  bool has_models_tensor(ValueId id, const std::vector<MappingEntry>& entries) const {
+    const bool is_usual = usual_.contains(id);
     return std::any_of(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
       const bool is_models = is_usual || (values_.is_string(entry.key) && is_models_key(values_.text(entry.key)));
       return is_tensor_[entry.value] && is_models;
@@ -185,6 +190,7 @@ class Search {
   ModuleReader modules_;
   std::vector<bool> is_tensor_, on_path_;
   std::vector<Kind> kinds_;
+  std::unordered_set<ValueId> usual_;       ///< in the root, where trainers keep a model
   std::optional<std::vector<bool>> holds_;  ///< asked where a value is held twice
   std::vector<Open> open_;
   std::string path_;

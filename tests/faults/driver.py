@@ -197,12 +197,9 @@ class Case:
         others += [f"tmp/{path.name}" for path in (self.folder / "tmp").iterdir()]
         if not self.target.exists():
             return "none" if self.old is None else "gone", others
-        content = self.target.read_bytes()
-        if self.old is not None and self.target.stat().st_mode & 0o7777 != MODE:
-            return f"mode {self.target.stat().st_mode & 0o7777:o}", others
-        if content == self.new:
-            return "new", others
-        return ("old" if content == self.old else "neither"), others
+        content, mode = self.target.read_bytes(), self.target.stat().st_mode & 0o7777
+        state = "new" if content == self.new else "old" if content == self.old else "neither"
+        return (state if self.old is None or mode == MODE else f"{state}, mode {mode:o}"), others
 
     def source_is_whole(self):
         return self.scenario.in_place or content(self.source) == self.data

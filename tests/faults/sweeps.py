@@ -4,7 +4,7 @@ import errno
 import itertools
 import os
 
-from driver import Case, Trouble, read_log
+from driver import MODE, Case, Trouble, read_log
 
 # What a call of each kind can fail with. tmpfile: the file system has no unnamed files, or no room. birth: all of a run's
 # fail, or none (folders.without_births).
@@ -108,7 +108,9 @@ def judge_failing_call(case, call, number, trouble, is_tolerated):
     if (is_tolerated and not protected) or unreadable_folder:
         if call.kind == "unlink":
             case.remove_spooled()  # what cannot be removed stays
-        return judge(case, outcome, 0, "", "", ["new"], trouble, what)
+        # A list of rights that cannot be told may grant the group less than the mode does.
+        is_untold = call.function == "lgetxattr" and case.old is not None and number not in (errno.ENODATA, errno.EOPNOTSUPP)
+        return judge(case, outcome, 0, "", "", [f"new, mode {MODE & ~0o070:o}" if is_untold else "new"], trouble, what)
     where = "output" if protected else side(case, call)
     given = "standard input" if case.scenario.pipe else case.source
     file = given if where in ("input", "spool") else case.target

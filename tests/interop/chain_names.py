@@ -65,9 +65,25 @@ def is_optimizer(obj):
     return isinstance(obj, dict) and isinstance(obj.get("state"), dict) and isinstance(obj.get("param_groups"), (list, tuple))
 
 
+USUAL = ("state_dict", "model_state_dict", "model", "net")
+
+
+def usual_places(obj):
+    """Where trainers keep a model."""
+    return [obj[name] for name in USUAL if name in obj] if isinstance(obj, dict) else []
+
+
+def may_hold_anything(key):
+    return key.endswith(("_extra_state", "_packed_params", "_packed_params.dtype"))
+
+
+def is_models_key(key):
+    return isinstance(key, str) and ("." in key or key in ("weight", "bias"))
+
+
 def is_state_dict(obj):
     def belongs(key, value):
-        return isinstance(value, torch.Tensor) or value is None or key.endswith("_extra_state")
+        return isinstance(value, torch.Tensor) or value is None or may_hold_anything(key)
 
     return (
         isinstance(obj, dict)
@@ -77,27 +93,31 @@ def is_state_dict(obj):
     )
 
 
-def found(obj):
-    """State dicts and optimizers' states, neither of which is looked into."""
+def found(obj, usual=()):
+    """State dicts and optimizers' states, neither of which is looked into; and what holds a model's tensors beside other values."""
     if is_optimizer(obj) or is_state_dict(obj):
         yield obj
-    else:
-        for _, _, value in children(obj, "", True):
-            yield from found(value)
+        return
+    is_usual = any(obj is each for each in usual)
+    if isinstance(obj, dict) and any(isinstance(v, torch.Tensor) and (is_usual or is_models_key(k)) for k, v in obj.items()):
+        yield obj
+    for _, _, value in children(obj, "", True):
+        yield from found(value, usual)
 
 
-def state_dicts(obj):
-    return [each for each in found(obj) if not is_optimizer(each)]
+def named_dicts(obj):
+    """Each once."""
+    return list({id(each): each for each in found(obj, usual_places(obj)) if not is_optimizer(each)}.values())
 
 
 def models(obj):
     """Those that are models': a key is a layer's, or they lie where trainers keep a model. All, where none is."""
-    usual = [obj, *(obj.get(name) for name in ("state_dict", "model_state_dict", "model", "net") if isinstance(obj, dict))]
+    usual = [obj, *usual_places(obj)]
 
     def is_models(state):
-        return any(state is each for each in usual) or any("." in key or key in ("weight", "bias") for key in state)
+        return any(state is each for each in usual) or any(is_models_key(key) for key in state)
 
-    all_of_them = state_dicts(obj)
+    all_of_them = named_dicts(obj)
     return [state for state in all_of_them if is_models(state)] or all_of_them
 
 
@@ -130,13 +150,18 @@ def rekey(mapping, name_of):
     mapping.update(items)
 
 
+def is_renamed(key, value):
+    fits = isinstance(value, torch.Tensor) or value is None
+    return isinstance(key, str) and (fits or may_hold_anything(key) or is_models_key(key))
+
+
 def rename_keys(state, name_of):
     """Whether any key has another name."""
-    names = [name_of(key) for key in state]
+    names = [name_of(key) if is_renamed(key, value) else key for key, value in state.items()]
     if len(set(names)) < len(names):
         raise Refused(USAGE)
     changed = names != list(state)
-    rekey(state, name_of)
+    rekey(state, dict(zip(state, names, strict=True)).get)
     return changed
 
 
@@ -147,7 +172,7 @@ def module_of(prefix):
 
 def strip_prefix(obj, prefix):
     """As torch.nn.modules.utils.consume_prefix_in_state_dict_if_present, but in order."""
-    for state in state_dicts(obj):
+    for state in named_dicts(obj):
         changed = rename_keys(state, lambda key: key.removeprefix(prefix))
         metadata = getattr(state, "_metadata", None)
         if not changed or metadata is None:
@@ -184,8 +209,8 @@ def rename(obj, rules):
             key = pattern.sub(new, key)
         return key
 
-    for state in state_dicts(obj):
-        names = {key: name_of(key) for key in state}
+    for state in named_dicts(obj):
+        names = {key: name_of(key) for key, value in state.items() if is_renamed(key, value)}
         changed = rename_keys(state, name_of)
         if changed and getattr(state, "_metadata", None) is not None:
             rename_modules(state._metadata, names, name_of)
@@ -199,7 +224,9 @@ def module_name(module, names, name_of):
             return ""
         if names[key].endswith(f".{within}"):
             return names[key].removesuffix(f".{within}")
-    return name_of(f"{module}.").removesuffix(".")
+    name = name_of(f"{module}.")
+    is_modules = name.endswith(".") and not name.startswith(".") and ".." not in name
+    return name.removesuffix(".") if is_modules or not name else module
 
 
 def rename_modules(metadata, names, name_of):

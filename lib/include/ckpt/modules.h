@@ -47,7 +47,8 @@ struct Parts {
   std::vector<StateDict> state_dicts;
   std::vector<Module> modules;
   std::vector<OptimizerState> optimizers;
-  /// Mappings that are no state dict, for they hold other values beside a model's tensors ("fc.weight").
+  /// Mappings that are no state dict, for they hold other values beside a model's tensors ("fc.weight"; where trainers
+  /// keep a model, "model", any).
   std::vector<StateDict> mixed;
 };
 
