@@ -125,7 +125,8 @@ class Flattener {
         flat_.has_other_keys = flat_.has_other_keys || !is_text;
         std::string key = is_text ? std::string(values_.text(entry.key)) : python_str(values_, entry.key);
         if (!is_text)
-          if (auto error = unprintable_key(key, name.empty() ? "a key" : "a key in '" + name + "'")) throw error->in(checkpoint_.file);
+          if (auto error = unprintable_key(key, name.empty() ? "a key" : "a key in '" + name + "'"))
+            throw error->in(checkpoint_.file);
         const bool is_of_python3 = is_text && values_.kind(entry.key) != ValueKind::py2_str;
         if (!is_of_python3 && !is_utf8(key)) refuse_bytes(key);
         if (!keys.insert(key).second) refuse_keys(key);

@@ -43,8 +43,8 @@ inline constexpr std::string_view wrapper_prefixes[] = {data_parallel_prefix,   
 CKPT_API std::pair<Checkpoint, PrefixReport> strip_prefix(Checkpoint checkpoint,
                                                           std::string_view prefix = data_parallel_prefix);
 
-/// Puts `prefix` before every key of every state dict that is a model's (of all where none is), before a model's keys in
-/// Parts::mixed, and in _metadata before every name but the empty one, which stays and is followed by the wrapped
+/// Puts `prefix` before every key of every state dict that is a model's (of all where none is), before a model's keys
+/// in Parts::mixed, and in _metadata before every name but the empty one, which stays and is followed by the wrapped
 /// module's own entry. Throws Error (invalid_argument): an empty prefix.
 CKPT_API std::pair<Checkpoint, PrefixReport> add_prefix(Checkpoint checkpoint,
                                                         std::string_view prefix = data_parallel_prefix);
