@@ -47,12 +47,12 @@ std::vector<Opened> find_checkpoints(const Opened& archive, std::uint64_t& left,
     names.push_back(member.name);
     Opened inside{.bytes = open_tar_member(archive.bytes, member), .compressed = archive.compressed};
     open_gzip(inside, left, reader);
-    inside.member = member.name;
     if (inside.format == nullptr) {
       if (!damage) damage = damage_of(inside);
       continue;
     }
     inside.archive = archive.bytes;
+    inside.member = member.name;
     found.push_back(std::move(inside));
     if (found.size() == 2) break;  // more would be refused no less
   }

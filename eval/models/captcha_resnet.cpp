@@ -155,18 +155,21 @@ class SaidArguments {
 };
 
 void check_said(const Checkpoint& packed, const std::vector<SaidLayer>& layers) {
-  std::map<std::string, std::int64_t> strides, sizes;
+  struct Made {
+    std::int64_t stride = 1, padding = 1;
+  };
+  std::map<std::string, Made> made;  // all others of 1 and 1
   for (const BlockPlace& place : block_places()) {
-    strides[place.name + ".conv1.0"] = strides[place.name + ".identity.0"] = place.stride;
-    sizes[place.name + ".identity.0"] = 1;
+    made[place.name + ".conv1.0"] = {place.stride, 1};
+    made[place.name + ".identity.0"] = {place.stride, 0};
   }
   for (const SaidLayer& layer : layers) {
     const SaidArguments arguments(packed, layer);
     const std::string_view type = layer.of_torch();
     if (type == "conv.Conv2d") {
-      const auto stride = strides.find(layer.path), size = sizes.find(layer.path);
-      arguments.number("stride", stride == strides.end() ? 1 : static_cast<double>(stride->second));
-      arguments.number("padding", size == sizes.end() ? 1 : 0);
+      const auto [stride, padding] = made[layer.path];
+      arguments.number("stride", static_cast<double>(stride));
+      arguments.number("padding", static_cast<double>(padding));
       arguments.number("dilation", 1);
       arguments.text("padding_mode", "zeros");
     } else if (type == "batchnorm.BatchNorm2d") {

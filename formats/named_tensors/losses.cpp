@@ -62,14 +62,15 @@ class Surveyor {
     std::vector<std::size_t> entries;  ///< as of Survey::Other
   };
 
-  void add(ValueId id, const std::string& above, std::string_view part, std::vector<std::size_t> entries,
+  void add(ValueId id, const std::string& above, std::string_view part, const std::vector<std::size_t>& entries,
            bool is_entry) {
     if (is_tensor_[id] || seen_[id]) return;
     seen_[id] = true;
     std::string path = (above.empty() ? "" : above + ".") + std::string(part);
     budget_.spend(path.size());
-    if (is_entry && !path.empty()) entries.push_back(path.size());
-    open_.push_back({id, std::move(path), std::move(entries)});
+    open_.push_back({id, std::move(path), entries});
+    Place& place = open_.back();
+    if (is_entry && !place.path.empty()) place.entries.push_back(place.path.size());
   }
 
   void look(const Place& place) {

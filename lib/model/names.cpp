@@ -6,6 +6,7 @@
 #include "ckpt/checkpoint.h"
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
+#include "model/path_walk.h"
 #include "model/position_index.h"
 #include "model/rooted.h"
 #include "model/walk.h"
@@ -49,23 +50,19 @@ class NameWalk {
         caps_(caps),
         parts_(checkpoint.file, caps.part_bytes),
         holds_(values_holding_tensors(checkpoint)),
-        on_path_(checkpoint.values.size(), false),
+        walk_(checkpoint.values.size()),
         tensor_of_(checkpoint.values.size(), no_tensor) {
     for (std::uint32_t i = 0; i < checkpoint.tensors.size(); ++i) tensor_of_[checkpoint.tensors[i].value] = i;
     names_.reserve(checkpoint.tensors.size());
     places_.reserve(checkpoint.tensors.size());
   }
 
-  std::vector<NamedTensor> walk();
+  std::vector<NamedTensor> walk() {
+    if (checkpoint_.root != no_value) walk_.run(checkpoint_.root, [&](ValueId id) { visit(id); });
+    return std::move(names_);
+  }
 
  private:
-  struct Open {
-    ValueId id;
-    std::size_t path_size;
-    NamedChildren children;
-    std::size_t next = 0;
-  };
-
   void visit(ValueId id);
   void add_name(const Tensor& tensor);
 
@@ -73,11 +70,10 @@ class NameWalk {
   std::vector<std::string>* warnings_;
   NameCaps caps_;
   NameBudget parts_;
-  std::vector<bool> holds_, on_path_;
+  std::vector<bool> holds_;
+  PathWalk walk_;
   static constexpr std::uint32_t no_tensor = 0xFFFFFFFF;
   std::vector<std::uint32_t> tensor_of_;  ///< by value: index into the checkpoint's tensors
-  std::vector<Open> open_;
-  std::string path_;
   std::vector<NamedTensor> names_;
   PositionIndex places_;                                      ///< of names_, but for repeated ones
   std::unordered_map<std::uint32_t, std::uint32_t> repeats_;  ///< how often a name at a place has come
@@ -86,20 +82,21 @@ class NameWalk {
 
 void NameWalk::add_name(const Tensor& tensor) {
   const auto next = static_cast<std::uint32_t>(names_.size());
+  const std::string& path = walk_.path();
   const std::uint32_t first =
-      places_.add(hash_of(path_), next, [&](std::uint32_t other) { return names_[other].name == path_; });
-  names_.push_back({path_, &tensor});
+      places_.add(hash_of(path), next, [&](std::uint32_t other) { return names_[other].name == path; });
+  names_.push_back({path, &tensor});
   if (first != next) {
     std::uint32_t& count = repeats_.try_emplace(first, 1).first->second;
     std::uint32_t holder = PositionIndex::nowhere;
     while (holder != next) {  // a key may be spelt like a name that was made up for another
-      const std::string name = path_ + "#" + std::to_string(++count);
+      const std::string name = path + "#" + std::to_string(++count);
       holder = places_.add(hash_of(name), next, [&](std::uint32_t other) { return names_[other].name == name; });
       names_.back().name = name;
     }
-    name_bytes_ += path_.size() + names_.back().name.size();  // the warning's
+    name_bytes_ += path.size() + names_.back().name.size();  // the warning's
     if (warnings_ != nullptr)
-      warnings_->push_back("two tensors are named '" + path_ + "'; one is shown as '" + names_.back().name + "'");
+      warnings_->push_back("two tensors are named '" + path + "'; one is shown as '" + names_.back().name + "'");
   }
   const std::uint64_t most = caps_.names + caps_.names_a_tensor * checkpoint_.tensors.size();
   if (names_.size() > most)
@@ -119,28 +116,7 @@ void NameWalk::visit(ValueId id) {
                 "containers of the file hold each other more than " + std::to_string(most) + " times over")
         .in(checkpoint_.file);
   if (tensor_of_[id] != no_tensor) return add_name(checkpoint_.tensors[tensor_of_[id]]);
-  if (!holds_[id] || on_path_[id]) return;
-  on_path_[id] = true;
-  open_.push_back({id, path_.size(), named_children(checkpoint_.values, id, parts_)});
-}
-
-std::vector<NamedTensor> NameWalk::walk() {
-  if (checkpoint_.root == no_value) return {};
-  visit(checkpoint_.root);
-  while (!open_.empty()) {
-    Open& open = open_.back();
-    path_.resize(open.path_size);
-    if (open.next == open.children.size()) {
-      on_path_[open.id] = false;
-      open_.pop_back();
-      continue;
-    }
-    const std::size_t child = open.next++;
-    if (!path_.empty() || open_.size() > 1) path_ += '.';
-    path_ += open.children.part(child);
-    visit(open.children.value(child));
-  }
-  return std::move(names_);
+  if (holds_[id] && !walk_.is_within(id)) walk_.enter(id, named_children(checkpoint_.values, id, parts_));
 }
 
 }  // namespace

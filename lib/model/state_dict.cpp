@@ -13,6 +13,7 @@
 #include "model/model_names.h"
 #include "model/module_reader.h"
 #include "model/pair_lists.h"
+#include "model/path_walk.h"
 #include "model/python_str.h"
 #include "model/rooted.h"
 #include "model/walk.h"
@@ -28,7 +29,7 @@ class Search {
         values_(checkpoint.values),
         modules_(checkpoint.values),
         is_tensor_(values_.size()),
-        on_path_(values_.size()),
+        walk_(values_.size()),
         kinds_(values_.size()),
         part_bytes_(checkpoint.file),
         path_bytes_(checkpoint.file) {
@@ -42,39 +43,20 @@ class Search {
   }
 
   void run() {
-    if (checkpoint_.root != no_value) visit(checkpoint_.root);
-    while (!open_.empty()) {
-      Open& open = open_.back();
-      path_.resize(open.path_size);
-      if (open.next == open.children.size()) {
-        on_path_[open.id] = false;
-        open_.pop_back();
-        continue;
-      }
-      const std::size_t child = open.next++;
-      if (open_.size() > 1) path_ += '.';
-      path_ += open.children.part(child);
-      visit(open.children.value(child));
-    }
+    if (checkpoint_.root != no_value) walk_.run(checkpoint_.root, [&](ValueId id) { visit(id); });
   }
 
   Parts take() { return std::move(found_); }
 
  private:
   enum class Kind : std::uint8_t { unseen, state_dict, mixed, other_part, other };
-  struct Open {
-    ValueId id;
-    std::size_t path_size;
-    NamedChildren children;
-    std::size_t next = 0;
-  };
 
   /// What was found comes again under each path that leads to it, as the names of its tensors do; but for modules and
   /// optimizers' states.
   void visit(ValueId id) {
     Kind& kind = kinds_[id];
     const bool again = kind != Kind::unseen;
-    if (again && (on_path_[id] || kind == Kind::other_part || !holds_tensors(id))) return;
+    if (again && (walk_.is_within(id) || kind == Kind::other_part || !holds_tensors(id))) return;
     if (again) count_again();
     if (kind == Kind::state_dict) return add_to(found_.state_dicts, id);
     std::vector<MappingEntry> entries;
@@ -86,8 +68,7 @@ class Search {
     if (kind == Kind::state_dict) return add_to(found_.state_dicts, id);
     if (kind == Kind::other_part) return;
     if (kind == Kind::mixed) add_to(found_.mixed, id);
-    on_path_[id] = true;
-    open_.push_back({id, path_.size(), children_of(id, entries, again)});
+    walk_.enter(id, children_of(id, entries, again));
   }
 
   Kind kind_of(ValueId id, const std::vector<MappingEntry>& entries) {
@@ -127,8 +108,8 @@ class Search {
   }
 
   const std::string& spent_path() {
-    path_bytes_.spend(path_.size());
-    return path_;
+    path_bytes_.spend(walk_.path().size());
+    return walk_.path();
   }
 
   /// Each holds a tensor, so that they are no more than names of tensors.
@@ -188,12 +169,11 @@ class Search {
   const Checkpoint& checkpoint_;
   const ValueGraph& values_;
   ModuleReader modules_;
-  std::vector<bool> is_tensor_, on_path_;
+  std::vector<bool> is_tensor_;
+  PathWalk walk_;
   std::vector<Kind> kinds_;
   std::unordered_set<ValueId> usual_;       ///< in the root, where trainers keep a model
   std::optional<std::vector<bool>> holds_;  ///< asked where a value is held twice
-  std::vector<Open> open_;
-  std::string path_;
   std::uint64_t steps_ = 0;
   NameBudget part_bytes_, path_bytes_;
   std::unordered_map<ValueId, std::size_t> sizes_;

@@ -1,6 +1,5 @@
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -11,9 +10,9 @@
 #include "ckpt/utf8.h"
 #include "io/keyed_hash.h"
 #include "model/module_reader.h"
-#include "model/pair_lists.h"
 #include "model/replace_operands.h"
 #include "model/walk.h"
+#include "ops/module_walk.h"
 #include "ops/plain_tensors.h"
 #include "ops/prune.h"
 #include "ops/whole_module.h"
@@ -30,33 +29,18 @@ class Unpacker {
   explicit Unpacker(Checkpoint& checkpoint)
       : checkpoint_(checkpoint),
         values_(checkpoint.values),
-        reader_(checkpoint.values),
+        walk_(checkpoint),
         tensors_(checkpoint),
         bytes_(checkpoint.file),
-        most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()),
-        most_steps_(limits::walk_step_cap(checkpoint.values.extent())) {}
+        most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()) {}
 
   ValueId state_dict(const Module& module) {
     entries_.clear();
     metadata_.clear();
     where_ = module.path;
-    enter(module.value, "");
-    while (!open_.empty()) {
-      Open& at = open_.back();
-      if (at.next == at.children.size()) {
-        on_path_.erase(at.module);
-        open_.pop_back();
-        continue;
-      }
-      const MappingEntry child = at.children[at.next++];
-      count_step();
-      if (values_.kind(child.value) == ValueKind::none || !values_.is_string(child.key)) continue;
-      const std::string name = at.prefix + std::string(values_.text(child.key));
-      if (reader_.read(child.value).is_module())
-        enter(child.value, name);
-      else
-        warn("'" + name + "' is no module that could be read, and is left out");
-    }
+    walk_.run(
+        module.value, [&](ValueId id, const std::string& name, std::size_t) { enter(id, name); },
+        [&](const std::string& name) { warn("'" + name + "' is no module that could be read, and is left out"); });
     return made();
   }
 
@@ -70,35 +54,16 @@ class Unpacker {
   }
 
  private:
-  struct Open {
-    ValueId module = no_value;
-    std::string prefix;  ///< of what is in it: empty, or its name and a dot
-    std::vector<MappingEntry> children;
-    std::size_t next = 0;
-  };
-
   /// Its own entries; those of its children follow when their turn comes.
   void enter(ValueId module, const std::string& name) {
-    if (!on_path_.insert(module).second)
-      throw Error(ErrorCode::corrupt, "the module '" + name + "' stands within itself")
-          .expected("a tree of modules")
-          .in(checkpoint_.file);
-    const ModuleParts parts = reader_.read(module);
-    Open open{module, name.empty() ? "" : name + ".", entries_of(parts.modules), 0};
-    if (parts.compiled != no_value) open.children = {{tensors_.calls().text("_orig_mod"), parts.compiled}};
-    const auto buffers = entries_of(parts.buffers);
-    count_step(buffers.size());
+    const ModuleParts parts = walk_.parts(module);
+    const std::string prefix = name.empty() ? "" : name + ".";
+    const auto buffers = walk_.entries_of(parts.buffers);
+    walk_.count_step(buffers.size());
     add_metadata(module, name, buffers);
-    add_entries(entries_of(parts.parameters), open.prefix, {});
-    add_entries(buffers, open.prefix, parts.non_persistent == no_value ? Names() : strings_in(parts.non_persistent));
+    add_entries(walk_.entries_of(parts.parameters), prefix, {});
+    add_entries(buffers, prefix, parts.non_persistent == no_value ? Names() : strings_in(parts.non_persistent));
     warn_of_hooks(parts, name);
-    open_.push_back(std::move(open));
-  }
-
-  std::vector<MappingEntry> entries_of(ValueId mapping) {
-    if (mapping == no_value) return {};
-    count_step(pair_count(values_, mapping));
-    return mapping_entries(values_, mapping);
   }
 
   using Names = NameSet;
@@ -111,7 +76,7 @@ class Unpacker {
       std::vector<ValueId> below;
       for (const ValueId holder : open)
         values_.each_operand(holder, [&](ValueId item) {
-          count_step();
+          walk_.count_step();
           const ValueKind kind = values_.kind(item);
           if (values_.is_string(item)) strings.emplace(values_.text(item));
           if (kind == ValueKind::tuple || kind == ValueKind::list) below.push_back(item);
@@ -123,7 +88,7 @@ class Unpacker {
 
   void add_entries(const std::vector<MappingEntry>& entries, const std::string& prefix, const Names& left_out) {
     for (const MappingEntry& entry : entries) {
-      count_step();
+      walk_.count_step();
       if (values_.kind(entry.value) == ValueKind::none || !values_.is_string(entry.key)) continue;
       const std::string name(values_.text(entry.key));
       if (left_out.contains(name)) continue;
@@ -141,7 +106,7 @@ class Unpacker {
   /// its place, since they are of version 2.
   void add_metadata(ValueId module, const std::string& name, const std::vector<MappingEntry>& buffers) {
     const std::string type = class_name(values_, module);
-    count_step(type.size() / bytes_a_step);
+    walk_.count_step(type.size() / bytes_a_step);
     const ModuleClass* const known = find_module_class(type);
     int version = known == nullptr ? 1 : known->version;
     for (const MappingEntry& buffer : buffers)
@@ -163,10 +128,10 @@ class Unpacker {
     for (const ValueId hooks : {parts.pre_hooks, parts.hooks}) {
       if (hooks == no_value) continue;
       for (const MappingEntry& hook : mapping_entries(values_, hooks)) {
-        count_step();
+        walk_.count_step();
         const bool object = values_.kind(hook.value) == ValueKind::object;
         const std::string type = object ? class_name(values_, hook.value) : std::string();
-        count_step(type.size() / bytes_a_step);
+        walk_.count_step(type.size() / bytes_a_step);
         warn("'" + name + "' has a hook of state_dict()" + (type.empty() ? "" : ", " + type + ",") +
              " which may change what Python would give");
       }
@@ -198,14 +163,6 @@ class Unpacker {
     return kept(values_.make_text(is_utf8(name, Surrogates::allowed) ? ValueKind::str : ValueKind::py2_str, name));
   }
 
-  void count_step(std::uint64_t steps = 1) {
-    steps_ += steps;
-    if (steps_ > most_steps_)
-      throw Error(ErrorCode::limit_exceeded,
-                  "the modules hold each other more than " + std::to_string(most_steps_) + " times over")
-          .in(checkpoint_.file);
-  }
-
   void warn(std::string what) {
     if (warnings_.size() == warned_of)
       ++silent_;
@@ -215,13 +172,11 @@ class Unpacker {
 
   Checkpoint& checkpoint_;
   ValueGraph& values_;
-  ModuleReader reader_;
+  ModuleWalk walk_;
   PlainTensors tensors_;
   NameBudget bytes_;
-  std::uint64_t most_names_, most_steps_, names_ = 0, steps_ = 0;
+  std::uint64_t most_names_, names_ = 0;
   std::string where_;
-  std::vector<Open> open_;
-  std::unordered_set<ValueId> on_path_;
   std::vector<ValueId> entries_, metadata_;
   std::vector<std::string> warnings_;
   std::string own_state_;  ///< of the first module that writes its state so
