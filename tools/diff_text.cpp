@@ -115,7 +115,7 @@ std::string sharing_text(const DiffReport& report) {
          lines<SharingDifference>(sharing, [&](const SharingDifference& group) {
            const std::string &here = group.shared_in_a ? report.file_a : report.file_b,
                              &there = group.shared_in_a ? report.file_b : report.file_a;
-           return list_text(group.names, group.names.size()) + " share one in " + printable(here) + ", not in " +
+           return list_text(group.names, group.names.size()) + " are together in " + printable(here) + ", apart in " +
                   printable(there);
          });
 }

@@ -34,11 +34,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> synonyms{
     {"none", "cpu"},
 }};
 
-/// "0,2" as numbers; nothing where it is anything else, or names one twice.
+/// "0,2" as numbers; nothing where it is anything else ("01" is none of torch's), or names one twice.
 std::optional<std::vector<int>> parse_indices(std::string_view text) {
   std::vector<int> indices;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
+    if (end > at + 1 && text[at] == '0') return std::nullopt;
     int index = -1;
     const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, index);
     if (error != std::errc() || stop != text.data() + end || index < 0) return std::nullopt;
@@ -75,8 +76,11 @@ std::string nearest(std::string_view given) {
   // "cuda0", "gpu:1", "1", "cuda:0,cuda:1"
   if (digits != std::string::npos && (letters.empty() || letters == "cuda")) {
     std::string list;
-    for (std::size_t i = digits; i < word.size(); ++i)
-      if (word[i] == ',' || std::isdigit(static_cast<unsigned char>(word[i])) != 0) list += word[i];
+    for (std::size_t i = digits; i < word.size(); ++i) {
+      const bool is_digit = std::isdigit(static_cast<unsigned char>(word[i])) != 0;
+      if (is_digit && (list == "0" || list.ends_with(",0"))) list.pop_back();  // "01" is "1"
+      if (is_digit || word[i] == ',') list += word[i];
+    }
     if (parse_indices(list)) return "cuda:" + list;
     return "cuda:0";
   }

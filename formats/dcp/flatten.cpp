@@ -12,6 +12,7 @@
 #include "model/python_str.h"
 #include "model/walk.h"
 #include "named_tensors/losses.h"
+#include "named_tensors/names.h"
 
 namespace ckpt::dcp {
 namespace {
@@ -46,6 +47,7 @@ class Flattener {
       }
       visit(task);
     }
+    refuse_holes();
     return std::move(flat_);
   }
 
@@ -136,6 +138,25 @@ class Flattener {
     std::reverse(tasks_.begin() + static_cast<std::ptrdiff_t>(first), tasks_.end());
   }
 
+  /// Of empty dicts nothing is written. In a list that is a place which others are counted from, and torch cannot load.
+  void refuse_holes() const {
+    std::vector<bool> leads_to_leaf(flat_.parts.size() + 1);
+    for (const Leaf& leaf : flat_.leaves)
+      for (std::uint32_t at = leaf.path; at != 0 && !leads_to_leaf[at]; at = flat_.parts[at - 1].parent)
+        leads_to_leaf[at] = true;
+    for (std::uint32_t at = 1; at <= flat_.parts.size(); ++at) {
+      if (!flat_.parts[at - 1].is_place || leads_to_leaf[at]) continue;
+      std::string name;
+      for (const PathPart* const part : flat_.path(at))
+        name += (name.empty() ? "" : ".") + (part->is_place ? std::to_string(part->place) : part->key);
+      throw Error(ErrorCode::unsupported,
+                  "'" + name + "' is an empty dict in a list, of which nothing would be written")
+          .expected("one that holds something")
+          .in(checkpoint_.file)
+          .hint(named_tensors::drop_hint(checkpoint_, name));
+    }
+  }
+
   [[noreturn]] void refuse_keys(const std::string& key) const {
     throw Error(ErrorCode::invalid_argument, "two keys would be '" + key + "'")
         .expected("keys that differ as strings, which is what they become")
@@ -170,9 +191,9 @@ class Flattener {
 
 }  // namespace
 
-std::vector<const PathPart*> FlatDict::path(const Leaf& leaf) const {
+std::vector<const PathPart*> FlatDict::path(std::uint32_t last) const {
   std::vector<const PathPart*> found;
-  for (std::uint32_t at = leaf.path; at != 0; at = parts[at - 1].parent) found.push_back(&parts[at - 1]);
+  for (std::uint32_t at = last; at != 0; at = parts[at - 1].parent) found.push_back(&parts[at - 1]);
   std::reverse(found.begin(), found.end());
   return found;
 }

@@ -32,12 +32,12 @@ struct FlatDict {
   bool has_empty_dicts = false;
   bool has_other_mappings = false;  ///< an OrderedDict and its like, which will be dicts
 
-  /// From the root on.
-  [[nodiscard]] std::vector<const PathPart*> path(const Leaf& leaf) const;
+  /// From the root on. `last`: as Leaf::path.
+  [[nodiscard]] std::vector<const PathPart*> path(std::uint32_t last) const;
 };
 
-/// Throws Error: unsupported (the object is no dict, or holds itself), invalid_argument (two values of one name),
-/// limit_exceeded.
+/// Throws Error: unsupported (the object is no dict, or holds itself, or an empty dict in a list), invalid_argument
+/// (two values of one name), limit_exceeded.
 FlatDict flatten(const Checkpoint& checkpoint);
 
 }  // namespace ckpt::dcp

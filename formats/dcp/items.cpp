@@ -56,9 +56,14 @@ class Reader {
     within_.pickle_cap = limits::pickle_bytes;
     within_.inflated_cap = limits::inflated_cap(length);
     joiner_.emplace(metadata_.steps);
+    std::size_t holes = 0;
     const ValueId root = tree_.build({
         .leaf = [&](std::uint32_t entry) { return leaf(metadata_.entries[entry]); },
-        .none = [&] { return assembler_.none(); },
+        .none =
+            [&] {
+              ++holes;
+              return assembler_.none();
+            },
         .key = [&](std::string_view key) { return assembler_.key(key); },
         .dict = [&](std::span<const ValueId> pairs) { return assembler_.dict(pairs); },
         .list = [&](std::span<const ValueId> items) { return assembler_.list(items); },
@@ -69,6 +74,10 @@ class Reader {
     checkpoint.pickled = true;
     checkpoint.globals = std::move(globals_);
     checkpoint.warnings = strangers();
+    if (holes > 0)
+      checkpoint.warnings.push_back(std::to_string(holes) + (holes == 1 ? " place" : " places") +
+                                    " in lists, for which .metadata names nothing, " + (holes == 1 ? "is" : "are") +
+                                    " read as None: an empty dict that was saved leaves such a place");
     for (const ByteSourcePtr& file : open_)
       if (file != nullptr) checkpoint.beside.push_back(file);
     return checkpoint;

@@ -116,7 +116,7 @@ class Maker {
 
   ValueId path_of(const FlatDict& flat, const Leaf& leaf) {
     std::vector<ValueId> parts;
-    for (const PathPart* part : flat.path(leaf))
+    for (const PathPart* part : flat.path(leaf.path))
       parts.push_back(part->is_place ? integer(part->place) : values_.make_str(part->key));
     return values_.make_tuple(parts);
   }

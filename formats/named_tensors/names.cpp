@@ -107,7 +107,7 @@ std::vector<NamedTensor> names_of(const Checkpoint& checkpoint) {
       paths.size() == 2 ? "two tensors are named '" + name + "': " + paths[0] + " and " + paths[1] : warnings.front())
       .expected("each name once, as this format has nothing else to tell them apart")
       .in(checkpoint.file)
-      .hint("--drop NAME leaves out what is named so, --root PATH takes one part; --format torch can say both");
+      .hint(drop_hint(checkpoint, name) + ", and --root PATH takes one part");
 }
 
 std::string drop_hint(const Checkpoint& checkpoint, const std::string& name) {

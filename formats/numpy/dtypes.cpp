@@ -18,10 +18,14 @@ struct Advice {
 };
 
 constexpr std::string_view as_integers = "in Python: numpy.load(path).astype('int64') gives them as numbers";
+constexpr std::string_view of_text =
+    "in Python: numpy.load reads it; numpy.unique(…, return_inverse=True) numbers texts";
 constexpr Advice advice[] = {
     {'O', ", as a pickle that would be run", "in Python, if you trust the file: numpy.load(path, allow_pickle=True)"},
     {'M', "", as_integers},
     {'m', "", as_integers},
+    {'S', "", of_text},
+    {'U', "", of_text},
     {'V', " without a type of numpy's own (bfloat16 and float8 are saved so by ml_dtypes)",
      "in Python: numpy.load(path).view('uint16'), or another dtype of that size"},
 };

@@ -36,6 +36,7 @@ void each_given(const ValueGraph& values, ValueId id, std::size_t begin, Use use
 
 bool CallForms::argument_fits(char what, ValueId argument) {
   const ValueKind kind = values_.kind(argument);
+  const ValueId untagged = without_type_tag(values_, argument);  // of TorchScript
   const bool is_whole = kind == ValueKind::integer || kind == ValueKind::boolean || kind == ValueKind::big_integer;
   switch (what) {
     case 'i':
@@ -82,7 +83,7 @@ bool CallForms::argument_fits(char what, ValueId argument) {
     case 'D':
       return is_plain(argument);
     case 'M':
-      return kind == ValueKind::none || (kind == ValueKind::dict && is_plain(argument));
+      return kind == ValueKind::none || (values_.kind(untagged) == ValueKind::dict && is_plain(untagged));
     case 'U':
       return kind == ValueKind::tuple && is_plain(argument, Tensors::too);
     case 'S':

@@ -234,27 +234,41 @@ const Tensor& Differ::storage_as_tensor(const Checkpoint& checkpoint, ValueId pe
   return made_.emplace_back(std::move(tensor));
 }
 
-/// Names that lie in one storage of the one file and in several of the other.
+/// Names that lie in one storage of the one file and in several of the other; or at one place of a storage, and at
+/// several.
 void Differ::compare_sharing(bool shared_in_a) {
-  const auto storage_of = [&](const Match& match, bool in_a) -> std::optional<std::uint32_t> {
+  using Place = std::pair<std::uint32_t, std::int64_t>;  // storage, and where in it the first element is, in bytes
+  const auto place_of = [&](const Match& match, bool in_a) -> std::optional<Place> {
     const Tensor& tensor = in_a ? *match.a : *match.b;
     const std::vector<Storage>& storages = (in_a ? a_ : b_).storages;
     if (!tensor.storage || storages[*tensor.storage].nbytes == 0) return std::nullopt;
-    return tensor.storage;
+    const auto elements = static_cast<std::int64_t>(tensor.view_offset) + tensor.info.offset;
+    return Place(*tensor.storage, elements * static_cast<std::int64_t>(dtype_size(tensor.info.dtype)));
   };
   struct Group {
     std::vector<std::string> names;
-    std::set<std::uint32_t> elsewhere;
+    std::set<std::uint32_t> storages;  ///< of the other file
+    std::map<std::int64_t, std::vector<std::string>> names_at;
+    std::map<std::int64_t, std::set<std::int64_t>> elsewhere;  ///< places of the other file, by those of this
   };
   std::map<std::uint32_t, Group> groups;
   for (const Match& match : matches_) {
-    const auto here = storage_of(match, shared_in_a), there = storage_of(match, !shared_in_a);
+    const auto here = place_of(match, shared_in_a), there = place_of(match, !shared_in_a);
     if (!here || !there) continue;
-    groups[*here].names.push_back(match.name);
-    groups[*here].elsewhere.insert(*there);
+    Group& group = groups[here->first];
+    group.names.push_back(match.name);
+    group.storages.insert(there->first);
+    if (element_count(match.a->info) == 0) continue;
+    group.names_at[here->second].push_back(match.name);
+    group.elsewhere[here->second].insert(there->second);
   }
-  for (auto& [storage, group] : groups)
-    if (group.elsewhere.size() > 1) found_.sharing.push_back({shared_in_a, std::move(group.names)});
+  for (auto& [storage, group] : groups) {
+    if (group.storages.size() > 1)
+      found_.sharing.push_back({shared_in_a, std::move(group.names)});
+    else
+      for (auto& [place, names] : group.names_at)
+        if (group.elsewhere[place].size() > 1) found_.sharing.push_back({shared_in_a, std::move(names)});
+  }
 }
 
 }  // namespace

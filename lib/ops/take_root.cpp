@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "ckpt/state_dict.h"
+#include "model/model_names.h"
 #include "model/rooted.h"
 #include "model/walk.h"
 #include "ops/prune.h"
@@ -55,6 +57,24 @@ ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
   return found;
 }
 
+/// What `dict`, which is at none of the usual places, leaves behind: it may be a part of the model alone.
+void warn_of_choice(Checkpoint& checkpoint, const StateDict& dict) {
+  std::vector<std::string_view> known{dict.path};
+  const std::vector<OptimizerState> optimizers = find_optimizer_states(checkpoint);
+  for (const OptimizerState& optimizer : optimizers) known.push_back(optimizer.path);
+  std::size_t count = 0;
+  std::string first;
+  for (NamedTensor& named : tensor_names(checkpoint)) {
+    if (std::ranges::any_of(known, [&](std::string_view path) { return name_below(path, named.name).has_value(); }))
+      continue;
+    if (count++ == 0) first = std::move(named.name);
+  }
+  if (count > 0)
+    checkpoint.warnings.push_back("the only state dict is at '" + dict.path +
+                                  "', and is what is taken: " + std::to_string(count) +
+                                  (count == 1 ? " tensor is" : " tensors are") + " elsewhere, such as '" + first + "'");
+}
+
 }  // namespace
 
 Checkpoint take_root(Checkpoint checkpoint, std::string_view root) {
@@ -62,6 +82,7 @@ Checkpoint take_root(Checkpoint checkpoint, std::string_view root) {
   if (root == "auto") {
     checkpoint = unpack_modules(std::move(checkpoint));
     found = find_state_dict(checkpoint, root);
+    if (std::ranges::find(usual_paths, found.path) == usual_paths.end()) warn_of_choice(checkpoint, found);
   }
   if (found.path.empty()) return checkpoint;
   refuse_part(checkpoint);

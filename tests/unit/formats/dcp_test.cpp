@@ -123,6 +123,8 @@ TEST(Dcp, PathsMakeDictsAndLists) {
   read.values.each_operand(list, [&](ValueId item) { kinds.push_back(read.values.kind(item)); });
   EXPECT_EQ(kinds, (std::vector<ValueKind>{ValueKind::none, ValueKind::object}));
   EXPECT_EQ(read.values.integer(entries[1].value), 7);
+  ASSERT_EQ(read.warnings.size(), 1u) << "of the hole before what is second in the list";
+  EXPECT_TRUE(has(read.warnings[0], "1 place in lists, for which .metadata names nothing, is read as None"));
 }
 
 /// Names and places that lie: what reading says of a folder with an item that is sound.
@@ -295,6 +297,8 @@ TEST(DcpWriting, WhatHasNoPlaceInAFlatDictIsRefused) {
   EXPECT_TRUE(has(unsupported(py::dict({{py::str("1"), w}, {py::integer(1), w}})), "two keys would be '1'"));
   EXPECT_TRUE(has(unsupported(py::dict({{py::py2_str("\xFFw"), w}})), "is not UTF-8"));
   EXPECT_TRUE(has(unsupported(py::dict({{py::tuple({py::py2_str("\xFF")}), w}})), "is not UTF-8"));
+  for (const py::Code& hole : {py::dict({}), py::dict({{py::str("x"), py::dict({})}}), py::list({py::dict({})})})
+    EXPECT_TRUE(has(unsupported(py::dict({{py::str("l"), py::list({w, hole})}})), "is an empty dict in a list"));
   const py::Code itself = py::put(py::dict({{py::str("w"), w}}), 0) + py::set_items({{py::str("me"), py::get(0)}});
   EXPECT_TRUE(has(unsupported(itself), "holds itself"));
 }

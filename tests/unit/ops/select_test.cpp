@@ -219,6 +219,17 @@ TEST(TakeRoot, FindsKeysThatHoldDots) {
   EXPECT_EQ(names(take_root(checkpoint_of(py::dict({{py::str(""), pairs_of({"c"})}})), ".c")), (Names{""}));
 }
 
+TEST(TakeRoot, TellsWhatAnUnusualStateDictLeavesBehind) {
+  const py::Code w = torch_testing::weight();
+  const auto warnings = [&](const py::Pairs& root) {
+    return take_root(checkpoint_of(py::dict(root)), "auto").warnings;
+  };
+  const auto told = warnings({{py::str("cls"), w}, {py::str("head"), py::dict({{py::str("w"), w}})}});
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0], "the only state dict is at 'head', and is what is taken: 1 tensor is elsewhere, such as 'cls'");
+  EXPECT_TRUE(warnings({{py::str("head"), py::dict({{py::str("w"), w}})}, {py::str("epoch"), py::integer(1)}}).empty());
+}
+
 TEST(TakeRoot, FindsTheStateDict) { EXPECT_EQ(names(take_root(checkpoint_of(trainer()), "auto")), (Names{"a", "b"})); }
 
 TEST(TakeRoot, RefusesAPathThatLeadsNowhere) {

@@ -48,6 +48,18 @@ TEST(PickleMisuse, WhatPicklersWriteIsKnown) {
   EXPECT_EQ(misused(apply + "(ctorch._utils\n_rebuild_tensor_v2\nctorch\nTensor\nN}tR."), "");
 }
 
+TEST(PickleMisuse, TorchScriptTagsTheMetadataOfAConjugateTensor) {
+  const auto tensor = [](const std::string& metadata) {
+    return "ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\n"
+           "ccollections\nOrderedDict\n)R" +
+           metadata + "tR.";
+  };
+  const std::string tag = "ctorch.jit._pickle\nrestore_type_tag\n";
+  EXPECT_EQ(doubted(tensor("(Vconj\nI01\nd")), "");
+  EXPECT_EQ(doubted(tensor(tag + "((Vconj\nI01\ndVDict[str, bool]\ntR")), "");
+  EXPECT_NE(doubted(tensor(tag + "(NVint\ntR")), "");
+}
+
 TEST(PickleMisuse, ArraysAreNotConstructed) {
   for (const std::string& call :
        {array + "(NtR", array + b("(Nt\x81"), std::string("(Ninumpy\nndarray\n"), "(" + array + "No",

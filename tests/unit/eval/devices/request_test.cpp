@@ -41,7 +41,7 @@ TEST(Request, IndicesAreTakenInTheirOrder) {
 
 TEST(Request, AnythingElseIsRefusedWithAllThatThereIs) {
   for (const char* word : {"", "tpu", "cuda:", "cuda:,1", "cuda:1,", "cuda:-1", "cuda:a", "cuda:0,0", "cuda:1 ",
-                           "cuda:all,0", "cuda:99999999999", "CPU", "cpu:0", "mps:0", ":", "0"}) {
+                           "cuda:all,0", "cuda:99999999999", "cuda:01", "CPU", "cpu:0", "mps:0", ":", "0"}) {
     EXPECT_NE(hint_for(word).find("auto, cpu, cuda, cuda:N, cuda:0,2 (several), cuda:all and mps"), std::string::npos)
         << word;
   }
@@ -53,6 +53,7 @@ TEST(Request, OtherProgramsWordsAreUnderstood) {
   EXPECT_TRUE(proposes("1", "cuda:1"));
   EXPECT_TRUE(proposes("0,2", "cuda:0,2"));
   EXPECT_TRUE(proposes("cuda0", "cuda:0"));
+  EXPECT_TRUE(proposes("cuda:01,00", "cuda:1,0"));
   EXPECT_TRUE(proposes("cuda:0,cuda:2", "cuda:0,2"));
   EXPECT_TRUE(proposes("cpu:0", "cpu"));
   EXPECT_TRUE(proposes("metal", "mps"));
