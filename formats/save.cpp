@@ -39,19 +39,27 @@ const Format& format_to_write(const Checkpoint& checkpoint, const WriteOptions& 
   return *format;
 }
 
-/// What is there of that name; none where nothing is. Throws Error: io, for what cannot be told must not be replaced.
+/// What cannot be told must not be replaced.
+Error untold(const std::string& name, bool is_output) {
+  Error error(ErrorCode::io, "cannot tell whether it is both read and written: " + system_words(errno));
+  if (is_output) error.on_output();
+  return error.in(name);
+}
+
+/// What is there of that name; none where nothing is. Throws untold().
 std::optional<struct stat> status_of(const std::string& path, bool is_output) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return std::nullopt;
-  Error error(ErrorCode::io, "cannot tell whether it is both read and written: " + system_words(errno));
-  if (is_output) error.on_output();
-  throw error.in(path);
+  throw untold(path, is_output);
 }
 
-std::optional<struct stat> status_of(int fd) {
+/// The same of standard input or output.
+std::optional<struct stat> status_of(int stream) {
   struct stat status {};
-  return ::fstat(fd, &status) == 0 ? std::optional(status) : std::nullopt;
+  if (::fstat(stream, &status) == 0) return status;
+  if (errno == EBADF) return std::nullopt;
+  throw untold(stream == STDIN_FILENO ? "standard input" : "standard output", stream == STDOUT_FILENO);
 }
 
 /// Whether what is written to `path` would land in the file `read`, by whatever names.
@@ -167,7 +175,8 @@ void save_file(const Format& format, Checkpoint& checkpoint, const std::string& 
   } else if (path == "-") {
     sink = standard_output();
   } else {
-    auto owned = std::make_unique<FileSink>(path, FileSinkOptions{options.no_clobber});
+    auto owned = std::make_unique<FileSink>(
+        path, FileSinkOptions{options.no_clobber, path == checkpoint.file || lands_in(path, checkpoint.file)});
     file = owned.get();
     report.removed = file->removed();
     sink = std::move(owned);

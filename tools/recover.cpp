@@ -148,7 +148,7 @@ int run(const RecoverOptions& options, bool quiet) {
   std::vector<std::string> done;
   if (!complete) done.push_back("what is lost of " + job.in + " is left out");
   write_output(std::move(found.checkpoint), job, done, quiet || options.json);
-  if (complete && !quiet) print_note(job.in + ": nothing of it is lost");
+  if (complete && !quiet) print_note(job.in + ": every tensor and value in it is whole");
   return complete ? exit_done : exit_no;
 }
 

@@ -66,7 +66,8 @@ void take_files(Job& job, const WritingOptions& options, const std::string& comm
   if (job.in_place && job.in == "-") throw usage_error("--in-place cannot replace standard input", usage);
   keep_from_standard_output(job.in, job.out);
   if (job.out == "-" && ::isatty(STDOUT_FILENO) == 1) {
-    throw usage_error("a checkpoint is not written to a terminal", "ckpt " + command + " IN - | PROGRAM");
+    throw usage_error("a checkpoint is not written to a terminal",
+                      "ckpt " + command + (command == "extract" ? " FILE NAME -o - | PROGRAM" : " IN - | PROGRAM"));
   }
 }
 

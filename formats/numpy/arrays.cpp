@@ -76,7 +76,9 @@ std::uint32_t write_array(const OutArray& array, const std::vector<Storage>& sto
   try {
     return copy_tensor(storages[*array.tensor.tensor->storage], array.placed, sink);
   } catch (Error& error) {
-    throw error.is_output() ? error : error.within("tensor '" + array.tensor.name + "'");
+    throw error.is_output()     ? error
+    : array.tensor.name.empty() ? error
+                                : error.within("tensor '" + array.tensor.name + "'");
   }
 }
 

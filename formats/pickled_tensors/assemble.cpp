@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ckpt/error.h"
 #include "ckpt/utf8.h"
 #include "io/keyed_hash.h"
 #include "pickled_tensors/assembler.h"
@@ -39,6 +40,9 @@ Checkpoint assemble(std::vector<TensorSource> tensors) {
 }
 
 Checkpoint assemble_state_dict(std::vector<TensorSource> tensors, const std::vector<ModuleVersion>& metadata) {
+  for (const ModuleVersion& module : metadata)
+    if (!is_utf8(module.module))
+      throw Error(ErrorCode::invalid_argument, "module '" + module.module + "': its name is not UTF-8");
   Assembler assembler;
   const auto pairs = add_all(assembler, std::move(tensors));
   const ValueId state_dict = assembler.ordered_dict(pairs);

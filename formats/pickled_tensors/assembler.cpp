@@ -124,6 +124,11 @@ ValueId Assembler::storage(const TensorSource& tensor) {
 void Assembler::refuse_at_once(const TensorSource& tensor) {
   if (tensor.bytes == nullptr) throw bad_tensor(tensor, "it has no bytes").expected("those of its storage");
   if (!is_utf8(tensor.location, Surrogates::allowed)) throw bad_tensor(tensor, "its location is not UTF-8");
+  if (tensor.conjugate && !is_complex(tensor.dtype))
+    throw bad_tensor(tensor, "it is conjugate, and " + std::string(dtype_name(tensor.dtype)))
+        .expected("complex numbers");
+  if (tensor.negative && tensor.dtype == DType::boolean)
+    throw bad_tensor(tensor, "it is negative, and bool").expected("numbers");
   if (is_quantised(tensor.dtype))
     throw bad_tensor(tensor, "it is quantised (" + std::string(dtype_name(tensor.dtype)) + "), and there is no scale")
         .expected("a dtype that needs none");

@@ -58,13 +58,13 @@ void refuse_dangerous(const Checkpoint& checkpoint, bool allow_unsafe) {
   const auto first = std::find_if(checkpoint.globals.begin(), checkpoint.globals.end(),
                                   [](const GlobalUse& use) { return use.verdict == Verdict::dangerous; });
   if (first == checkpoint.globals.end()) return;
+  const std::string& file = first->file.empty() ? checkpoint.file : first->file;
   throw Error(ErrorCode::unsafe,
               "the pickle calls for " + danger_names(checkpoint.globals) + ", which can run code when it is loaded")
       .expected("only names that rebuild data")
       .at(first->offset)
-      .in(checkpoint.file)
-      .hint("ckpt inspect " + shell_word(checkpoint.file) +
-            " shows what it holds; --allow-unsafe writes it all the same");
+      .in(file)
+      .hint("ckpt inspect " + shell_word(file) + " shows what it holds; --allow-unsafe writes it all the same");
 }
 
 }  // namespace ckpt::torch

@@ -211,6 +211,7 @@ class Salvager {
     }
     order_storages(checkpoint_, begins);
     tell_of_others();
+    tell_of_strangers();
   }
 
   [[nodiscard]] ByteSourcePtr bytes_of(const SalvagedMember& member, const Storage& storage) const {
@@ -263,6 +264,24 @@ class Salvager {
     if (is_listed_) return false;
     return has_gaps_ || members_.contains(root_ + ".format_version") ||
            members_.contains(root_ + ".storage_alignment") || std::any_of(members_.begin(), members_.end(), is_strange);
+  }
+
+  /// Of torch's own archives.
+  [[nodiscard]] bool is_record(std::string_view name) const {
+    if (!name.starts_with(root_)) return false;
+    name.remove_prefix(root_.size());
+    return name == pickle_name || name == byte_order_name || name == "version" || name.starts_with(".") ||
+           name.starts_with(storage_folder);
+  }
+
+  void tell_of_strangers() const {
+    std::uint64_t count = 0;
+    std::string_view first;
+    for (const auto& [name, member] : members_)
+      if (!is_record(name) && (count++ == 0 || name < first)) first = name;
+    if (count > 0)
+      context_.remark(std::to_string(count) + (count == 1 ? " member, " : " members, such as ") + quoted_name(first) +
+                      ", that torch.save does not write, " + (count == 1 ? "is" : "are") + " left out");
   }
 
   /// Storages of tensors whose names are lost.

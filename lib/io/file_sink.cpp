@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <tuple>
 
 #include "ckpt/limits.h"
 #include "ckpt/signals.h"
@@ -56,6 +57,7 @@ struct FileSink::State {
   void remove_temporary();
   void give_name();
   void name_unnamed();
+  void keep_what_is_newer() const;
   void rename_temporary();
   [[nodiscard]] BufferedOutput& open_output();
   [[noreturn]] void fail(const char* doing) const { throw output_error(doing, target.shown, errno); }
@@ -130,7 +132,18 @@ void FileSink::State::name_unnamed() {
   }
 }
 
+/// Who saves whole files, as ckpt does, may have put another there, which nobody has read.
+void FileSink::State::keep_what_is_newer() const {
+  const auto now = standing_at(target);
+  if (!now || !target.existing) return;
+  const auto key = [](const struct stat& entry) {
+    return std::tuple(entry.st_dev, entry.st_ino, entry.st_size, entry.st_mtim.tv_sec, entry.st_mtim.tv_nsec);
+  };
+  if (key(*now) != key(*target.existing)) throw changed_while_read(target.shown);
+}
+
 void FileSink::State::rename_temporary() {
+  if (options.is_input) keep_what_is_newer();
   const int folder = target.folder.get();
   const char* from = temporary->name();
   const char* to = target.name.c_str();

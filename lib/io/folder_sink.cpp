@@ -26,6 +26,7 @@ struct FolderSink::State {
   std::optional<TemporaryName> temporary;  ///< none in a dry run, and after commit()
   UniqueFd folder;                         ///< the temporary one
   std::uint64_t bytes = 0;
+  std::size_t unfinished = 0;  ///< files that were added and not committed
   std::vector<std::string> removed;
 
   ~State() { remove_temporary(); }
@@ -40,8 +41,10 @@ namespace {
 /// A file of a FolderSink, which it counts into at its end.
 class FileInFolder final : public ByteSink {
  public:
-  FileInFolder(UniqueFd file, std::string name, std::uint64_t& total)
-      : ByteSink(name), file_(std::move(file)), output_(std::in_place, file_.get(), std::move(name)), total_(total) {}
+  FileInFolder(UniqueFd file, std::string name, FolderSink::State& folder)
+      : ByteSink(name), file_(std::move(file)), output_(std::in_place, file_.get(), std::move(name)), folder_(folder) {
+    ++folder_.unfinished;
+  }
 
   void commit() override {
     open_output().flush();
@@ -49,7 +52,8 @@ class FileInFolder final : public ByteSink {
       throw output_error("cannot write", name(), errno);
     output_.reset();
     file_.reset();
-    total_ += offset();
+    --folder_.unfinished;
+    folder_.bytes += offset();
   }
 
  private:
@@ -62,7 +66,7 @@ class FileInFolder final : public ByteSink {
 
   UniqueFd file_;
   std::optional<BufferedOutput> output_;  ///< until commit()
-  std::uint64_t& total_;
+  FolderSink::State& folder_;
 };
 
 class CountedFile final : public ByteSink {
@@ -112,7 +116,7 @@ FolderSink::FolderSink(const std::string& path, FolderSinkOptions options) : sta
   state_->shown = path;
   state_->options = options;
   state_->target = open_folder_target(path);
-  if (state_->target.existing && options.no_clobber) throw exists_already(path);
+  require_replaceable(state_->target, options.no_clobber);
   if (!options.dry_run) {
     state_->removed = remove_leftovers(state_->target.folder.get());
     state_->create();
@@ -135,13 +139,18 @@ std::unique_ptr<ByteSink> FolderSink::add(const std::string& name) {
   constexpr int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC;
   UniqueFd file(uninterrupted([&] { return ::openat(state.folder.get(), name.c_str(), flags, 0666); }));
   if (!file) throw output_error("cannot create", shown, errno);
-  return std::make_unique<FileInFolder>(std::move(file), shown, state.bytes);
+  return std::make_unique<FileInFolder>(std::move(file), shown, state);
 }
 
 void FolderSink::commit() {
   State& state = *state_;
   if (state.options.dry_run) return;
   if (!state.temporary) throw committed_already(state.shown);
+  if (state.unfinished > 0)
+    throw Error(ErrorCode::invalid_argument, std::to_string(state.unfinished) + " of its files are not committed")
+        .expected("all of them whole")
+        .in(state.shown)
+        .on_output();
   take_over_permissions(state.folder.get(), state.target);
   if (!sync_folder(state.folder.get())) state.fail("cannot write");
   const SignalsBlocked blocked;

@@ -3,6 +3,7 @@
 #include <isa-l.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "io/compressed_input.h"
@@ -25,6 +26,11 @@ class Inflater {
 
   /// True when the end of the stream was met and all of its bytes were given out.
   [[nodiscard]] bool finished() const { return engine_.block_state == ISAL_BLOCK_FINISH; }
+
+  /// Bytes that are inflated and not given out yet: up to 64 KiB, which input has been taken for already.
+  [[nodiscard]] std::uint64_t held() const {
+    return static_cast<std::uint64_t>(engine_.tmp_out_valid - engine_.tmp_out_processed);
+  }
 
  private:
   std::size_t give_rest(std::span<std::byte> out);

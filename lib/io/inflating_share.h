@@ -27,8 +27,9 @@ class InflatingBudget {
   /// Bytes that a decoder may take before it needs them, and gives back where its stream ends.
   static constexpr std::uint64_t taken_ahead = 8;
 
-  /// A stream was inflated from `begin` to `end`. `farthest`: the stream's own, to which it was inflated so far; one
-  /// thread at a time. Throws Error (limit_exceeded), naming `stream`.
+  /// A stream was inflated from `begin` to `end` (or not so far where it is damaged: a decoder drops what it holds).
+  /// `farthest`: the stream's own, to which it was inflated so far; one thread at a time. Throws Error
+  /// (limit_exceeded), naming `stream`.
   void spend(InflatingPlace begin, InflatingPlace end, InflatingPlace& farthest, const std::string& stream) {
     const auto within = [](std::uint64_t from, std::uint64_t to, std::uint64_t most) {
       from = std::min(from, most);
@@ -41,7 +42,8 @@ class InflatingBudget {
     const std::uint64_t before = std::exchange(farthest.inflated, std::max(farthest.inflated, end.inflated));
     farthest.compressed = std::max(farthest.compressed, end.compressed);
     const std::uint64_t size = size_ += farthest.inflated - before;
-    const std::uint64_t spent = spent_ += end.inflated - begin.inflated + nothing * cost_of_nothing;
+    const std::uint64_t spent = spent_ +=
+        end.inflated - std::min(begin.inflated, end.inflated) + nothing * cost_of_nothing;
     if (spent <= limits::reinflated_cap(size)) return;
     throw Error(ErrorCode::limit_exceeded, "its compressed bytes would be inflated more than " +
                                                std::to_string(limits::reinflated_ratio) + " times over")

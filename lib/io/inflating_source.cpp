@@ -84,7 +84,10 @@ std::shared_ptr<InflatingSource::Work> InflatingSource::work() const {
 std::size_t InflatingSource::produce(Work& work, std::span<std::byte> out) const {
   // What is checked and copied in one go should still be in the cache when its CRC is taken.
   const std::size_t most = std::min(out.size(), limits::copy_chunk);
-  const auto here = [&] { return InflatingPlace{work.decoder->position().input, work.decoder->output()}; };
+  const auto here = [&] {
+    const DecoderPosition& at = work.decoder->position();
+    return InflatingPlace{at.input, at.output + at.inflater.held()};
+  };
   const InflatingPlace begin = here();
   const auto spend = [&] { (shared_ ? shared_->budget : budget_).spend(begin, here(), farthest_, name()); };
   work.broken = true;

@@ -25,6 +25,8 @@ std::string_view what_to_do(int errno_value) {
       return "the file system is read-only: write to another one";
     case EBUSY:
       return "something is mounted there: write to another name";
+    case ENOTEMPTY:
+      return "another program has made it meanwhile: write to another name";
     case EFBIG:
       return "files have a limit there: ulimit -f tells this shell's, and some file systems have their own";
     case EMFILE:

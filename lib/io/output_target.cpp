@@ -124,6 +124,13 @@ void require_replaceable(const OutputTarget& target, bool no_clobber) {
         .hint("in a sticky folder, as /tmp is, only its owner replaces a file: write to another name");
 }
 
+std::optional<struct stat> standing_at(const OutputTarget& target) {
+  struct stat now {};
+  if (::lstat((target.folder_path + "/" + target.name).c_str(), &now) == 0) return now;
+  if (errno != ENOENT) throw output_error("cannot replace", target.shown, errno);
+  return std::nullopt;
+}
+
 bool is_permitted(const std::string& path, int use) {
   if (::faccessat(AT_FDCWD, path.c_str(), use, AT_EACCESS) == 0) return true;
   // A container may refuse a call that is newer than it.
@@ -162,7 +169,7 @@ OutputTarget open_folder_target(const std::string& path) {
         .expected("nothing there, or an empty folder: this format is a folder of files")
         .in(path)
         .on_output()
-        .hint("name another folder, or remove what is there");
+        .hint("name a folder that is not there yet");
   };
   if (exists && !S_ISDIR(status.st_mode)) throw refuse("is there already, and no folder");
   if (exists && !is_empty_folder(bare, path)) throw refuse("is a folder that holds something");
@@ -175,6 +182,11 @@ OutputTarget open_folder_target(const std::string& path) {
         .hint("a folder is put in place whole: name it from outside, as ../NAME");
   target.folder = open_folder(target.folder_path);
   if (!target.folder) throw output_error("cannot create", path, errno);
+  struct stat parent {};
+  if (exists && ::fstat(target.folder.get(), &parent) == 0 && parent.st_dev != status.st_dev)
+    throw output_error("cannot replace", path, EBUSY)
+        .hint("a file system is mounted there, and a folder is put in place whole: name one in it, as " +
+              shell_word(bare + "/NAME"));
   return target;
 }
 
@@ -187,7 +199,7 @@ void take_over_group(int fd, const OutputTarget& target) {
 
 void take_over_permissions(int fd, const OutputTarget& target) {
   if (!target.existing) return;
-  const struct stat& old = *target.existing;
+  const struct stat old = standing_at(target).value_or(*target.existing);  // they may have been changed meanwhile
   // Only root may give a file away; where that is refused, the file is ours as any new one is.
   if (::fchown(fd, old.st_uid, old.st_gid) != 0) give_group(fd, old.st_gid);
   struct stat mine {};

@@ -25,9 +25,12 @@ OutputTarget open_target(const std::string& path);
 /// The same for a folder to be made: nothing stands there, or an empty folder. Throws Error (io, on_output).
 OutputTarget open_folder_target(const std::string& path);
 
-/// Gives the file or folder that is open as `fd` the permissions of what it will stand in the place of, its access list
-/// too, and its owner and group, where this user may; where group or list cannot be given, the group's rights go, for
-/// they were the old group's, or the most that the list grants. Throws Error (io, on_output).
+/// What stands in the target's place by now; none where nothing does. Throws Error (io, on_output).
+std::optional<struct stat> standing_at(const OutputTarget& target);
+
+/// Gives the file or folder that is open as `fd` the permissions that what it will stand in the place of has by now,
+/// its access list too, and its owner and group, where this user may; where group or list cannot be given, the group's
+/// rights go, for they were the old group's, or the most that the list grants. Throws Error (io, on_output).
 void take_over_permissions(int fd, const OutputTarget& target);
 
 /// Gives a new folder what the files that are made in it will get from it, as far as may be: the group, where it hands

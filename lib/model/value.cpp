@@ -94,7 +94,10 @@ std::string_view ValueGraph::far_text_of(std::uint32_t place) const {
 }
 
 ValueId ValueGraph::make_container(ValueKind kind, std::span<const ValueId> items) {
-  return add(kind, add_children(items));
+  if (kind != ValueKind::set || items.empty()) return add(kind, add_children(items));
+  const ValueId set = make_container(kind);  // a pickle makes it empty, and fills it
+  add_effect(set, EffectKind::add_items, items);
+  return set;
 }
 
 ValueId ValueGraph::make_global(std::string_view module, std::string_view name) {

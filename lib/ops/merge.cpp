@@ -51,6 +51,7 @@ class Merger {
     add_entries(root, file);
     for (GlobalUse& global : next.globals) {
       raise_protocol(global, next.protocol, merged_.protocol);
+      if (global.file.empty()) global.file = file;
       add_global(std::move(global));
     }
     for (const ValueId id : next.discarded) merged_.discarded.push_back(copy.moved(id));

@@ -4,9 +4,11 @@ import errno
 import os
 import shutil
 import signal
+import subprocess
 
 from driver import TEMPORARY, Trouble, read_log
 from kills import count_outcome, ended_at_random, signals_for, worth_ending_at
+from streams import environment
 from sweeps import ERRORS, INTERRUPTED, TOLERATED, first_closes
 
 
@@ -126,3 +128,21 @@ def without_births(suite, program, source, command, folders):
         outcome = case.run(f"birth:1+:fail={errno.ENOSYS}")
         good = births > 0 and (outcome.status, *case.state()) == (0, "new", [])
         suite.check(f"{command}: no file says when it was made", good, f"{births} times asked; {outcome}")
+
+
+def mounted(suite, program, source, folders):
+    """An empty folder on which a file system is mounted: nothing is written beside it that could not be put in its place."""
+    name = "a folder that is mounted"
+    script = 'mount -t tmpfs none "$1/made" || exit 77; shift; exec "$@"'
+    with folders.temporary() as folder:
+        made = folder / "made"
+        made.mkdir()
+        words = ["unshare", "-rm", "sh", "-c", script, "sh", folder, program.ckpt, "convert", source]
+        for out, status in ((made, 6), (made / "inner", 0)):
+            done = subprocess.run([str(word) for word in (*words, out, "--format", "dcp")],
+                                  capture_output=True, text=True, timeout=60, check=False, env=environment())
+            if done.returncode == 77 or "unshare" in done.stderr:
+                return suite.skip(name, f"nothing can be mounted: {done.stderr.strip()}")
+            said = status == 0 or f"name one in it, as {made}/NAME" in done.stderr
+            suite.check(f"{name}: {out.name}", done.returncode == status and said and os.listdir(folder) == ["made"], str(done))
+    return None

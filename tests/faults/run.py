@@ -219,6 +219,7 @@ def folder_group(context):
         yield context.job(folders.ended, source, command, 10)
         yield context.job(folders.without_births, source, command)
     yield context.job(folders.no_clobber_where_renames_replace, source, "convert IN OUT --format dcp")
+    yield context.job(folders.mounted, source)
 
 
 def evaluation_group(context):

@@ -48,12 +48,12 @@ def side(case, call):
     """Whose fault a failing call is: `input`, `output` or `spool`."""
     if call.subject.startswith(str(case.folder / "tmp")):
         return "spool"
-    if case.scenario.pipe and call.subject.startswith("pipe:"):
+    if case.scenario.pipe and call.subject.startswith(("pipe:", "standard input")):
         return "input"
     if call.subject != str(case.source) and not call.subject.startswith(f"{case.source}/"):
         return "output"
     # In place both have one name: a file that is opened is the input, and so is one that is looked at for the first time.
-    of_output = call.function in ("stat", "readlink") and (call.kind, call.number) != ("stat", 1)
+    of_output = call.function in ("stat", "lstat", "readlink") and (call.kind, call.number) != ("stat", 1)
     return "output" if case.scenario.in_place and of_output else "input"
 
 

@@ -41,7 +41,7 @@ COMMANDS = {
 IN_THREADS = ("verify", "diff", "stats")  # read on several, where there are two cores; others may
 APART = {"devices", "eval", "eval-merge"}  # they ask drivers, which may need anything
 FILES = ("create", "mkdir", "write", "append", "rename", "link", "symlink", "fifo", "unlink")
-EMPTYING = ("truncate", "empty")  # without a right to write, which Landlock knows from version 3 on
+EMPTYING = ("truncate", "empty", "empty-unread")  # without a right to write, which Landlock knows from version 3 on
 MADE_BY_NONE = {"symlink", "fifo"}  # of what may be done in an output's folder
 PROCESSES = ("socket", "unix-socket", "socketpair", "look-into", "unshare", "type", "fork", "execute", "spawn", "signal",
              "signal-thread", "limit-other", "slow-other", "pin-other", "shared-memory", "ask-driver", "signal-by-file",

@@ -52,6 +52,7 @@ void change_files(const std::string& what, const std::string& folder) {
   open_as(what + ".append", folder + "/old", O_WRONLY | O_APPEND);
   tell_of(what + ".truncate", ::truncate((folder + "/old").c_str(), 1));
   open_as(what + ".empty", folder + "/old", O_RDONLY | O_TRUNC);
+  open_as(what + ".empty-unread", folder + "/old", O_ACCMODE | O_TRUNC);
   tell_of(what + ".rename", ::rename((folder + "/old").c_str(), path("renamed").c_str()));
   (void)::rename(path("renamed").c_str(), (folder + "/old").c_str());
   tell_of(what + ".link", ::link((folder + "/old").c_str(), path("linked").c_str()));

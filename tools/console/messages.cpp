@@ -57,7 +57,7 @@ std::string outer_file(const std::string& name) {
   std::error_code unknown;
   for (std::size_t end = name.size(); end != std::string::npos && end > 0; end = name.rfind(": ", end - 1))
     if (std::filesystem::exists(name.substr(0, end), unknown)) return name.substr(0, end);
-  return name.substr(0, name.find(": "));
+  return name.substr(0, name.find(": member "));
 }
 
 std::string metadata_beside(const std::string& piece) {
@@ -75,6 +75,7 @@ std::string hint_for(const Error& error) {
   const std::string file = path.empty() ? "FILE" : shell_word(path);
   switch (error.code()) {
     case ErrorCode::truncated:
+      if (is_piece(path)) return piece_hint("inspect", path);
       return "the copy or download of it stopped early: fetch it again" +
              (may_be_recovered(path) ? ", or save what is whole: ckpt recover " + file + " OUT" : "");
     case ErrorCode::corrupt:

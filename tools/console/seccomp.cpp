@@ -174,6 +174,9 @@ constexpr sock_filter only_if(std::uint16_t test, std::uint32_t value) {
   return {static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), 0, 1, value};
 }
 
+/// Of what was loaded.
+constexpr sock_filter only_these(std::uint32_t bits) { return {BPF_ALU | BPF_AND | BPF_K, 0, 0, bits}; }
+
 /// Skips so many instructions unless it is that call.
 constexpr sock_filter only_of(std::uint32_t call, std::uint8_t instructions) {
   return {BPF_JMP | BPF_JEQ | BPF_K, 0, instructions, call};
@@ -181,9 +184,9 @@ constexpr sock_filter only_of(std::uint32_t call, std::uint8_t instructions) {
 
 /// Refuses; and `clone` but for threads, `clone3` (whose flags a filter cannot see: libraries fall back on `clone`),
 /// other processes than `self` where a call names one, signals for them by an open file, what drivers and file systems
-/// do but to say what a terminal is, emptying a file that is opened for reading alone (which Landlock knows from
-/// version 3 on; `openat2` hides its flags), and where nothing is written, changes of an open file's owner, mode and
-/// lists.
+/// do but to say what a terminal is, emptying a file that is opened for reading alone, or for neither reading nor
+/// writing (access mode 3; Landlock knows either from version 3 on; `openat2` hides its flags), and where nothing is
+/// written, changes of an open file's owner, mode and lists.
 constexpr auto filter(std::uint32_t self, bool writes) {
   const std::uint32_t where_writing = writes ? allowed : forbidden;
   const std::array special{only_if(BPF_JEQ, SYS_clone3),
@@ -191,19 +194,21 @@ constexpr auto filter(std::uint32_t self, bool writes) {
                            only_if(BPF_JEQ, SYS_openat2),
                            answer(unknown),
 #ifdef __x86_64__
-                           only_of(SYS_open, 6),
+                           only_of(SYS_open, 7),
                            load(second_argument),
-                           only_if(BPF_JSET, O_ACCMODE),
-                           answer(allowed),
-                           only_if(BPF_JSET, O_TRUNC),
+                           only_these(O_TRUNC | O_ACCMODE),
+                           only_if(BPF_JEQ, O_TRUNC | O_RDONLY),
+                           answer(forbidden),
+                           only_if(BPF_JEQ, O_TRUNC | O_ACCMODE),
                            answer(forbidden),
                            answer(allowed),
 #endif
-                           only_of(SYS_openat, 6),
+                           only_of(SYS_openat, 7),
                            load(third_argument),
-                           only_if(BPF_JSET, O_ACCMODE),
-                           answer(allowed),
-                           only_if(BPF_JSET, O_TRUNC),
+                           only_these(O_TRUNC | O_ACCMODE),
+                           only_if(BPF_JEQ, O_TRUNC | O_RDONLY),
+                           answer(forbidden),
+                           only_if(BPF_JEQ, O_TRUNC | O_ACCMODE),
                            answer(forbidden),
                            answer(allowed),
                            only_of(SYS_clone, 4),

@@ -34,8 +34,8 @@ struct TensorSource {
 
 /// What torch.save would have been given: a dict of tensors by name, in this order. Its format is "torch", until a
 /// reader says otherwise. Throws Error: invalid_argument (a name twice, or that is not UTF-8; no bytes, or such as make
-/// no whole elements; a quantised dtype; a storage that is told in two ways), corrupt (a shape, stride or offset that
-/// reaches past the bytes), limit_exceeded (ckpt/limits.h).
+/// no whole elements; a quantised dtype, conjugates of what is not complex, negatives of bools; a storage that is told
+/// in two ways), corrupt (a shape, stride or offset that reaches past the bytes), limit_exceeded (ckpt/limits.h).
 CKPT_API Checkpoint assemble(std::vector<TensorSource> tensors);
 
 /// The version of a module's state, as `_metadata` of a state dict has it: 2 of batch norms, 1 of nearly all else.

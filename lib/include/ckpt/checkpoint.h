@@ -29,6 +29,7 @@ struct GlobalUse {
   std::string name;
   Verdict verdict = Verdict::unknown;
   std::uint64_t offset = 0;
+  std::string file = {};  ///< of several that were merged; empty: Checkpoint::file
 };
 
 /// A range of a storage under a key of its own, as legacy files have it; in elements of the storage.
@@ -98,7 +99,8 @@ struct Checkpoint {
   std::vector<std::pair<ValueId, StorageUse>> storage_uses;
   /// Values made and thrown away by the program (POP), calls among them: kept, in order, so that nothing is lost.
   std::vector<ValueId> discarded;
-  /// Every name the pickle would import, once each, in order of appearance.
+  /// Every name the pickle would import, once each, in order of appearance. By these, save() and write() refuse what is
+  /// dangerous: who puts another name into `values` lists it here.
   std::vector<GlobalUse> globals;
 
   std::string file;     ///< as the user named it

@@ -13,6 +13,8 @@ namespace ckpt {
 struct FileSinkOptions {
   /// Refuse where the target already exists (Error io on_output), checked again at the very moment of the rename.
   bool no_clobber = false;
+  /// The target is what is read: refuse (Error io) where something newer stands there at the moment of the rename.
+  bool is_input = false;
 };
 
 /// A file that appears whole or not at all. Bytes go to an unnamed file (O_TMPFILE) in the target's folder, or, where

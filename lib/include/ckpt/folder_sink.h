@@ -38,7 +38,8 @@ class CKPT_API FolderSink final {
   /// it. Throws Error, on_output: invalid_argument (no plain name; after commit()), io.
   [[nodiscard]] std::unique_ptr<ByteSink> add(const std::string& name);
 
-  /// Makes the folder final, once every file in it is. Called once. Throws Error (io, on_output).
+  /// Makes the folder final, once every file in it is. Called once. Throws Error, on_output: invalid_argument (a file
+  /// that was added has not been committed), io.
   void commit();
 
   /// Where its files lie until commit(), for the check before it. Empty in a dry run.

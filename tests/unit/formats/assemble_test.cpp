@@ -73,6 +73,14 @@ TEST(Assemble, RefusesWhatIsNoTensorAtOnce) {
   TensorSource nowhere = source("w", {1}, {1});
   nowhere.location = "\xff";
   EXPECT_EQ(refusal({nowhere}), ErrorCode::invalid_argument);
+  TensorSource turned = source("w", {1}, {1});
+  turned.conjugate = true;
+  EXPECT_EQ(refusal({turned}), ErrorCode::invalid_argument);
+  TensorSource negative{.name = "w", .dtype = DType::boolean, .shape = {4}, .bytes = nowhere.bytes, .negative = true};
+  EXPECT_EQ(refusal({negative}), ErrorCode::invalid_argument);
+  const auto error = error_of([] { assemble_state_dict({source("w", {1}, {1})}, {{"\xff", 1}}); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
   for (const DType dtype : {DType::qint8, DType::quint4x2})  // there is no scale
     EXPECT_EQ(refusal({{.name = "w", .dtype = dtype, .shape = {4}, .bytes = nowhere.bytes}}),
               ErrorCode::invalid_argument);

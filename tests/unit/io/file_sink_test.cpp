@@ -107,6 +107,34 @@ TEST(FileSinkTest, KeepsThePermissionBitsOfAnExistingFile) {
   }
 }
 
+TEST(FileSinkTest, KeepsPermissionsThatWereChangedMeanwhile) {
+  const TemporaryFolder folder;
+  put_file(folder / "out.pt", "old");
+  FileSink sink(folder / "out.pt");
+  write_text(sink, "new");
+  ASSERT_EQ(::chmod((folder / "out.pt").c_str(), 0600), 0);
+  sink.commit();
+  EXPECT_EQ(mode_of(folder / "out.pt"), 0600U);
+}
+
+TEST(FileSinkTest, OfAnInputWhatIsNewerStands) {
+  const TemporaryFolder folder;
+  const auto commit = [&](bool is_input, std::string_view newer, bool renames) {
+    put_file(folder / "out.pt", "old");
+    FileSink sink(folder / "out.pt", {.is_input = is_input});
+    write_text(sink, "made of the old");
+    put_file(folder / (renames ? "epoch2" : "out.pt"), newer);
+    if (renames) std::filesystem::rename(folder / "epoch2", folder / "out.pt");
+    const auto error = error_of([&] { sink.commit(); });
+    return error ? std::string(error->what()) : text_of(folder / "out.pt");
+  };
+  const std::string refusal = (folder / "out.pt") + ": has changed while it was read";
+  EXPECT_EQ(commit(true, "new", true), refusal);
+  EXPECT_EQ(commit(true, "larger", false), refusal);
+  EXPECT_EQ(text_of(folder / "out.pt"), "larger");
+  EXPECT_EQ(commit(false, "new", true), "made of the old") << "of two that write one file the last one wins";
+}
+
 TEST(FileSinkTest, ANewFileGetsWhatTheUmaskLeaves) {
   const TemporaryFolder folder;
   const mode_t before = ::umask(027);

@@ -37,6 +37,17 @@ TEST(FolderSinkTest, TheFolderAppearsAtCommitWithAllItsFiles) {
   EXPECT_EQ(text_of(folder / "out/b"), "four");
 }
 
+TEST(FolderSinkTest, WithAFileThatIsNotCommittedItDoesNotAppear) {
+  const TemporaryFolder folder;
+  FolderSink sink(folder / "out");
+  add(sink, "a", "one");
+  sink.add("b")->write(as_bytes("half of it"));
+  const auto error = error_of([&] { sink.commit(); });
+  ASSERT_TRUE(error);
+  EXPECT_TRUE(error->is_output());
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+}
+
 TEST(FolderSinkTest, WhatIsCommittedTakesNoMore) {
   const TemporaryFolder folder;
   FolderSink sink(folder / "out");

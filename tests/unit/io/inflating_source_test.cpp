@@ -56,6 +56,19 @@ void expect_equal_at(const ByteSource& source, const Bytes& bytes, std::uint64_t
   ASSERT_EQ(std::memcmp(out.data(), bytes.data() + offset, expected), 0) << "at " << offset;
 }
 
+/// A decoder takes input for what it holds back, which stands for something.
+TEST(InflatingSourceTest, PassesOverWhatDoesNotShrinkCostNoMoreThanTheirBytes) {
+  const Bytes bytes = random_bytes(2'000'000);
+  const auto source = gunzipped(gzipped(bytes));
+  Bytes out(limits::copy_chunk);
+  const auto pass = [&] {
+    for (std::uint64_t at = 0; at < bytes.size(); at += out.size()) static_cast<void>(source->read_at(at, out));
+  };
+  EXPECT_FALSE(error_of([&] {
+    for (int i = 0; i < 100; ++i) pass();
+  }));
+}
+
 TEST(InflatingSourceTest, ReadsBackwardOverALargeStream) {
   const Bytes bytes = random_bytes(large);
   const auto source = gunzipped(gzipped(bytes));

@@ -105,19 +105,26 @@ TEST(OutputTarget, FilesOfAFolderGetItsGroupAndWhatItGrants) {
   }
 }
 
-TEST(OutputTarget, AFileInAStickyFolderIsItsOwnersToReplace) {
+TEST(OutputTarget, WhatStandsInAStickyFolderIsItsOwnersToReplace) {
   const TemporaryFolder folder;
   put_file(folder / "out", "old");
-  ASSERT_EQ(::chmod((folder / "out").c_str(), 0666), 0);
-  if (::chown((folder / "out").c_str(), 1001, 1001) != 0) GTEST_SKIP() << "only root gives files away";
+  ASSERT_EQ(::mkdir((folder / "empty").c_str(), 0777), 0);
+  for (const char* name : {"out", "empty"}) {
+    ASSERT_EQ(::chmod((folder / name).c_str(), 0777), 0);
+    if (::chown((folder / name).c_str(), 1001, 1001) != 0) GTEST_SKIP() << "only root gives files away";
+  }
   ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
-  const auto as_user = [&](uid_t user) {
+  const auto as_user = [&](uid_t user, auto open) {
     if (::setresuid(user, user, user) != 0) ::_exit(2);
-    const auto error = io_testing::error_of([&] { FileSink(folder / "out"); });
+    const auto error = io_testing::error_of(open);
     ::_exit(!error ? 0 : io_testing::has(error->hint(), "sticky") ? 1 : 3);
   };
-  EXPECT_EXIT(as_user(1001), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(as_user(1002), testing::ExitedWithCode(1), "");
+  const auto file = [&] { FileSink(folder / "out"); };
+  const auto empty = [&] { FolderSink(folder / "empty"); };
+  EXPECT_EXIT(as_user(1001, file), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(as_user(1002, file), testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(as_user(1001, empty), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(as_user(1002, empty), testing::ExitedWithCode(1), "");
 }
 
 TEST(OutputTarget, TheGroupIsKeptWhereTheOwnerCannotBe) {

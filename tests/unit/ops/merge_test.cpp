@@ -5,6 +5,7 @@
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
 #include "ckpt/extract.h"
+#include "ckpt/formats.h"
 #include "ckpt/state_dict.h"
 #include "formats/torch_files.h"
 #include "pickle/opcodes.h"
@@ -52,6 +53,19 @@ TEST(Merge, JoinsWhatModulesSay) {
   for (const MappingEntry& entry : mapping_entries(merged.values, metadata))
     modules += "'" + std::string(merged.values.text(entry.key)) + "' ";
   EXPECT_EQ(modules, "'' 'a' 'b' ");
+}
+
+TEST(Merge, TellsInWhichFileANameIsMet) {
+  Checkpoint first = assemble({source("a", 1)}), second = assemble({source("b", 1)});
+  first.file = "first.pt", second.file = "second.pt";
+  second.globals.push_back({"os", "system", Verdict::dangerous, 7});
+  const auto error = io_testing::error_of([&] {
+    io_testing::MemorySink sink;
+    write(merge({first, second}), sink, {});
+  });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::unsafe);
+  EXPECT_EQ(error->file(), "second.pt");
 }
 
 TEST(Merge, RefusesANameThatTwoHave) {

@@ -231,6 +231,15 @@ TEST(PickleEmitter, ToProtocol2SetsBytesAndKeywordsBecomeCalls) {
               "ccopy_reg\n__newobj_ex__\n(cm\nO\n)}tR."));
 }
 
+TEST(PickleEmitter, ASetIsMadeWithItsItemsInEveryProtocol) {
+  ValueGraph graph;
+  const ValueId items[] = {graph.make_integer(1), graph.make_integer(2)};
+  const ValueId set = graph.make_container(ValueKind::set, items);
+  EXPECT_EQ(emit(graph, set, {.protocol = 4}), b("\x80\4\x8f\x94(K\1K\2\x90."));
+  EXPECT_EQ(emit(graph, set, {.protocol = 2}), b("\x80\2"
+                                                 "c__builtin__\nset\n](K\1K\2e\x85R."));
+}
+
 TEST(PickleEmitter, ToProtocol4OpcodesAreItsOwn) {
   EXPECT_EQ(in_protocol("(lp0\nVx\naI5\naI01\na.", 4), b("\x80\4]\x94\x8c\1xaK\5a\x88"
                                                          "a."));
