@@ -76,9 +76,8 @@ std::uint32_t write_array(const OutArray& array, const std::vector<Storage>& sto
   try {
     return copy_tensor(storages[*array.tensor.tensor->storage], array.placed, sink);
   } catch (Error& error) {
-    throw error.is_output()     ? error
-    : array.tensor.name.empty() ? error
-                                : error.within("tensor '" + array.tensor.name + "'");
+    if (!error.is_output() && !array.tensor.name.empty()) error.within("tensor '" + array.tensor.name + "'");
+    throw;
   }
 }
 

@@ -36,7 +36,6 @@ void each_given(const ValueGraph& values, ValueId id, std::size_t begin, Use use
 
 bool CallForms::argument_fits(char what, ValueId argument) {
   const ValueKind kind = values_.kind(argument);
-  const ValueId untagged = without_type_tag(values_, argument);  // of TorchScript
   const bool is_whole = kind == ValueKind::integer || kind == ValueKind::boolean || kind == ValueKind::big_integer;
   switch (what) {
     case 'i':
@@ -82,8 +81,10 @@ bool CallForms::argument_fits(char what, ValueId argument) {
       return is_quantiser(argument);
     case 'D':
       return is_plain(argument);
-    case 'M':
-      return kind == ValueKind::none || (values_.kind(untagged) == ValueKind::dict && is_plain(untagged));
+    case 'M': {
+      const ValueId metadata = without_type_tag(values_, argument);  // TorchScript says a dict's type
+      return kind == ValueKind::none || (values_.kind(metadata) == ValueKind::dict && is_plain(metadata));
+    }
     case 'U':
       return kind == ValueKind::tuple && is_plain(argument, Tensors::too);
     case 'S':

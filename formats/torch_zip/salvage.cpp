@@ -270,7 +270,7 @@ class Salvager {
   [[nodiscard]] bool is_record(std::string_view name) const {
     if (!name.starts_with(root_)) return false;
     name.remove_prefix(root_.size());
-    return name == pickle_name || name == byte_order_name || name == "version" || name.starts_with(".") ||
+    return name == pickle_name || name == byte_order_name || is_version(name) || name.starts_with(".") ||
            name.starts_with(storage_folder);
   }
 

@@ -29,8 +29,6 @@ Birth birth_of(int fd) {
   return std::pair(status.stx_btime.tv_sec, status.stx_btime.tv_nsec);
 }
 
-bool is_same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
-
 /// As it is where that cannot be told.
 std::string absolute(const std::string& path) {
   std::error_code failed;

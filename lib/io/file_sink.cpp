@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <optional>
-#include <tuple>
 
 #include "ckpt/limits.h"
 #include "ckpt/signals.h"
@@ -136,10 +135,9 @@ void FileSink::State::name_unnamed() {
 void FileSink::State::keep_what_is_newer() const {
   const auto now = standing_at(target);
   if (!now || !target.existing) return;
-  const auto key = [](const struct stat& entry) {
-    return std::tuple(entry.st_dev, entry.st_ino, entry.st_size, entry.st_mtim.tv_sec, entry.st_mtim.tv_nsec);
-  };
-  if (key(*now) != key(*target.existing)) throw changed_while_read(target.shown);
+  const struct stat& then = *target.existing;
+  const bool is_it = now->st_dev == then.st_dev && now->st_ino == then.st_ino;
+  if (!is_it || !is_unwritten(then, *now)) throw changed_while_read(target.shown);
 }
 
 void FileSink::State::rename_temporary() {

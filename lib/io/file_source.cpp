@@ -48,9 +48,7 @@ class FileSource final : public ByteSource {
   void check_unchanged() const {
     struct stat now {};
     if (::fstat(fd_.get(), &now) != 0) throw_system_error("cannot read", name(), errno);
-    const struct stat& then = *as_opened_;
-    const bool same_time = now.st_mtim.tv_sec == then.st_mtim.tv_sec && now.st_mtim.tv_nsec == then.st_mtim.tv_nsec;
-    if (!same_time || now.st_size != then.st_size) throw changed_while_read(name());
+    if (!is_unwritten(*as_opened_, now)) throw changed_while_read(name());
   }
 
   std::string folder_;

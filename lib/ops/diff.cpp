@@ -247,28 +247,32 @@ void Differ::compare_sharing(bool shared_in_a) {
   };
   struct Group {
     std::vector<std::string> names;
-    std::set<std::uint32_t> storages;  ///< of the other file
-    std::map<std::int64_t, std::vector<std::string>> names_at;
-    std::map<std::int64_t, std::set<std::int64_t>> elsewhere;  ///< places of the other file, by those of this
+    std::set<Place> elsewhere;  ///< in the other file
   };
-  std::map<std::uint32_t, Group> groups;
+  struct Shared {
+    Group whole;                       ///< elsewhere: storages, at their beginning
+    std::map<std::int64_t, Group> at;  ///< by place
+  };
+  const auto add = [](Group& group, const std::string& name, const Place& there) {
+    group.names.push_back(name);
+    group.elsewhere.insert(there);
+  };
+  const auto tell = [&](Group& group) {
+    const bool is_apart = group.elsewhere.size() > 1;
+    if (is_apart) found_.sharing.push_back({shared_in_a, std::move(group.names)});
+    return is_apart;
+  };
+  std::map<std::uint32_t, Shared> storages;
   for (const Match& match : matches_) {
     const auto here = place_of(match, shared_in_a), there = place_of(match, !shared_in_a);
     if (!here || !there) continue;
-    Group& group = groups[here->first];
-    group.names.push_back(match.name);
-    group.storages.insert(there->first);
-    if (element_count(match.a->info) == 0) continue;
-    group.names_at[here->second].push_back(match.name);
-    group.elsewhere[here->second].insert(there->second);
+    Shared& shared = storages[here->first];
+    add(shared.whole, match.name, {there->first, 0});
+    if (element_count(match.a->info) > 0) add(shared.at[here->second], match.name, *there);
   }
-  for (auto& [storage, group] : groups) {
-    if (group.storages.size() > 1)
-      found_.sharing.push_back({shared_in_a, std::move(group.names)});
-    else
-      for (auto& [place, names] : group.names_at)
-        if (group.elsewhere[place].size() > 1) found_.sharing.push_back({shared_in_a, std::move(names)});
-  }
+  for (auto& [storage, shared] : storages)
+    if (!tell(shared.whole))
+      for (auto& [place, group] : shared.at) tell(group);
 }
 
 }  // namespace

@@ -73,13 +73,13 @@ std::string hint_for(const Error& error) {
     return "the folder of OUT must be there, be yours to write to, and have room: ls -ld and df -h tell";
   const std::string path = outer_file(error.file());
   const std::string file = path.empty() ? "FILE" : shell_word(path);
+  const bool is_damage = error.code() == ErrorCode::truncated || error.code() == ErrorCode::corrupt;
+  if (is_damage && is_piece(path)) return piece_hint("inspect", path);
   switch (error.code()) {
     case ErrorCode::truncated:
-      if (is_piece(path)) return piece_hint("inspect", path);
       return "the copy or download of it stopped early: fetch it again" +
              (may_be_recovered(path) ? ", or save what is whole: ckpt recover " + file + " OUT" : "");
     case ErrorCode::corrupt:
-      if (is_piece(path)) return piece_hint("inspect", path);
       return "ckpt verify " + file + " lists all that is wrong with it, " +
              (may_be_recovered(path) ? "ckpt recover " + file + " OUT saves what is whole"
                                      : "an earlier copy may be whole");

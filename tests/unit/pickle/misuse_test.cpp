@@ -32,6 +32,11 @@ std::string doubted(std::string_view code) { return names_with(Verdict::unknown,
 const std::string array = "cnumpy\nndarray\n", apply = "ctorch._tensor\n_rebuild_from_type_v2\n";
 const std::string layer = "ctorch.nn.modules.linear\nLinear\n", extended = "ccopyreg\n__newobj_ex__\n";
 
+/// _rebuild_tensor_v2 of four floats, up to its hooks; and none of these.
+const std::string dense =
+    "ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\n";
+const std::string no_hooks = "ccollections\nOrderedDict\n)R";
+
 /// numpy.dtype(code, False, True), given the state (3, '|', None, None, None, size, alignment, flags).
 std::string dtype(const std::string& code, int size, int alignment, int flags, const std::string& more = "NNN") {
   const auto number = [](int value) { return "I" + std::to_string(value) + "\n"; };
@@ -49,11 +54,7 @@ TEST(PickleMisuse, WhatPicklersWriteIsKnown) {
 }
 
 TEST(PickleMisuse, TorchScriptTagsTheMetadataOfAConjugateTensor) {
-  const auto tensor = [](const std::string& metadata) {
-    return "ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\n"
-           "ccollections\nOrderedDict\n)R" +
-           metadata + "tR.";
-  };
+  const auto tensor = [](const std::string& metadata) { return dense + no_hooks + metadata + "tR."; };
   const std::string tag = "ctorch.jit._pickle\nrestore_type_tag\n";
   EXPECT_EQ(doubted(tensor("(Vconj\nI01\nd")), "");
   EXPECT_EQ(doubted(tensor(tag + "((Vconj\nI01\ndVDict[str, bool]\ntR")), "");
@@ -290,10 +291,7 @@ TEST(PickleMisuse, SizesOfDTypesAreThoseOfThisMachine) {
 
 /// A parameter that is given a state.
 std::string parameter(const std::string& state) {
-  return "ctorch._utils\n_rebuild_parameter_with_state\n(ctorch._utils\n_rebuild_tensor_v2\n(("
-         "Vstorage\nctorch\nFloatStorage\n"
-         "V0\nVcpu\nI4\ntQI0\n(I4\nt(I1\ntI00\nccollections\nOrderedDict\n)RtRI00\nccollections\nOrderedDict\n)R" +
-         state + "tR.";
+  return "ctorch._utils\n_rebuild_parameter_with_state\n(" + dense + no_hooks + "tRI00\n" + no_hooks + state + "tR.";
 }
 const std::string rebuilt = "torch._utils._rebuild_parameter_with_state";
 
@@ -307,11 +305,7 @@ TEST(PickleMisuse, TensorsKeepTheirMethods) {
 }
 
 TEST(PickleMisuse, TensorsAreWrittenWithoutHooks) {
-  const auto with = [](const std::string& hooks) {
-    return "ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI4\ntQI0\n(I4\nt("
-           "I1\ntI00\n" +
-           hooks + "tR.";
-  };
+  const auto with = [](const std::string& hooks) { return dense + hooks + "tR."; };
   const std::string ordered = "ccollections\nOrderedDict\n";
   for (const std::string& hooks : {ordered + ")R", ordered + "(]tR", std::string("}"), std::string("N")})
     EXPECT_EQ(doubted(with(hooks)), "") << hooks;
