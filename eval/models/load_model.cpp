@@ -114,6 +114,28 @@ std::string normalize_option(const Signature& signature) {
   return " --normalize " + std::string(text.begin(), end);
 }
 
+/// Of any model: the order in which the module at `path` runs the layers of `tensors`, whose names have `prefix` there,
+/// and what it calls beside them.
+void check_calls(const Checkpoint& packed, const std::string& path, const std::vector<ModelTensor>& tensors,
+                 const std::string& prefix, std::vector<std::string>& notes) {
+  constexpr std::string_view weight = ".weight";
+  std::vector<std::string> names;
+  for (const ModelTensor& tensor : tensors)
+    if (tensor.name.ends_with(weight))
+      names.push_back(prefix + tensor.name.substr(0, tensor.name.size() - weight.size()));
+  try {
+    check_sequences(said_layers(packed, path), names);
+  } catch (Error& error) {
+    throw error.hint(script_hint);
+  }
+  const std::vector<std::string> hooked = hooked_layers(packed, path);
+  if (hooked.empty()) return;
+  const std::string first = hooked.front().empty() ? "the module" : "its layer '" + hooked.front() + "'";
+  const std::string more = hooked.size() == 1 ? "" : " and " + count_text(hooked.size() - 1, "other");
+  notes.push_back("hooks of " + first + more + " were not run, as what they do stands in no file (" + script_hint +
+                  ")");
+}
+
 /// What the module at `path` says, as said_activation(); `own` is that, and `signature` the architecture's.
 std::optional<std::string> activation_said(const Checkpoint& packed, const std::string& path, std::string_view own,
                                            const Signature& signature) {
@@ -191,6 +213,7 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
   if (wrapped)
     notes.push_back("its keys begin with \"module.\", as DataParallel saves them, which was left out (" +
                     strip_command(file, listed_tensors(bare, root)) + " makes that permanent)");
+  check_calls(packed, dict.path, tensors, wrapped ? std::string(data_parallel_prefix) : "", notes);
   check_views(bare, root);  // before float_weights() makes them as large as they say
   const LoadedState state = load_state(bare, root);
   state.storages.lend(checkpoint);  // whose storages are bare's

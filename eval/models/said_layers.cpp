@@ -1,12 +1,15 @@
 #include "models/said_layers.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "ckpt/error.h"
 #include "ckpt/modules.h"
 #include "ckpt/ops.h"
+#include "ckpt/state_dict.h"
 
 namespace ckpt::eval {
 namespace {
@@ -54,6 +57,20 @@ std::string type_of(const Checkpoint& packed, const Submodule& module) {
   if (approximate == no_value || !packed.values.is_string(approximate)) return module.class_name;
   const std::string_view how = packed.values.text(approximate);
   return module.class_name + (how == "none" ? "" : "(approximate='" + std::string(how) + "')");
+}
+
+/// The module at `path` and all that it holds; none of a state dict.
+std::vector<Submodule> modules_at(const Checkpoint& packed, const std::string& path) {
+  for (const Module& module : find_modules(packed))
+    if (module.path == path) return submodules(packed, module);
+  return {};
+}
+
+bool has_hooks(const Checkpoint& packed, ValueId module) {
+  return std::ranges::any_of(std::array{"_forward_hooks", "_forward_pre_hooks"}, [&](const char* name) {
+    const ValueId hooks = module_attribute(packed, module, name);
+    return hooks != no_value && is_mapping(packed.values, hooks) && !mapping_entries(packed.values, hooks).empty();
+  });
 }
 
 std::vector<SaidLayer> layers_of(const Checkpoint& packed, const std::vector<Submodule>& modules) {
@@ -135,17 +152,36 @@ std::string_view SaidLayer::of_torch() const {
 }
 
 std::vector<SaidLayer> said_layers(const Checkpoint& packed, const std::string& path) {
-  for (const Module& module : find_modules(packed)) {
-    if (module.path != path) continue;
-    const std::vector<Submodule> modules = submodules(packed, module);
-    if (modules.size() > 1) return layers_of(packed, modules);
-  }
+  if (const auto modules = modules_at(packed, path); modules.size() > 1) return layers_of(packed, modules);
   std::vector<SaidLayer> layers;
   for (const GlobalUse& global : take_root(packed, path).globals) {
     SaidLayer layer{scripted_type(global), {}, no_value, {}};
     if (!layer.of_torch().empty()) layers.push_back(std::move(layer));
   }
   return layers;
+}
+
+std::vector<std::string> hooked_layers(const Checkpoint& packed, const std::string& path) {
+  std::vector<std::string> hooked;
+  for (const Submodule& module : modules_at(packed, path))
+    if (has_hooks(packed, module.value)) hooked.push_back(module.path);
+  return hooked;
+}
+
+void check_sequences(const std::vector<SaidLayer>& layers, const std::vector<std::string>& names) {
+  std::map<std::string_view, std::size_t> places;
+  for (const std::string& name : names) places.emplace(name, places.size());
+  std::map<std::size_t, const SaidLayer*> last;  // of each Sequential
+  for (const SaidLayer& layer : layers) {
+    const auto place = places.find(layer.path);
+    if (!layer.sequence || place == places.end()) continue;
+    const SaidLayer*& before = last[*layer.sequence];
+    if (before != nullptr && places[before->path] > place->second)
+      throw Error(ErrorCode::unsupported,
+                  "the module in the file runs its layer '" + before->path + "' before '" + layer.path + "'")
+          .expected("'" + layer.path + "' first");
+    before = &layer;
+  }
 }
 
 std::optional<std::string> said_activation(const std::vector<SaidLayer>& layers, std::string_view own) {

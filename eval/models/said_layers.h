@@ -31,6 +31,13 @@ bool is_silent(std::string_view layer);
 /// says nothing.
 std::vector<SaidLayer> said_layers(const Checkpoint& packed, const std::string& path);
 
+/// Where that module calls hooks around a forward(), its own first; none of a state dict. What they do stands in no
+/// file.
+std::vector<std::string> hooked_layers(const Checkpoint& packed, const std::string& path);
+
+/// Throws Error (unsupported) where a Sequential runs two of the layers in another order than `names` has them.
+void check_sequences(const std::vector<SaidLayer>& layers, const std::vector<std::string>& names);
+
 /// What the layers say runs between Linear layers: an activation as Options::activation has it, or none where nothing
 /// is said (a forward() may call anything). `own`: that which the architecture runs whatever is said; empty for one
 /// that takes what is said. Throws Error (unsupported) where they say something that the architecture does not run,

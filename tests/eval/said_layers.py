@@ -104,6 +104,33 @@ def layers_in_their_order(t):
     ends(t, "an fnn without activation", done, INPUT, f"{order}Linear, Linear", "expected its activation to be relu")
 
 
+def scaled(_module, _inputs, output):
+    return output * 3
+
+
+def what_is_called_otherwise(t):
+    """Not in the order of the names, or by a hook."""
+    torch.manual_seed(8)
+    layers = {"2": nn.Linear(4, 4), "act": nn.ReLU(), "1": nn.Linear(4, 4)}
+    for model, at in [
+        (nn.Sequential(OrderedDict(layers)), ""),
+        (Within(nn.Sequential(OrderedDict(layers))), "body.0."),
+        (nn.DataParallel(nn.Sequential(OrderedDict(layers))), "module."),
+    ]:
+        torch.save(model, path := t.path())
+        done = t.ckpt("eval", path, "--data", t.folder / "nowhere", "--device", "cpu")
+        said = f"the module in the file runs its layer '{at}2' before '{at}1', expected '{at}1' first"
+        ends(t, f"numbers that run backwards, {type(model).__name__}", done, INPUT, said, "--arch torchscript")
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+    inputs = torch.randn(3, 4)
+    expected = outputs(model, inputs)
+    model[0].register_forward_hook(scaled)
+    model.register_forward_pre_hook(scaled)
+    torch.save(model, path := t.path())
+    done = t.ckpt("eval", path, "--data", saved(t, (inputs, expected.argmax(1))), "--device", "cpu", "--min-accuracy", "100%")
+    ends(t, "hooks", done, 0, "hooks of the module and 1 other were not run, as what they do stands in no file")
+
+
 def layers_of_captcha_resnet(t):
     def changed(**attributes):
         model = CaptchaResNet().eval()
@@ -141,4 +168,4 @@ def loaded(path):
     return model
 
 
-GROUPS = [layers_without_weights, layers_in_their_order, layers_of_captcha_resnet]
+GROUPS = [layers_without_weights, layers_in_their_order, what_is_called_otherwise, layers_of_captcha_resnet]
