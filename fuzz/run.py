@@ -65,7 +65,7 @@ SAMPLE = 50  # files that a shorter run begins with: a grown corpus takes minute
 ADOPTING = 600  # seconds that all that the other targets keep may take
 MERGING = 3600  # seconds that minimising a whole corpus may take: nearly 90,000 files of the program's
 REPLAYING = 600  # seconds that a part of a corpus may take under sanitizers
-PART = 500  # files of it
+PART = 500  # files of it, as many as a command line takes
 OWN = ("lib/", "formats/", "tools/", "eval/")  # whose lines and branches count
 FINDINGS = 5  # of a run: what follows is often the same
 MINIMISING = 20  # seconds that a finding may be made smaller for
@@ -307,16 +307,17 @@ class Fuzzer:
 
     def seconds_of_each(self):
         """By its name, how long each file of the corpus takes. The program says each name before it goes on to it."""
-        replay = [self.program.with_name("ckpt_fuzz_replay"), self.target, *sorted(self.corpus.iterdir())]
         environment = {**os.environ, "TMPDIR": str(self.scratch)}
-        took = {}
-        with subprocess.Popen(replay, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
-            name, began = None, 0.0
-            for line in itertools.chain(process.stdout, [None]):
-                now = time.monotonic()
-                if name:
-                    took[name] = now - began
-                name, began = line and line.rstrip("\n"), now
+        files, took = sorted(self.corpus.iterdir()), {}
+        for begin in range(0, len(files), PART):
+            replay = [self.program.with_name("ckpt_fuzz_replay"), self.target, *files[begin : begin + PART]]
+            with subprocess.Popen(replay, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
+                name, began = None, 0.0
+                for line in itertools.chain(process.stdout, [None]):
+                    now = time.monotonic()
+                    if name:
+                        took[name] = now - began
+                    name, began = line and line.rstrip("\n"), now
         return took
 
 
