@@ -16,7 +16,7 @@ namespace {
 bool says_activation(const Checkpoint& checkpoint, const std::string& root) {
   try {
     const std::string path = find_state_dict(unpack_modules(checkpoint), root).path;
-    return said_activation(said_layers(checkpoint, path), "").has_value();
+    return said_activation(said_module(checkpoint, path).layers, "").has_value();
   } catch (const Error&) {
     return false;
   }

@@ -114,32 +114,26 @@ std::string normalize_option(const Signature& signature) {
   return " --normalize " + std::string(text.begin(), end);
 }
 
-/// Of any model: the order in which the module at `path` runs the layers of `tensors`, whose names have `prefix` there,
-/// and what it calls beside them.
-void check_calls(const Checkpoint& packed, const std::string& path, const std::vector<ModelTensor>& tensors,
-                 const std::string& prefix, std::vector<std::string>& notes) {
-  constexpr std::string_view weight = ".weight";
-  std::vector<std::string> names;
-  for (const ModelTensor& tensor : tensors)
-    if (tensor.name.ends_with(weight))
-      names.push_back(prefix + tensor.name.substr(0, tensor.name.size() - weight.size()));
+/// Of any model: the order in which the module runs the layers of `tensors`, whose names have `prefix` there, and what
+/// it calls beside them.
+void check_calls(const SaidModule& said, const std::vector<ModelTensor>& tensors, const std::string& prefix,
+                 std::vector<std::string>& notes) {
   try {
-    check_sequences(said_layers(packed, path), names);
+    check_sequences(said.layers, tensors, prefix);
   } catch (Error& error) {
     throw error.hint(script_hint);
   }
-  const std::vector<std::string> hooked = hooked_layers(packed, path);
-  if (hooked.empty()) return;
-  const std::string first = hooked.front().empty() ? "the module" : "its layer '" + hooked.front() + "'";
-  const std::string more = hooked.size() == 1 ? "" : " and " + count_text(hooked.size() - 1, "other");
+  if (said.hooked.empty()) return;
+  const std::string& path = said.hooked.front();
+  const std::string first = path.empty() ? "the module" : "its layer '" + path + "'";
+  const std::string more = said.hooked.size() == 1 ? "" : " and " + count_text(said.hooked.size() - 1, "other");
   notes.push_back("hooks of " + first + more + " were not run, as what they do stands in no file (" + script_hint +
                   ")");
 }
 
-/// What the module at `path` says, as said_activation(); `own` is that, and `signature` the architecture's.
-std::optional<std::string> activation_said(const Checkpoint& packed, const std::string& path, std::string_view own,
+/// What the layers say, as said_activation(); `own` is that, and `signature` the architecture's.
+std::optional<std::string> activation_said(const std::vector<SaidLayer>& layers, std::string_view own,
                                            const Signature& signature) {
-  const std::vector<SaidLayer> layers = said_layers(packed, path);
   try {
     return said_activation(layers, own);
   } catch (Error& error) {
@@ -150,8 +144,8 @@ std::optional<std::string> activation_said(const Checkpoint& packed, const std::
 }
 
 /// Of a model that is no chain.
-void check_said(const Architecture& architecture, const Checkpoint& packed, const std::string& path) {
-  const std::vector<SaidLayer> layers = said_layers(packed, path);
+void check_said(const Architecture& architecture, const Checkpoint& packed, const std::string& path,
+                const std::vector<SaidLayer>& layers) {
   try {
     architecture.check_said(packed, layers);
   } catch (Error& error) {
@@ -213,21 +207,22 @@ std::unique_ptr<Model> load(Checkpoint& checkpoint, const ModelRequest& request,
   if (wrapped)
     notes.push_back("its keys begin with \"module.\", as DataParallel saves them, which was left out (" +
                     strip_command(file, listed_tensors(bare, root)) + " makes that permanent)");
-  check_calls(packed, dict.path, tensors, wrapped ? std::string(data_parallel_prefix) : "", notes);
+  const SaidModule said = said_module(packed, dict.path);
+  check_calls(said, tensors, wrapped ? std::string(data_parallel_prefix) : "", notes);
   check_views(bare, root);  // before float_weights() makes them as large as they say
   const LoadedState state = load_state(bare, root);
   state.storages.lend(checkpoint);  // whose storages are bare's
   ModelRequest as_said = request;
   if (architecture.name == mlp.name && !request.activation) {
-    as_said.activation = activation_said(packed, dict.path, "", {});
+    as_said.activation = activation_said(said.layers, "", {});
     if (as_said.activation.value_or("relu") != "relu")
       notes.push_back("its activation is " + *as_said.activation + ", as the module in the file says");
   }
   auto model = architecture.make(tensors, float_weights(state.tensors, tensors, notes), as_said);
   if (architecture.check_said != nullptr)
-    check_said(architecture, packed, dict.path);
+    check_said(architecture, packed, dict.path, said.layers);
   else if (architecture.name != mlp.name)
-    activation_said(packed, dict.path, model->activation(), model->signature());
+    activation_said(said.layers, model->activation(), model->signature());
   // Only now, as the answer may take longer than all of the above.
   if (!request.strict && lacks_cuda()) note_cuda_tags(checkpoint, tags, notes);
   return model;

@@ -151,36 +151,41 @@ std::string_view SaidLayer::of_torch() const {
   return name.starts_with(modules_of_torch) ? name.substr(modules_of_torch.size()) : std::string_view();
 }
 
-std::vector<SaidLayer> said_layers(const Checkpoint& packed, const std::string& path) {
-  if (const auto modules = modules_at(packed, path); modules.size() > 1) return layers_of(packed, modules);
-  std::vector<SaidLayer> layers;
+SaidModule said_module(const Checkpoint& packed, const std::string& path) {
+  SaidModule said;
+  const std::vector<Submodule> modules = modules_at(packed, path);
+  for (const Submodule& module : modules)
+    if (has_hooks(packed, module.value)) said.hooked.push_back(module.path);
+  if (modules.size() > 1) {
+    said.layers = layers_of(packed, modules);
+    return said;
+  }
   for (const GlobalUse& global : take_root(packed, path).globals) {
     SaidLayer layer{scripted_type(global), {}, no_value, {}};
-    if (!layer.of_torch().empty()) layers.push_back(std::move(layer));
+    if (!layer.of_torch().empty()) said.layers.push_back(std::move(layer));
   }
-  return layers;
+  return said;
 }
 
-std::vector<std::string> hooked_layers(const Checkpoint& packed, const std::string& path) {
-  std::vector<std::string> hooked;
-  for (const Submodule& module : modules_at(packed, path))
-    if (has_hooks(packed, module.value)) hooked.push_back(module.path);
-  return hooked;
-}
-
-void check_sequences(const std::vector<SaidLayer>& layers, const std::vector<std::string>& names) {
-  std::map<std::string_view, std::size_t> places;
-  for (const std::string& name : names) places.emplace(name, places.size());
-  std::map<std::size_t, const SaidLayer*> last;  // of each Sequential
+void check_sequences(const std::vector<SaidLayer>& layers, const std::vector<ModelTensor>& tensors,
+                     const std::string& prefix) {
+  std::map<std::string, std::size_t> places;
+  for (const ModelTensor& tensor : tensors) places.emplace(prefix + tensor.name, places.size());
+  struct Ran {
+    std::string path;
+    std::size_t place = 0;
+  };
+  std::map<std::size_t, Ran> last;  // of each Sequential
   for (const SaidLayer& layer : layers) {
-    const auto place = places.find(layer.path);
+    const auto place = places.find(layer.path + ".weight");
     if (!layer.sequence || place == places.end()) continue;
-    const SaidLayer*& before = last[*layer.sequence];
-    if (before != nullptr && places[before->path] > place->second)
+    const Ran now{layer.path, place->second};
+    const auto before = last.emplace(*layer.sequence, now).first;
+    if (before->second.place > now.place)
       throw Error(ErrorCode::unsupported,
-                  "the module in the file runs its layer '" + before->path + "' before '" + layer.path + "'")
-          .expected("'" + layer.path + "' first");
-    before = &layer;
+                  "the module in the file runs its layer '" + before->second.path + "' before '" + now.path + "'")
+          .expected("'" + now.path + "' first");
+    before->second = now;
   }
 }
 

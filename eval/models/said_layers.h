@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ckpt/check.h"
 #include "ckpt/checkpoint.h"
 
 namespace ckpt::eval {
@@ -27,16 +28,19 @@ struct SaidLayer {
 /// Whether a layer ("dropout.Dropout") changes nothing where a model is evaluated, or but the form.
 bool is_silent(std::string_view layer);
 
-/// Those of the module at `path`, in the order in which they stand there; none of a state dict. What lies beside it
-/// says nothing.
-std::vector<SaidLayer> said_layers(const Checkpoint& packed, const std::string& path);
+/// What a whole module says of how it runs.
+struct SaidModule {
+  std::vector<SaidLayer> layers;    ///< in the order in which they stand there
+  std::vector<std::string> hooked;  ///< paths with hooks around forward(), its own first: no file says what they do
+};
 
-/// Where that module calls hooks around a forward(), its own first; none of a state dict. What they do stands in no
-/// file.
-std::vector<std::string> hooked_layers(const Checkpoint& packed, const std::string& path);
+/// Of the module at `path`; nothing of a state dict. What lies beside it says nothing.
+SaidModule said_module(const Checkpoint& packed, const std::string& path);
 
-/// Throws Error (unsupported) where a Sequential runs two of the layers in another order than `names` has them.
-void check_sequences(const std::vector<SaidLayer>& layers, const std::vector<std::string>& names);
+/// Throws Error (unsupported) where a Sequential runs two of the layers in another order than `tensors` have their
+/// weights, whose names have `prefix` in the module.
+void check_sequences(const std::vector<SaidLayer>& layers, const std::vector<ModelTensor>& tensors,
+                     const std::string& prefix);
 
 /// What the layers say runs between Linear layers: an activation as Options::activation has it, or none where nothing
 /// is said (a forward() may call anything). `own`: that which the architecture runs whatever is said; empty for one
