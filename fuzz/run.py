@@ -72,6 +72,10 @@ MINIMISING = 20  # seconds that a finding may be made smaller for
 ROOM = 1 << 30  # bytes of a RAM disk that is worked on
 
 
+def parts(files):
+    return (files[begin : begin + PART] for begin in range(0, len(files), PART))
+
+
 def tar_around(content):
     """Of a tar, it adopts what is in it."""
     if content[257:262] == b"ustar":
@@ -210,10 +214,10 @@ class Fuzzer:
     def replay(self):
         """Gives the sanitizers what is in the corpus, and they had not before."""
         new = [file for file in sorted(self.corpus.iterdir()) if file.name not in self.replayed]
-        for begin in range(0, len(new), PART):
-            folder = self.scratch / f"new-{begin}"
+        for part in parts(new):
+            folder = self.scratch / "new"
             folder.mkdir()
-            for file in new[begin : begin + PART]:
+            for file in part:
                 shutil.copy(file, folder)
                 self.replayed.add(file.name)
             self.look_for_faults(self.sanitized, REPLAYING, "-runs=0", folder)
@@ -306,19 +310,23 @@ class Fuzzer:
                 shutil.move(name, self.slow)
 
     def seconds_of_each(self):
-        """By its name, how long each file of the corpus takes. The program says each name before it goes on to it."""
-        environment = {**os.environ, "TMPDIR": str(self.scratch)}
-        files, took = sorted(self.corpus.iterdir()), {}
-        for begin in range(0, len(files), PART):
-            replay = [self.program.with_name("ckpt_fuzz_replay"), self.target, *files[begin : begin + PART]]
-            with subprocess.Popen(replay, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
-                name, began = None, 0.0
-                for line in itertools.chain(process.stdout, [None]):
-                    now = time.monotonic()
-                    if name:
-                        took[name] = now - began
-                    name, began = line and line.rstrip("\n"), now
+        """By its name, how long each file of the corpus takes."""
+        took = {}
+        for part in parts(sorted(self.corpus.iterdir())):
+            took.update(self.seconds_of(part))
         return took
+
+    def seconds_of(self, files):
+        """The same of some files. The program says each name before it goes on to it."""
+        replay = [self.program.with_name("ckpt_fuzz_replay"), self.target, *files]
+        environment = {**os.environ, "TMPDIR": str(self.scratch)}
+        with subprocess.Popen(replay, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as process:
+            name, began = None, 0.0
+            for line in itertools.chain(process.stdout, [None]):
+                now = time.monotonic()
+                if name:
+                    yield name, now - began
+                name, began = line and line.rstrip("\n"), now
 
 
 def main():
