@@ -113,8 +113,9 @@ int run(const ExtractArguments& arguments, bool quiet) {
 
 Runner define(Arguments& arguments) {
   const auto options = std::make_shared<ExtractArguments>();
-  arguments.value("-o", "OUT", options->out,
-                  "the file to write: .npy, .npz, .safetensors, .pt; npy for any other name, and for -");
+  arguments.value(
+      "-o", "OUT", options->out,
+      "the file to write: .npy, .npz, .safetensors, .pt (.pth, .ckpt, .bin, .th); npy for any other name, and for -");
   arguments.value("--dtype", "DTYPE", options->dtype,
                   "cast a floating tensor: float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2");
   define_reading_options(arguments, options->reading);

@@ -117,7 +117,8 @@ std::string other_parts(const Inspection& inspection) {
   std::string out;
   for (const OptimizerState& optimizer : inspection.optimizers)
     out += "optimizer " + (optimizer.path.empty() ? "(root)" : printable(optimizer.path)) + ": state of " +
-           count_text(optimizer.parameters, "parameter") + ", " + count_text(optimizer.groups, "group") + "\n";
+           count_text(optimizer.parameters, "parameter") +
+           (optimizer.groups == 0 ? "" : ", " + count_text(optimizer.groups, "group")) + "\n";
   if (inspection.others.empty()) return out;
   out += "other values: ";
   const std::size_t shown = std::min(inspection.others.size(), shown_keys);

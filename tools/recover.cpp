@@ -169,8 +169,8 @@ const Command recover_command{
     "what a cut or damaged file still holds whole; says what is lost",
     "Reads a file that is cut or damaged, in gzip or not, says of each tensor whether it is whole, damaged,\n"
     "partial or lost, and writes the whole ones. Entries of lost tensors go; in a list, a tuple or an object\n"
-    "None takes their place. Exit status 0 where all is whole, 1 where something is lost, 3 where nothing\n"
-    "can be saved.\n",
+    "None takes their place. Exit status 0 where all is whole, 1 where something is lost or cannot be told for\n"
+    "certain, 3 where nothing can be saved.\n",
     "ckpt recover cut.pt saved.pt",
     "ckpt recover damaged.pt.gz saved.pt --json --dry-run",
     define,

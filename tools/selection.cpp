@@ -54,6 +54,8 @@ Checkpoint without_optimizers(Checkpoint checkpoint, std::vector<std::string>& d
   for (const std::string& path : report.left)
     print_warning(stripped.file + ": the optimizer's state at '" + path +
                   "' is held by an object, or in a list with other things, and stays");
+  if (report.removed.empty() && report.left.empty())
+    print_warning(stripped.file + ": --strip-optimizer finds no optimizer's state");
   done.push_back(count_text(report.removed.size(), "optimizer state") + " dropped");
   return std::move(stripped);
 }

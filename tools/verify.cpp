@@ -7,6 +7,7 @@
 #include "ckpt/formats.h"
 #include "ckpt/ops.h"
 #include "ckpt/shape.h"
+#include "ckpt/state_dict.h"
 #include "console/command.h"
 #include "console/messages.h"
 #include "console/recoverable.h"
@@ -35,6 +36,7 @@ struct Result {
   std::size_t faults = 0;
   bool is_damaged = false;  ///< it is no fault of the numbers that are in it
   bool is_finite = false;   ///< --finite: every tensor was looked at, and is
+  bool is_beside = false;   ///< what is not finite is in no model: a trainer's best score so far, say
 };
 
 std::size_t count_faults(const std::vector<Finding>& findings) {
@@ -48,14 +50,28 @@ bool is_no_finding(const Error& error) {
          error.code() == ErrorCode::invalid_argument;
 }
 
-/// Returns whether all could be looked at.
-bool look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& findings) {
+/// Whether there are models, and none of these tensors is in one.
+bool are_beside_models(const Checkpoint& checkpoint, const std::vector<NonFinite>& tensors) {
+  std::vector<StateDict> models = find_state_dicts(checkpoint);
+  std::erase_if(models, [&](const StateDict& dict) { return !is_models(checkpoint.values, dict); });
+  const auto is_in = [](const std::string& name, const std::string& path) {
+    return path.empty() || name.starts_with(path + ".");
+  };
+  return !models.empty() && std::ranges::none_of(tensors, [&](const NonFinite& tensor) {
+    return std::ranges::any_of(models, [&](const StateDict& model) { return is_in(tensor.name, model.path); });
+  });
+}
+
+void look_at_numbers(const Checkpoint& checkpoint, Result& result) {
+  std::vector<Finding>& findings = result.findings;
   const bool damaged = count_faults(findings) > 0;
   std::vector<Error> unread;
-  for (const NonFinite& found : find_non_finite(checkpoint, &unread))
+  const std::vector<NonFinite> not_finite = find_non_finite(checkpoint, &unread);
+  for (const NonFinite& found : not_finite)
     findings.push_back(
         {true, not_finite_text(found.nan, found.positive, found.negative) + "; the first at " + shape_text(found.first),
          "tensor '" + found.name + "'"});
+  result.is_beside = !not_finite.empty() && are_beside_models(checkpoint, not_finite);
   const std::string not_looked_at = "not looked at for NaN and Inf: ";
   const Error* unsupported = nullptr;
   std::size_t count = 0;
@@ -73,7 +89,7 @@ bool look_at_numbers(const Checkpoint& checkpoint, std::vector<Finding>& finding
                         (count == 1 ? "" : count_text(count, "tensor") + " ") + not_looked_at +
                             without_name(unsupported->what(), checkpoint.file) + (count == 1 ? "" : ", and so on"),
                         ""});
-  return unread.empty();
+  result.is_finite = unread.empty();
 }
 
 /// What --finite and --digest find in a file that verify() has been through.
@@ -82,7 +98,7 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
   std::vector<Finding>& findings = result.findings;
   try {
     Checkpoint checkpoint = read(source, {.dequantize = options.finite});
-    result.is_finite = options.finite && look_at_numbers(checkpoint, findings);
+    if (options.finite) look_at_numbers(options.root ? take_root(checkpoint, *options.root) : checkpoint, result);
     if (list == nullptr) return;
     if (options.finite && checkpoint.format == "gguf") checkpoint = read(source);  // digests are of the blocks
     const auto differences = compare_digests(*list, digest(checkpoint, options.root.value_or("")));
@@ -143,7 +159,10 @@ std::string result_text(const Result& result, const VerifyOptions& options, bool
   if (quiet) return out;
   return out + file + ": ok (" + result.detection.format + (result.detection.gzip_layers > 0 ? ", gzip, " : ", ") +
          size_text(result.bytes) + ": every byte read, every size, checksum and reference checked" +
-         (result.is_finite ? ", its tensors finite" : "") + (options.digest ? ", every tensor as listed" : "") + ")\n";
+         (result.is_finite
+              ? (options.root ? ", the tensors at '" + printable(*options.root) + "'" : ", its tensors") + " finite"
+              : "") +
+         (options.digest ? ", every tensor as listed" : "") + ")\n";
 }
 
 int verify_file(const VerifyOptions& options, const DigestList* list, const std::string& file, bool quiet) {
@@ -153,6 +172,8 @@ int verify_file(const VerifyOptions& options, const DigestList* list, const std:
     print_hint(piece_hint("verify", file));
   else if (result.is_damaged && !options.json && !quiet && recovers(result.detection.format))
     print_hint("ckpt recover " + shell_word(file) + " OUT saves what is whole");
+  else if (result.is_beside && !options.root && !options.json && !quiet)
+    print_hint("ckpt verify " + shell_word(file) + " --finite --root auto looks at the model's tensors alone");
   return result.faults > 0 ? exit_no : exit_done;
 }
 
@@ -162,12 +183,13 @@ Runner define(Arguments& arguments) {
   arguments.flag("--finite", options->finite, "NaN and Inf in a tensor are faults, too");
   arguments.value("--digest", "FILE", options->digest,
                   "compare with what ckpt digest printed (text or --json): a tensor that differs is a fault");
-  arguments.value("--root", "PATH", options->root, "with --digest: as digest --root");
+  arguments.value("--root", "PATH", options->root,
+                  "with --digest, as digest --root; with --finite, only the tensors there");
   arguments.flag("--json", options->json, "one JSON object a file, on one line");
   return [options](bool quiet) {
     if (options->files.empty()) throw usage_error("verify needs a FILE", "ckpt verify model.pt");
-    if (options->root && !options->digest)
-      throw usage_error("--root belongs to --digest", "ckpt verify model.pt --digest model.digest --root PATH");
+    if (options->root && !options->digest && !options->finite)
+      throw usage_error("--root belongs to --finite and --digest", "ckpt verify model.pt --finite --root PATH");
     const auto& files = options->files;
     if (options->digest == "-" && std::find(files.begin(), files.end(), "-") != files.end())
       throw usage_error("standard input is one file", "ckpt verify model.pt --digest -");

@@ -39,6 +39,19 @@ void take_zip64(const std::byte* record, End& end) {
   end.directory_offset = load_le<std::uint64_t>(record + 48);
 }
 
+/// What a moved archive's end records say, which stand one behind the other: Python takes a ZIP64 one in front of its
+/// locator, wherever that points. Returns where they begin.
+std::uint64_t take_moved(const Candidate& candidate, End& end) {
+  end.members = load_le<std::uint16_t>(candidate.record + 10);
+  end.directory_size = load_le<std::uint32_t>(candidate.record + 12);
+  end.directory_offset = load_le<std::uint32_t>(candidate.record + 16);
+  constexpr std::size_t wide = end64_size + locator_size;
+  if (candidate.before < wide || load_le<std::uint32_t>(candidate.record - wide) != end64_signature)
+    return candidate.position;
+  take_zip64(candidate.record - wide, end);
+  return candidate.position - wide;
+}
+
 // Overwrites `end` with the ZIP64 record where the locator in front of the end record names one.
 // Returns where the end records begin.
 std::uint64_t resolve_zip64(const Candidate& candidate, End& end) {
@@ -162,14 +175,7 @@ std::optional<End> find_moved_end(const ByteSource& source, std::uint64_t direct
   End end;
   end.archive_end = found->position + end_size + load_le<std::uint16_t>(found->record + 20);
   if (end.archive_end != source.size()) return std::nullopt;  // it may be that of an archive within a member
-  end.members = load_le<std::uint16_t>(found->record + 10);
-  end.directory_size = load_le<std::uint32_t>(found->record + 12);
-  std::uint64_t records_at = found->position;
-  constexpr std::size_t wide = locator_size + end64_size;
-  if (found->before >= wide && load_le<std::uint32_t>(found->record - wide) == end64_signature) {
-    take_zip64(found->record - wide, end);
-    records_at -= wide;
-  }
+  const std::uint64_t records_at = take_moved(*found, end);
   if (end.directory_size > records_at) return std::nullopt;
   end.directory_offset = records_at - end.directory_size;
   check_limits(end, directory_cap);
@@ -186,15 +192,20 @@ std::optional<std::uint64_t> find_begin(const ByteSource& source) {
   std::vector<std::byte> tail;
   const std::optional<Candidate> found = find_record(source, tail, end_size + comment_maximum + step_of_miniz);
   if (!found) return std::nullopt;
-  const bool is_wide =
-      found->before >= locator_size && load_le<std::uint32_t>(found->record - locator_size) == locator_signature;
   const auto has_entry = [&](std::uint64_t at) { return has_signature(source, at, entry_signature); };
-  const std::uint64_t size = load_le<std::uint32_t>(found->record + 12);
-  const std::uint64_t offset = load_le<std::uint32_t>(found->record + 16);
-  if (is_wide || has_entry(offset)) return 0;
-  if (size > found->position || !has_entry(found->position - size)) return std::nullopt;
-  const std::uint64_t directory = found->position - size;
-  return offset > directory ? 0 : directory - offset;  // Python would begin before the file, and does not mind
+  End end;
+  const std::uint64_t records_at = take_moved(*found, end);
+  const std::byte* const locator = found->record - locator_size;
+  if (found->before >= locator_size && load_le<std::uint32_t>(locator) == locator_signature) {
+    // Some readers go by the locator alone.
+    const bool is_in_front = records_at != found->position;
+    if (!is_in_front || has_signature(source, load_le<std::uint64_t>(locator + 8), end64_signature)) return 0;
+  }
+  if (has_entry(end.directory_offset)) return 0;
+  if (end.directory_size > records_at || !has_entry(records_at - end.directory_size)) return std::nullopt;
+  const std::uint64_t directory = records_at - end.directory_size;
+  // Python would begin before the file, and does not mind.
+  return end.directory_offset > directory ? 0 : directory - end.directory_offset;
 }
 
 }  // namespace ckpt::zip

@@ -139,6 +139,8 @@ void Tracer::build(const Op& op, Cell target, Cell state) {
     return;
   }
   stack_.back() = packed(shared(target));
+  if (is_stream(name) && state.kind == Kind::tuple && tuples_[state.index].first.kind == Kind::text)
+    give(target.index, tuples_[state.index].first.index);
   if (name.verdict == Verdict::dangerous) ++name.pushed;
   // A state may be a method that the next one is given to; of an object, it is asked for. A dtype that others have is
   // another one in their hands.

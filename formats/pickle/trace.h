@@ -35,7 +35,10 @@ std::string opcodes_of(const TracedName& name);
 /// Whether any of them is a call.
 bool is_called(const TracedName& name);
 
-/// Bytes or a text, as an argument of a call of a dangerous name.
+/// Whether it makes a stream of bytes, which may be given to what loads them.
+inline bool is_stream(const TracedName& name) { return name.module == "_io" && name.name == "BytesIO"; }
+
+/// Bytes or a text, as an argument of a call of a dangerous name, or in a stream.
 struct TracedBytes {
   std::size_t name = 0;  ///< index into Trace::names
   ByteSourcePtr bytes;

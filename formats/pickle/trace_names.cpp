@@ -152,8 +152,12 @@ void Tracer::reach(std::uint32_t name, std::uint8_t code) {
 
 void Tracer::import(const Op& op, std::string_view module, std::string_view name) {
   constexpr std::size_t most = limits::scan_name_bytes;
-  if (std::max(module.size(), name.size()) > most)  // nothing is called so, and each would be kept
-    return import_dangerous(op, module.substr(0, most), name.substr(0, most));
+  if (std::max(module.size(), name.size()) > most) {  // nothing is called so, and each would be kept
+    import_dangerous(op, module.substr(0, most), name.substr(0, most));
+    // Nor is anything imported with a NUL in it: in a tar it is a file's name and all else that its header says.
+    trace_.names[unpacked(stack_.back()).index].is_odd = module.find('\0') != std::string_view::npos;
+    return;
+  }
   const auto [found, fresh] =
       names_.try_emplace({std::string(module), std::string(name)}, static_cast<std::uint32_t>(trace_.names.size()));
   if (fresh) {
@@ -271,7 +275,7 @@ ByteSourcePtr Tracer::bytes_of(const Text& text) const {
 }
 
 bool Tracer::give(std::uint32_t name, std::uint32_t text) {
-  if (trace_.names[name].verdict != Verdict::dangerous) return true;
+  if (trace_.names[name].verdict != Verdict::dangerous && !is_stream(trace_.names[name])) return true;
   if (texts_[text].is_changed) return false;
   const auto [found, fresh] = given_.try_emplace({name, texts_[text].at, texts_[text].form}, false);
   if (!fresh) return found->second;

@@ -59,6 +59,16 @@ bool is_part_of_tar(const ByteSource& source, std::uint64_t begin) {
   }
 }
 
+/// Whether a format that holds no pickle knows it, which is safe as far as that one's own readers go. Within another
+/// file, no format of several finds the others.
+bool is_of_numbers(const Part& part) {
+  const auto knows = [&](const Format* format) {
+    const bool is_asked = !format->pickled && (part.role == Role::file || format->enter == nullptr);
+    return is_asked && recognises(*format, *part.bytes);
+  };
+  return std::ranges::any_of(format_table(), knows);
+}
+
 /// A TorchScript model as a flatbuffer, which torch.jit.load() knows by these bytes, whatever stands before them.
 bool is_flatbuffer(std::string_view head) {
   return head.substr(std::min<std::size_t>(head.size(), 4)).starts_with("PTMF");
@@ -137,17 +147,21 @@ void Walk::look_at(const Part& part) {
     note(Error(ErrorCode::unsupported, "this is a TorchScript model as a flatbuffer, and was not looked into"), part);
   }
   if (as_text(head).starts_with(numpy_magic)) return open_array(part);
+  // Archives within another are opened, and their directories not read for this as well.
+  const bool may_be_numbers = part.role == Role::file || (part.role != Role::storage && !is_archive);
+  const bool is_numbers = may_be_numbers && is_of_numbers(part);
+  result_.recognised = result_.recognised || is_numbers;
   if (part.role == Role::file) {
     innermost_ = part.bytes;
     files_.push_back(part);
-    ask_formats(part);
+    open_.push_back({part, &Walk::read_others});
   }
   // To a pickle, that is a persistent id, and no program that reads pickles alone has a use for one. A reader of what
   // is a pickle by its name may go on behind it.
   const bool begins_as_archive = as_text(head).starts_with("PK\3\4");
   if (!begins_as_archive || (part.role == Role::pickle && !is_one_zip(part, context_)))
-    follow_pickles(part, is_archive);
-  if (!is_archive) note_packed(part, as_text(head));
+    follow_pickles(part, is_archive, is_numbers);
+  if (!is_archive && !is_numbers) note_packed(part, as_text(head));
 }
 
 /// What may hide anything, and is not opened. Its first bytes may be a pickle.
@@ -295,14 +309,6 @@ void Walk::open_rest(const Part& part, std::uint64_t at) {
   std::array<std::byte, 4> first{};
   rest.may_be_archive = as_text(std::span(first).first(rest.bytes->read_at(0, first))) == "PK\3\4";
   open_.push_back({std::move(rest), &Walk::visit});
-}
-
-/// A format that holds no pickle is safe as far as its own readers go, and is recognised.
-void Walk::ask_formats(const Part& part) {
-  for (const Format* format : format_table())
-    if (!format->pickled && recognises(*format, *part.bytes)) result_.recognised = true;
-  if (std::ranges::any_of(of_several_files, [&](const auto& one) { return part.bytes->name().ends_with(one.suffix); }))
-    open_.push_back({part, &Walk::read_others});
 }
 
 /// What is read of several files may be loaded otherwise than each of them: of a distributed checkpoint, an item begins

@@ -53,7 +53,7 @@ class Walk {
   void open_tail(const Part& part, bool is_archive);
   void open_array(const Part& part);
   void note_packed(const Part& part, std::string_view head);
-  void follow_pickles(const Part& part, bool is_archive);
+  void follow_pickles(const Part& part, bool is_archive, bool is_numbers);
   bool is_named_as_pickle(const Part& part) const;
   void judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
                     Verdict most = Verdict::dangerous);
@@ -73,7 +73,6 @@ class Walk {
   bool read_uses(const Part& part, const Format& format, ReadContext::Met& met);
   void search_pickles(const Part& part);
   void follow_record(const Part& tar, std::uint64_t at);
-  void ask_formats(const Part& part);
   void read_tensors(const Part& file);
 
   /// `at`: where in the part's bytes; an error of what is compressed knows only where it lies in that.

@@ -81,7 +81,7 @@ void Walk::open_array(const Part& part) {
                                 has_objects ? Role::pickle : Role::storage, has_objects ? "objects of an array" : "");
   elements.may_be_archive = false;
   if (has_objects) return visit(elements);
-  follow_pickles(elements, false);
+  follow_pickles(elements, false, false);
   // Whoever loads from one stream again and again gets behind its end.
   const std::uint64_t end = find_format("npy")->end(part.bytes, context_);
   if (end < size) open_rest(part, end);

@@ -111,7 +111,8 @@ bool Walk::is_named_as_pickle(const Part& part) const {
   return role_of_member(name) == Role::pickle;
 }
 
-void Walk::follow_pickles(const Part& part, bool is_archive) {
+/// `is_numbers`: a format that holds no pickle knows it.
+void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
   std::array<std::byte, numpy_magic.size()> next{};
   bool is_archive_here = false;
   // In front of the storages of a file before PyTorch 1.6.
@@ -130,7 +131,8 @@ void Walk::follow_pickles(const Part& part, bool is_archive) {
       throw Error(ErrorCode::limit_exceeded, "more pickles than are followed")
           .expected("at most " + std::to_string(limits::scan_pickles));
     const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
-    const pickle::Trace trace = follow_pickle(part, at);
+    pickle::Trace trace = follow_pickle(part, at);
+    if (is_numbers) trace.announced = false;  // the length that safetensors begins with may be spelt as PROTO is
     // A window is read to begin one; most are short.
     followed_ += std::max(trace.end - at, trace.read - at > pickle_window ? trace.read - at : 0);
     if (neighbours) {

@@ -25,10 +25,12 @@ void read_storages(const Checkpoint& checkpoint) {
 
 /// What the commands do with a checkpoint. Each may refuse; none may do worse.
 void use(const Checkpoint& checkpoint) {
-  error_of([&] {
+  const auto unnamed = error_of([&] {
     std::vector<std::string> warnings;
     for (const NamedTensor& named : tensor_names(checkpoint, &warnings)) device_of(checkpoint, *named.tensor);
   });
+  // Its cap is a second away, under sanitizers ten, and all that ask for names would end there.
+  if (unnamed && unnamed->code() == ErrorCode::limit_exceeded) return;
   error_of([&] {
     for (const StateDict& found : find_state_dicts(checkpoint)) state_dict_metadata(checkpoint.values, found.value);
   });

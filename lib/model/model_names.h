@@ -9,9 +9,10 @@ namespace ckpt {
 inline constexpr std::array<std::string_view, 5> usual_paths{"", "state_dict", "model_state_dict", "model", "net"};
 
 /// Whether a tensor of that key is a model's: a layer's ("fc.weight"), or a layer's own. What else maps names to
-/// tensors, such as a scaler or the states of random generators, has others.
+/// tensors, such as a scaler or the states of random generators, has others: Lightning's best_k_models files' paths.
 inline bool is_models_key(std::string_view key) {
-  return key.find('.') != std::string_view::npos || key == "weight" || key == "bias";
+  const bool is_path = key.find_first_of("/\\") != std::string_view::npos;
+  return (key.find('.') != std::string_view::npos && !is_path) || key == "weight" || key == "bias";
 }
 
 /// Whether what a quantised layer packs stands there: weight and bias in a tuple, or their dtype.

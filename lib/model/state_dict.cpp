@@ -79,12 +79,34 @@ class Search {
         found_.optimizers.push_back({spent_path(), id, size_of(state->value), size_of(groups->value)});
         return Kind::other_part;
       }
+      if (const auto parameters = of_flat_optimizer(entries)) {
+        found_.optimizers.push_back({spent_path(), id, *parameters, 0});
+        return Kind::other_part;
+      }
       if (is_state_dict(entries)) return Kind::state_dict;
       return has_models_tensor(id, entries) ? Kind::mixed : Kind::other;
     }
     if (!modules_.read(id).is_module()) return Kind::other;
     found_.modules.push_back({spent_path(), id, class_name(values_, id)});
     return Kind::other_part;
+  }
+
+  /// What torch.distributed.checkpoint's get_optimizer_state_dict() gives with flatten_optimizer_state_dict: of how
+  /// many parameters. Its keys are "state.PARAMETER.NAME" and "param_groups.PARAMETER.NAME".
+  std::optional<std::size_t> of_flat_optimizer(const std::vector<MappingEntry>& entries) const {
+    constexpr std::string_view groups = "param_groups.", state = "state.";
+    bool any = false;
+    std::unordered_set<std::string_view> parameters;
+    for (const MappingEntry& entry : entries) {
+      if (!values_.is_string(entry.key)) return std::nullopt;
+      const std::string_view key = values_.text(entry.key);
+      any = any || key.starts_with(groups);
+      if (key.starts_with(state))
+        parameters.insert(key.substr(0, key.rfind('.')));
+      else if (!key.starts_with(groups))
+        return std::nullopt;
+    }
+    return any ? std::optional(parameters.size()) : std::nullopt;
   }
 
   NamedChildren children_of(ValueId id, const std::vector<MappingEntry>& entries, bool again) {

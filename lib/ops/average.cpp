@@ -175,6 +175,12 @@ class Averager {
       }
       const std::vector<std::size_t> views = edit_.views_of(*found->second);
       const bool whole = found->second->parts.empty() && views.size() == 1 && can_average(found->second->info.dtype);
+      const Tensor& tensor = *found->second;
+      if (!tensor.array && lacks_elements(*all.back(), tensor) && can_average(tensor.info.dtype)) {
+        fix_ = "full_tensor() of each DTensor, in Python, makes tensors that can be averaged";
+        add_misfit(dicts.back(), dicts.back(), "\"" + key + "\" has its numbers where only its class finds them.");
+        continue;
+      }
       // What an extra state's numbers mean, its module knows.
       if (!whole || is_extra_state(key)) {
         report_.kept.push_back(name);

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/calls.h"
 #include "ops/dense_tensor.h"
+#include "ops/tensor_place.h"
 
 namespace ckpt {
 namespace {
@@ -64,10 +66,28 @@ bool is_channels_last(const TensorInfo& info) {
   return lies(0) && all;
 }
 
+/// A DTensor, a Parameter of one: its elements stand in the tensor that its state holds.
+bool is_distributed(const TensorOf& of) {
+  if (of.tensor.array || !lacks_elements(of.checkpoint, of.tensor)) return false;
+  const ValueGraph& values = of.checkpoint.values;
+  ValueId made = of.tensor.value;
+  const auto called = [&] { return callable(values, made); };
+  if (const auto [module, name] = called(); is_tensor_wrapper(module, name)) {
+    const auto given = call_arguments(values, made);
+    if (given.empty()) return false;
+    made = given[0];
+  }
+  const auto [module, name] = called();
+  const auto given = call_arguments(values, made);
+  return is_rebuild_from_type(module, name) && given.size() > 1 && values.kind(given[1]) == ValueKind::global &&
+         values.name(given[1]) == "DTensor";
+}
+
 }  // namespace
 
 std::string_view why_not_copied(const TensorOf& from, const TensorOf& into) {
   const TensorInfo &source = from.tensor.info, &target = into.tensor.info;
+  if (is_distributed(from) != is_distributed(into)) return "aten.copy_.default got mixed torch.Tensor and DTensor";
   if (is_compressed(target.layout) && target.layout != source.layout)
     return "torch.copy_: copy of sparse compressed tensors having different layouts is not supported.";
   if (is_compressed(source.layout) && target.layout != source.layout)

@@ -26,7 +26,8 @@ std::optional<DenseTensor> find_dense(const Checkpoint& checkpoint, std::string 
   if (!tensor.storage) {
     throw Error(ErrorCode::unsupported,
                 "tensor '" + name + "' has no storage (it is held as a numpy array, or of a class of its own)")
-        .expected("tensors in storages");
+        .expected("tensors in storages")
+        .hint("in Python, full_tensor() of a DTensor and cpu() of a device's tensor give one in a storage");
   }
   std::shared_ptr<const TensorInfo> placed = placed_info(tensor);
   check_expansion(name, *placed, checkpoint.storages[*tensor.storage]);

@@ -24,9 +24,7 @@ class ChildCollector {
   void add_arguments(std::span<const ValueId> items);
   void add_members(std::span<const ValueId> items);
   void add_mapping(ValueId mapping);
-  /// A mapping of names: what an object's __dict__ is given. A name given again has its last value.
-  void add_attributes(ValueId mapping) { add_entries("w", mapping); }
-  /// The same of what a call is given by name.
+  /// What a call is given by name. A name given again has its last value.
   void add_keywords(ValueId mapping) { add_entries("y", mapping); }
   /// What BUILD is given: attributes, or (attributes or None, slots), as copyreg has it; else one child.
   void add_state(ValueId state);

@@ -1,6 +1,7 @@
 """Ways to reach code from a file, whether or not a format's reader would take it: `ckpt scan` must name each. And what
 looks like one and is none."""
 
+import gzip
 import struct
 
 import dcp_attacks
@@ -23,6 +24,7 @@ from forge import (
     safetensors,
     storage,
     tensor,
+    tensor_info,
     text,
     torch_parts,
     torch_zip,
@@ -50,11 +52,21 @@ def controls():
     for numbers in (0x382, 0x383, 0x284):  # a count that reads as the number of an extension
         yield from harmless(f"legacy-of-{numbers}-numbers.pt", legacy(program(storage(elements=numbers)), data=struct.pack("<q", numbers) + bytes(4 * numbers)))
     yield from harmless("storage-of-marks.pt", archive([*torch_parts(GOOD), Part("r/data/0", b"(" * 5_000_000)]))
-    yield from harmless("weights.safetensors", safetensors(), ": safe (no pickle)")
-    yield from harmless("weights.gguf", gguf_attacks.gguf(), ": safe (no pickle)")
+    weights = {"safetensors": safetensors(), "gguf": gguf_attacks.gguf()}
+    for length in (128, 640, 8064, 376, 40056):  # of a header: they are spelt as the beginnings of pickles and of zlib streams
+        weights[f"header-of-{length}.safetensors"] = safetensors(f'{{"weight":{tensor_info()}}}'.ljust(length))
+    for title, data in weights.items():
+        yield from harmless(f"weights.{title}", data, ": safe (no pickle)")
+        yield from harmless(f"weights.{title}.gz", gzip.compress(data), ": safe (no pickle)")
+        yield from harmless(f"weights.{title}.tar", tar_attacks.tar(tar_attacks.member(b"notes", b"of them"), tar_attacks.member(b"w", data)), ": safe (no pickle)")
     yield from harmless("distributed", dcp_attacks.folder())
     yield from harmless("items-one-after-the-other.distcp", WHOLE * 3)
     yield from harmless("tar.tar", tar_attacks.tar(tar_attacks.member(b"w", WHOLE)))
+    wide = archive(torch_parts(GOOD), zip64=True)  # as torch.save ends every archive
+    for title, members in (("behind-it", [("w.pt", wide), ("notes", b"of it")]), ("in-front", [("config.json", b"{}" * 600 + b"\n"), ("w.pt", wide)])):
+        data = tar_attacks.tar(*(tar_attacks.member(title.encode(), content) for title, content in members))
+        yield from harmless(f"tar-of-torch-and-{title}.tar", data, ": safe (1 pickle")
+        yield from harmless(f"tar-of-torch-and-{title}.tar.gz", gzip.compress(data), ": safe (1 pickle")
     yield from harmless("torch-tar.tar", tar_attacks.torch_tar())
     yield from harmless("third-party.pkl", program(call(name("mylab.nets", "Net"))), "unknown: mylab.nets.Net, called")
     prose = {"LICENSE": b"(c) Copyright\nby many\nN.", "config.py": b"config = 1\nimport os\nos.system('true')\n", "data.json": b"[1, 2]"}

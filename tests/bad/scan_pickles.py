@@ -207,6 +207,8 @@ def nested():
     yield from plain("nested-by-obj", b"(" + name("pickle", "loads") + octets(EVIL) + b"o")
     stream = call(name("_io", "BytesIO"), octets(EVIL))
     yield from plain("nested-in-a-stream", call(name("pickle", "load"), stream))
+    state = many(octets(EVIL), number(0), b"N")
+    yield from plain("nested-in-a-stream-as-picklers-write-it", name("_io", "BytesIO") + b")\x81" + state + b"b")
     yield from plain("loader-given-away", many(load, call(load, octets(legacy()))), "dangerous: torch.storage._load_from_bytes")
     yield from plain("loader-of-a-computed-text", call(load, call(name("builtins", "bytes"), text("x"))), "dangerous: torch.storage._load_from_bytes")
     yield from plain("loader-kept", load + b"q\0" + b"0" + call(b"h\0", octets(legacy())) + b"h\0\x86", "dangerous: torch.storage._load_from_bytes")

@@ -6,6 +6,7 @@ import shlex
 
 import cases
 import torch
+from group import dtensor, process_group
 from saving import LEGACY, WAYS, ZIP
 from torch import nn
 
@@ -141,6 +142,10 @@ def kinds():
         yield f"per channel {axis}", torch.quantize_per_channel(x, scales, torch.zeros(len(scales)).long(), axis, torch.qint8)
 
 
+    yield "DTensor", dtensor(x)
+
+
+@process_group()
 def copies(checks):
     """Each kind into each: copied, or refused in PyTorch's words up to where it names types."""
     files = {}

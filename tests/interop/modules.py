@@ -12,6 +12,7 @@ from pathlib import Path
 import cases
 import saving
 import torch
+from group import process_group
 from saving import LEGACY, WAYS, ZIP, Failed
 from torch import nn
 
@@ -154,14 +155,10 @@ def alone(checks):
 
 def distributed_data_parallel(checks):
     """Saved in a process group, of one; without one, Python cannot load it again."""
-    distributed = torch.distributed
-    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
-    try:
+    with process_group():
         model = nn.parallel.DistributedDataParallel(nn.ModuleList([cases.net(), Tied()]))
         expected, source = reloaded(checks, model.state_dict()), checks.path()
         ZIP.save(model, source)
-    finally:
-        distributed.destroy_process_group()
     compare(checks, "DistributedDataParallel", source, expected)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import collections
+import io
 import json
 import random
 import sys
@@ -11,8 +12,10 @@ import cases
 import numpy
 import saving
 import torch
+from group import dtensor, process_group
 from saving import ZIP
 from torch import nn
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 
 
 def trained():
@@ -113,6 +116,80 @@ def lightning_files(checks):
         checks.suite.check(f"{label}: loads into the model", not model.load_state_dict(dict(got)).missing_keys)
 
 
+def lightning_runs(checks):
+    """The best three epochs: each file knows others by their paths, and an infinite score until there are three."""
+    model, optimizer, scheduler = trained()
+    files, states = [], []
+    for epoch in range(3):
+        saved = lightning(model, optimizer, scheduler)
+        saved["state_dict"] = {key: value + epoch for key, value in saved["state_dict"].items()}
+        callback = next(iter(saved["callbacks"].values()))
+        callback["best_k_models"] = {f"/run/epoch={i}.ckpt": torch.tensor(0.1 * i) for i in range(max(0, epoch - 1), epoch + 1)}
+        callback["kth_value"] = torch.tensor(float("inf"))
+        states.append(saved["state_dict"])
+        files.append(checks.path(".ckpt"))
+        ZIP.save(saved, files[-1])
+    out = checks.path(".ckpt")
+    checks.run("Lightning, best of a run: average", "average", *files, out)
+    got = saving.load(out)
+    mean = dict(saved["state_dict"])
+    for key, value in mean.items():
+        if value.is_floating_point():
+            mean[key] = torch.stack([state[key] for state in states]).double().mean(0).to(value.dtype)
+    checks.same_object("Lightning, best of a run: averaged", {**saved, "state_dict": mean}, got)
+    out = checks.written("Lightning: --add-prefix", files[-1], "--add-prefix=net.")
+    prefixed = {f"net.{key}": value for key, value in saved["state_dict"].items()}
+    checks.same_object("Lightning: prefixed", {**saved, "state_dict": prefixed}, saving.load(out))
+    done = checks.run("Lightning: --finite", "verify", "--finite", files[-1], code=1)
+    checks.suite.check("Lightning: --finite: hint", f"ckpt verify {files[-1]} --finite --root auto" in done.err, done)
+    checks.run("Lightning: --finite of the model", "verify", "--finite", "--root", "auto", files[-1])
+    saved["state_dict"]["model.nan"] = torch.tensor(float("nan"))
+    ZIP.save(saved, files[-1])
+    done = checks.run("Lightning: --finite of a model with NaN", "verify", "--finite", "--root", "auto", files[-1], code=1)
+    checks.suite.check("Lightning: --finite: names it", "tensor 'model.nan': 1 NaN" in done.text, done)
+
+
+def flattened_optimizers(checks):
+    """What torchtitan saves."""
+    model, optimizer, _ = trained()
+    options = StateDictOptions(flatten_optimizer_state_dict=True)
+    weights_of, optim = get_state_dict(model, optimizer, options=options)
+    saved, source = {"model": weights_of, "optim": optim, "step": 2}, checks.path()
+    ZIP.save(saved, source)
+    report, text = shown(checks, "a flattened optimizer", source)
+    checks.suite.equal("a flattened optimizer: its place", report["optimizers"], ["optim"])
+    checks.suite.check("a flattened optimizer: in words", "optimizer optim: state of 6 parameters" in text, text)
+    out = checks.written("a flattened optimizer: --strip-optimizer", source, "--strip-optimizer")
+    checks.same_object("a flattened optimizer: gone", {"model": weights_of, "step": 2}, saving.load(out))
+    out = checks.written("a flattened optimizer: --add-prefix", source, "--add-prefix")
+    got = saving.load(out)
+    checks.same_object("a flattened optimizer: as it was", optim, got["optim"])
+    checks.suite.equal("a flattened optimizer: the model's keys", list(got["model"]), [f"module.{key}" for key in weights_of])
+    set_state_dict(model, optimizer, model_state_dict=weights_of, optim_state_dict=got["optim"], options=options)
+
+
+@process_group()
+def distributed_tensors(checks):
+    """FSDP2's state_dict(): the numbers of a DTensor are another tensor's, which is not averaged."""
+    files = [checks.path() for _ in range(2)]
+    for file, ones in zip(files, (torch.ones(4), torch.zeros(4))):
+        ZIP.save({"fc.weight": dtensor(ones), "bn.running_mean": ones}, file)
+    done = checks.run("DTensors: average", "average", *files, checks.path(), code=3)
+    checks.suite.check("DTensors: what is not averaged", '"fc.weight" has its numbers where only its class' in done.err, done)
+    checks.suite.check("DTensors: what would mend it", "full_tensor()" in done.err, done)
+
+
+def streams(checks):
+    """TransformerEngine's extra states are streams of bytes."""
+    stream = io.BytesIO(b"scales")
+    source = checks.path()
+    ZIP.save({"fc.weight": torch.ones(2), "fc._extra_state": stream}, source)
+    done = checks.run("a stream: scan", "scan", source)
+    checks.suite.check("a stream: not vouched for", "unknown: _io.BytesIO" in done.text, done)
+    got = saving.load(checks.written("a stream: convert", source, "--to", "cpu"), weights_only=False)
+    checks.suite.equal("a stream: its bytes", got["fc._extra_state"].getvalue(), stream.getvalue())
+
+
 def transformers_folder(checks):
     """What transformers.Trainer leaves in checkpoint-500/."""
     model, optimizer, scheduler = trained()
@@ -180,4 +257,4 @@ def plain_files(checks):
         checks.suite.check(f"a trainer's {name}: the rest", all(k in said for k in others), text)
 
 
-GROUPS = [lightning_files, transformers_folder, plain_files]
+GROUPS = [lightning_files, lightning_runs, flattened_optimizers, distributed_tensors, streams, transformers_folder, plain_files]

@@ -18,8 +18,7 @@ import uuid
 import numpy
 import torch
 import torch.distributed.checkpoint.metadata as distributed
-from torch.distributed import HashStore, destroy_process_group, device_mesh, init_process_group
-from torch.distributed.tensor import Shard, distribute_tensor
+from group import dtensor, process_group
 
 
 def tensors():
@@ -59,11 +58,10 @@ def trainers():
 def wholes():
     """Of these it is not known what their methods do with the file's attributes."""
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
-    mesh = device_mesh.init_device_mesh("cpu", (1,))
     return {
         "whole model": model, "whole optimizer": torch.optim.Adam(model.parameters()), "whole scaler": torch.amp.GradScaler("cpu"),
         "jagged": torch.nested.nested_tensor([torch.randn(2, 3), torch.randn(3, 3)], layout=torch.jagged),
-        "distributed": distribute_tensor(torch.randn(3, 4), mesh, [Shard(0)]),
+        "distributed": dtensor(torch.randn(3, 4)),
     }  # fmt: skip
 
 
@@ -114,9 +112,9 @@ def pickled(value, first=0):
             yield f"{protocol}.{'zip' if zip_file else 'legacy'}.pt", lambda out, how=how: torch.save(whole, out, **how)
 
 
+@process_group()
 def of_what_picklers_write(checks):
     expected = {}
-    init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
     for verdict, groups in (("safe", (tensors, trainers, arrays, others)), ("unknown", (wholes,))):
         for group in groups:
             for name, value in group().items():
@@ -130,7 +128,6 @@ def of_what_picklers_write(checks):
                     path = checks.folder / f"{group.__name__} {name} {way}"
                     path.write_bytes(out.getvalue())
                     expected[str(path)] = verdict
-    destroy_process_group()
     checks.suite.check("hundreds of files", len(expected) > 1000, len(expected))
     done = checks.ckpt("scan", "--json", str(checks.folder))
     said = {}

@@ -66,7 +66,7 @@ def prepare(folder):
     numbers = random.Random(7)
     elements = 600_000  # several threads read it
     weight = Storage(elements, device="cuda:0", record=array.array("f", (numbers.random() for _ in range(elements))).tobytes())
-    for name in ("in", "out", "elsewhere", "linked"):
+    for name in ("in", "out", "elsewhere", "linked", "temporary"):
         (folder / name).mkdir()
     save_zip(folder / "in/model.pt", state_dict({"module.fc.weight": Tensor([elements], storage=weight)}))
     save_zip(folder / "in/other.pt", state_dict({"bias": Tensor([10])}))
@@ -84,11 +84,11 @@ def prepare_tries(folder):
         (folder / name).write_bytes(b"what stands here")
 
 
-def run(options, folder, words, beside):
+def run(options, folder, words, beside, **more):
     for place in (folder / "elsewhere", beside):
         prepare_tries(place)
     done = options.program(*words, cwd=folder, LD_PRELOAD=os.path.abspath(options.tries), OMP_NUM_THREADS="4",
-                           CKPT_TRY_ELSEWHERE=str(folder / "elsewhere"), CKPT_TRY_BESIDE=str(beside))
+                           CKPT_TRY_ELSEWHERE=str(folder / "elsewhere"), CKPT_TRY_BESIDE=str(beside), **more)
     found = {}
     for place, what, result in re.findall(r"^tried (\S+) (\S+) (\d+)$", done.err, re.M):
         found.setdefault(place, {})[what] = int(result)
@@ -131,6 +131,17 @@ def check_command(suite, options, command, rest, folder):
     return "thread" in found, {what for results in found.values() for what, result in results.items() if result != 0}
 
 
+def check_pipe(suite, options, folder):
+    """What comes through a pipe is kept in the folder for temporary files, where other files may be written, too."""
+    model, temporary = (folder / "in/model.pt").read_bytes(), folder / "temporary"
+    done, found = run(options, folder, ["inspect", "-"], temporary, stdin=model, TMPDIR=str(temporary))
+    suite.equal("a pipe: exit status", done.code, 0, done)
+    wanted = expected(True, options.landlock, options.seccomp)
+    for what in FILES:
+        for place in ("elsewhere", "beside"):
+            suite.equal(f"a pipe: {place}.{what}", found.get("end", {}).get(f"{place}.{what}"), wanted[f"{place}.{what}"], done)
+
+
 def check_control(suite, options, folder):
     """What is refused is possible without the sandbox."""
     done, found = run(options, folder, ["inspect", "in/model.pt", "--no-sandbox"], folder / "out")
@@ -164,6 +175,9 @@ def main():
                 refused |= ways
             if command in IN_THREADS and len(os.sched_getaffinity(0)) > 1:
                 suite.check(f"{command}: tried on a thread that reads", on_thread)
+    with suite.group("a pipe"), harness.temporary_folder() as folder:
+        prepare(folder)
+        check_pipe(suite, options, folder)
     with suite.group("without"), harness.temporary_folder() as folder:
         prepare(folder)
         check_control(suite, options, folder)

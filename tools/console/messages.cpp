@@ -119,14 +119,14 @@ int report_failure(const std::function<int()>& work, const std::string& file) {
 
 }  // namespace
 
-bool is_piece(const std::string& file) {
-  std::error_code unknown;
-  return file.ends_with(".distcp") && std::filesystem::exists(metadata_beside(file), unknown);
-}
+bool is_piece(const std::string& file) { return file.ends_with(".distcp"); }
 
 std::string piece_hint(const std::string& command, const std::string& piece) {
-  return "it is a piece of the checkpoint that its folder holds: ckpt " + command + " " +
-         shell_word(metadata_beside(piece));
+  const std::string metadata = metadata_beside(piece);
+  std::error_code unknown;
+  return std::string("it is a piece of the checkpoint that its folder holds: ") +
+         (std::filesystem::exists(metadata, unknown) ? "" : "fetch the .metadata of that, then ") + "ckpt " + command +
+         " " + shell_word(metadata);
 }
 
 void flush_output() {

@@ -13,7 +13,8 @@
 /// Checkpoints of tensors that come from no pickle: of other formats' files, or of a program's own memory.
 ///
 ///     const auto bytes = ckpt::memory_source(std::move(logits), "logits");
-///     ckpt::save(ckpt::assemble({{.name = "logits", .dtype = DType::float32, .shape = {100, 10}, .bytes = bytes}}),
+///     ckpt::save(ckpt::assemble({{.name = "logits", .dtype = ckpt::DType::float32,
+///                                   .shape = {100, 10}, .bytes = bytes}}),
 ///                "outputs.npz");
 namespace ckpt {
 

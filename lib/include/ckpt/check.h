@@ -12,7 +12,7 @@
 
 /// Would one checkpoint load into the model that another one came from: load_state_dict(strict=True) without a model.
 ///
-///     const CheckReport report = ckpt::check(ckpt::load("new.pt"), ckpt::load("ref.pt"));
+///     const ckpt::CheckReport report = ckpt::check(ckpt::load("new.pt"), ckpt::load("ref.pt"));
 ///     for (const std::string& line : ckpt::load_errors(report)) std::cout << line << '\n';
 namespace ckpt {
 

@@ -82,8 +82,8 @@ class CKPT_API FormatDetails {
 
 /// A checkpoint: one object graph, the storages its tensors live in, and where it all came from.
 ///
-///     Checkpoint c = ckpt::load("model.pt.gz");
-///     c = ckpt::remap(std::move(c), DeviceMap::all_to("cpu"));
+///     ckpt::Checkpoint c = ckpt::load("model.pt.gz");
+///     c = ckpt::remap(std::move(c), ckpt::DeviceMap::all_to("cpu"));
 ///     ckpt::save(c, "model.cpu.pt");
 ///
 /// A value type: a copy is independent and shares only the (immutable) bytes of storages, which threads may read at

@@ -162,7 +162,7 @@ inline constexpr std::uint64_t scan_pickles = 256 * kib;
 /// Values that the scan of one pickle keeps at a time: on its stack, in its memo, texts; bytes of the texts.
 inline constexpr std::uint64_t scan_values = 16 * mib;
 inline constexpr std::uint64_t scan_text_bytes = 64 * mib;
-/// Bytes of a text that may be the name of something.
+/// Bytes of a text that may be the name of something; a longer name is dangerous.
 inline constexpr std::uint64_t scan_name_bytes = kib;
 /// Instructions after which bytes that need be no pickle, and that named nothing so far, are taken for none.
 inline constexpr std::uint64_t scan_patience = 64 * kib;

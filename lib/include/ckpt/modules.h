@@ -11,7 +11,7 @@
 /// Whole modules (`torch.save(model, path)`): objects of any class, known here or not, that hold `_parameters`,
 /// `_buffers` and `_modules` as every torch.nn.Module does.
 ///
-///     Checkpoint c = ckpt::load("model.pt");                 // torch.save(model)
+///     ckpt::Checkpoint c = ckpt::load("model.pt");           // torch.save(model)
 ///     c = ckpt::unpack_modules(std::move(c));                // as if model.state_dict() had been saved
 namespace ckpt {
 

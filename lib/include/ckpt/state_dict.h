@@ -50,12 +50,13 @@ CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
 /// (the root, "state_dict", "model" …). A scaler's and a random generator's are not.
 CKPT_API bool is_models(const ValueGraph& values, const StateDict& dict);
 
-/// What an optimizer's state_dict() gives: a mapping with the keys "state", a mapping, and "param_groups", a list.
+/// What an optimizer's state_dict() gives: a mapping with the keys "state", a mapping, and "param_groups", a list. Or
+/// what torch.distributed.checkpoint makes of it where that is flattened: keys "state.NAME…" and "param_groups.NAME…".
 struct OptimizerState {
   std::string path;
   ValueId value = no_value;
   std::size_t parameters = 0;  ///< that it keeps a state of
-  std::size_t groups = 0;
+  std::size_t groups = 0;      ///< 0 where it is flattened, and its groups are not told apart
 };
 
 /// Every optimizer's state, found on the same walk as state dicts, and with its limits.

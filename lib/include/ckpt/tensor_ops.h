@@ -13,7 +13,7 @@
 /// Operations that change what lies in storages, and how tensors lie in them. Pure, as those of ckpt/ops.h: each takes
 /// a checkpoint by value. Bytes are computed when they are read, piece by piece.
 ///
-///     auto [half, report] = ckpt::cast(ckpt::load("model.pt"), DType::float16, {"*.running_*"});
+///     auto [half, report] = ckpt::cast(ckpt::load("model.pt"), ckpt::DType::float16, {"*.running_*"});
 ///     ckpt::save(half, "half.pt");
 ///
 /// All throw Error (unsupported) where the file is a module that is taken whole (a TorchScript file). Tensors that a
