@@ -86,6 +86,10 @@ std::string only_checkpoint(const std::string& folder, const Names& names) {
 }  // namespace
 
 ByteSourcePtr open_checkpoint(const std::string& path) {
+  if (path.empty())
+    throw Error(ErrorCode::invalid_argument, "a file's name is empty")
+        .expected("a path")
+        .hint("a variable in the command may be unset");
   if (path == "-" || !is_folder(path)) return open_file(path);
   std::string folder = path;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();

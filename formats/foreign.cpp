@@ -103,7 +103,8 @@ constexpr Signature signatures[] = {
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside", true},
 };
 
-/// What stands in place of many a download: a page, or a server's complaint. Empty where the bytes are no text.
+}  // namespace
+
 std::string_view text_kind(std::string_view head) {
   const auto is_text = [](char c) {
     return (c >= 0x20 && c < 0x7f) || c == '\t' || c == '\n' || c == '\r' || c == '\f';
@@ -118,6 +119,8 @@ std::string_view text_kind(std::string_view head) {
   if (start.starts_with("{") || start.starts_with("[")) return "JSON";
   return "text";
 }
+
+namespace {
 
 const Signature* signature_of(std::string_view head) {
   for (const Signature& signature : signatures)

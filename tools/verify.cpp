@@ -116,9 +116,11 @@ void look_further(const ByteSourcePtr& source, const VerifyOptions& options, con
   }
 }
 
-/// Of a folder, all files that are read; the one by which it is read where the others cannot be told.
-std::uint64_t bytes_on_disk(const std::string& file, const ByteSource& source, const std::vector<Finding>& findings) {
-  if (source.name() == file || file == "-" || count_faults(findings) > 0) return source.size();
+/// All files that are read; of several, the one by which they are read where the others cannot be told.
+std::uint64_t bytes_on_disk(const std::string& file, const ByteSource& source, const Result& result) {
+  const std::string_view format = result.detection.format;
+  const bool is_of_several = format == "dcp" || format.ends_with("-index");
+  if (!is_of_several || file == "-" || count_faults(result.findings) > 0) return source.size();
   return source.size() + bytes_beside(load(file));
 }
 
@@ -127,7 +129,7 @@ Result examine(const std::string& file, const VerifyOptions& options, const Dige
   Result result{.file = file, .detection = detect(source), .findings = verify(source)};
   result.is_damaged = count_faults(result.findings) > 0;
   look_further(source, options, list, result);
-  result.bytes = bytes_on_disk(file, *source, result.findings);
+  result.bytes = bytes_on_disk(file, *source, result);
   for (Finding& finding : result.findings)
     finding.what = without_name(without_name(std::move(finding.what), source->name()), finding.where);
   result.faults = count_faults(result.findings);

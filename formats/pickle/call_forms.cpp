@@ -80,6 +80,7 @@ constexpr CallForm forms[] = {
     {"torch", "MEM_FORMAT_ENCODING", "R", "i", ""},
     {"torch", "OptState", "R", "i", ""},
     {"torch", "Size", "RN", "T", ""},
+    {"torch", "TorchVersion", "N", "s", ""},
     {"torch", "_MEM_FORMAT_ENCODING", "R", "i", ""},
     {"torch", "_get_layout", "R", "s", ""},
     {"torch", "_get_thnn_function_backend", "R", "", ""},

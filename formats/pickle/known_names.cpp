@@ -146,6 +146,9 @@ constexpr Module modules[] = {
      "LongTensor ShortTensor"},
     {"torch.storage", "TypedStorage UntypedStorage _TypedStorage _UntypedStorage"},
     {"torch.tensor", "_rebuild_from_type"},
+    {"torch.torch_version", "TorchVersion"},  // torch.__version__
+    {"torch.utils.data.dataset",
+     "ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset"},
     {"torch.utils.hooks", "RemovableHandle"},
     {"types", "SimpleNamespace"},
     {"typing", "Any"},  // omegaconf's, for what may be anything: it is no class that is called
@@ -178,7 +181,7 @@ constexpr std::string_view class_packages[] = {
 constexpr std::string_view listed_classes[] = {
     "torch.amp.grad_scaler", "torch.cuda.amp.grad_scaler", "torch.nn.parallel.data_parallel",
     "torch.nn.parallel.distributed", "torch.nn.utils.spectral_norm", "torch.nn.utils.weight_norm", "torch.optim",
-    "torch.optim.optimizer", "torch.optim.swa_utils",
+    "torch.optim.optimizer", "torch.optim.swa_utils", "torch.utils.data.dataset",
 };
 
 /// What those modules import from elsewhere and hold under a class's spelling; ABCMeta and TypedDict make classes of

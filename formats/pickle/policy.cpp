@@ -7,6 +7,7 @@
 #include "model/python_names.h"
 #include "pickle/dangerous_modules.h"
 #include "pickle/known_names.h"
+#include "pickle/name_lists.h"
 
 namespace ckpt {
 namespace {
@@ -38,28 +39,32 @@ bool is_spelt_right(std::string_view dotted) {
 
 /// Names under which a module of anybody's holds what it imported, and from which everything can be reached.
 bool is_gateway(std::string_view name) {
-  constexpr std::array<std::string_view, 20> gateways{
-      "__builtin__", "__builtins__", "__import__", "attrgetter", "builtins", "ctypes", "eval",
-      "exec",        "execfile",     "getattr",    "importlib",  "nt",       "os",     "pickle",
-      "popen",       "posix",        "runpy",      "subprocess", "sys",      "system"};
+  constexpr std::array<std::string_view, 27> gateways{
+      "Popen",         "__builtin__", "__builtins__", "__import__", "attrgetter", "builtins", "check_call",
+      "check_output",  "ctypes",      "eval",         "exec",       "exec_",      "execfile", "getattr",
+      "import_module", "importlib",   "nt",           "os",         "pickle",     "popen",    "posix",
+      "run_module",    "run_path",    "runpy",        "subprocess", "sys",        "system"};
   static_assert(std::is_sorted(gateways.begin(), gateways.end()));
   return std::binary_search(gateways.begin(), gateways.end(), name);
+}
+
+bool is_dangerous_top_level(std::string_view module) {
+  return in_standard_library(module) || is_dangerous_package(module);
 }
 
 /// A dotted name (protocol 4) that leaves its class: by an attribute of Python's own, or to a module.
 bool reaches_out(std::string_view name) {
   if (any_component(name, is_gateway)) return true;
   if (name.find('.') == std::string_view::npos) return false;
-  return any_component(name, [](std::string_view part) {
+  constexpr std::string_view aliases = "F nn np th";  // of torch and numpy
+  return any_component(name, [&](std::string_view part) {
+    const bool may_be_module = (part.front() >= 'a' && part.front() <= 'z') || part.front() == '_';
     return (part.size() > 4 && part.starts_with("__") && part.ends_with("__")) ||
-           (part.front() >= 'a' && part.front() <= 'z' && in_standard_library(part));
+           (may_be_module && is_dangerous_top_level(part)) || lists(aliases, part);
   });
 }
 
-bool is_dangerous_module(std::string_view module) {
-  const std::string_view top = first_component(module);
-  return in_standard_library(top) || is_dangerous_package(top);
-}
+bool is_dangerous_module(std::string_view module) { return is_dangerous_top_level(first_component(module)); }
 
 }  // namespace
 

@@ -86,6 +86,10 @@ void Tracer::step_memo(const Op& op) {
   if (op.code == PUT) {
     static_cast<void>(top());
     has_odd_keys_ = true;
+  } else if (!has_odd_keys_ && !options_.continued) {
+    const std::string_view key = op.text.substr(0, op.text.find('\0'));  // CPython reads no further
+    if (key.find_first_not_of("0123456789_+- \t\r\v\f") != key.npos)
+      fail("a memo entry is fetched by what is no number");
   }
   suspect(op, "(memo)", op.text.substr(0, 40));
   if (op.code == GET) push({Kind::result, none});

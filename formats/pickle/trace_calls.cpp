@@ -138,6 +138,11 @@ void Tracer::call(const Op& op, Cell callable, std::span<const std::uint32_t> ar
 
 void Tracer::step_call(const Op& op) {
   if (op.code == INST) {
+    if (marks_.empty()) {  // Python's own unpickler in Python imports before it misses it
+      Op only = op;
+      only.code = GLOBAL;
+      import(only, op.text, op.text2);
+    }
     const std::vector<std::uint32_t> arguments = [&] {
       const auto taken = pop_to_mark();
       return std::vector<std::uint32_t>(taken.begin(), taken.end());

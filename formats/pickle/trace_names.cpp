@@ -151,6 +151,7 @@ void Tracer::reach(std::uint32_t name, std::uint8_t code) {
 }
 
 void Tracer::import(const Op& op, std::string_view module, std::string_view name) {
+  if (!is_utf8(module, Surrogates::allowed) || !is_utf8(name, Surrogates::allowed)) fail("a name that is no UTF-8");
   constexpr std::size_t most = limits::scan_name_bytes;
   if (std::max(module.size(), name.size()) > most) {  // nothing is called so, and each would be kept
     import_dangerous(op, module.substr(0, most), name.substr(0, most));
@@ -198,11 +199,12 @@ void Tracer::import_cut_name() {
   if (text.size() < 3 || (text[0] != GLOBAL && text[0] != INST)) return;
   const std::size_t newline = text.find('\n');
   if (newline == std::string_view::npos || text.find('\n', newline + 1) != std::string_view::npos) return;
+  const std::string_view module = text.substr(1, newline - 1), name = text.substr(newline + 1);
+  if (module.find_first_of(" ;=") != std::string_view::npos) return;  // "import os; …": a line of Python's own
   Op op;
   op.code = static_cast<std::uint8_t>(text[0]);
   op.offset = trace_.end;
-  const std::string_view name = text.substr(newline + 1);
-  import(op, text.substr(1, newline - 1), name.substr(0, name.empty() ? 0 : name.size() - 1));
+  import(op, module, name.substr(0, name.empty() ? 0 : name.size() - 1));
 }
 
 std::optional<std::string_view> Tracer::word(Cell cell) const {

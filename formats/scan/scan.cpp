@@ -1,7 +1,12 @@
 #include "ckpt/scan.h"
 
+#include <array>
+#include <span>
+
 #include "foreign.h"
+#include "io/bytes.h"
 #include "scan/walk.h"
+#include "suffix.h"
 
 namespace ckpt {
 
@@ -19,6 +24,30 @@ std::string_view scan_verdict_name(ScanVerdict verdict) {
   return "dangerous";
 }
 
+namespace {
+
+/// Whether it is called what people load pickles from, compressed or not. (A .bin may be anybody's.)
+bool is_named_for_loaders(std::string_view name) {
+  const auto ends_in_one = [&](std::span<const std::string_view> suffixes) {
+    const auto found =
+        std::ranges::find_if(suffixes, [&](std::string_view suffix) { return ends_with_in_any_case(name, suffix); });
+    return found == suffixes.end() ? 0 : found->size();
+  };
+  constexpr std::array<std::string_view, 7> packed{".gz", ".xz", ".lzma", ".bz2", ".zst", ".lz4", ".z"};
+  constexpr std::array<std::string_view, 7> loaded{".pkl", ".pickle", ".joblib", ".pt", ".pth", ".th", ".ckpt"};
+  name.remove_suffix(ends_in_one(packed));
+  return ends_in_one(loaded) > 0;
+}
+
+/// What is no text and named so may be a pickle in a form that is not looked into.
+bool may_hide_a_pickle(const ByteSource& source, std::string_view name) {
+  std::array<std::byte, 64> bytes{};
+  const std::string_view head = as_text(std::span(bytes).first(source.read_at(0, bytes)));
+  return !head.empty() && text_kind(head).empty() && is_named_for_loaders(name);
+}
+
+}  // namespace
+
 ScanResult scan(const ByteSourcePtr& source) {
   ScanResult result;
   result.file = source->name();
@@ -27,6 +56,7 @@ ScanResult scan(const ByteSourcePtr& source) {
   if (result.recognised || result.verdict == ScanVerdict::dangerous) return result;
   result.verdict = ScanVerdict::unreadable;
   if (!result.error.empty()) return result;
+  result.recognised = may_hide_a_pickle(walk.innermost(), result.file);
   result.error = foreign_file(walk.innermost()).what();
   if (result.error.starts_with(result.file + ": ")) result.error.erase(0, result.file.size() + 2);
   return result;

@@ -215,6 +215,13 @@ void Walk::open_gzip(const Part& part) {
   const std::uint64_t most = is_within ? inflatable_ : UINT64_MAX;
   Part inside = part_apart(part, salvage(gunzip(part.bytes, most)), part.role, "gzip");
   ++inside.gzip_layers;
+  try {
+    std::byte first{};
+    inside.bytes->read_at(0, std::span(&first, 1));
+  } catch (const Error&) {  // others may read what nothing is known of here
+    result_.recognised = true;
+    throw;
+  }
   // Of many, all together may be no larger. Where an error ends it, nobody knows how far it was read.
   const bool is_member = part.bytes->size_is_known();
   if (is_within) inflatable_ -= std::min(most, is_member ? limits::most_inflated(part.bytes->size()) : most);

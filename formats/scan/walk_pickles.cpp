@@ -40,6 +40,18 @@ bool may_be_prose(const pickle::Trace& trace) {
   return std::any_of(trace.names.begin(), trace.names.end(), has_blank);
 }
 
+bool calls_something(const pickle::Trace& trace) {
+  return std::any_of(trace.names.begin(), trace.names.end(), [](const auto& name) { return pickle::is_called(name); });
+}
+
+/// Whether it begins with lines of a text: lists of words, which break off before they call anything.
+bool is_of_lines(const ByteSource& bytes) {
+  std::array<std::byte, 512> begin{};
+  const std::string_view text = as_text(std::span(begin).first(bytes.read_at(0, begin)));
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return (c >= ' ' && c != 0x7f) || c == '\n' || c == '\r' || c == '\t'; });
+}
+
 bool calls_an_extension(const pickle::Trace& trace) {
   const auto calls = [](const auto& name) { return is_extension(name) && pickle::is_called(name); };
   return std::any_of(trace.names.begin(), trace.names.end(), calls);
@@ -140,6 +152,9 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
       neighbours->lack = neighbours->lack || trace.lacks;
       neighbours->until = trace.broken && trace.fetches ? UINT64_MAX : at + 1;
     }
+    const bool is_prose = at == 0 && trace.broken && !trace.announced && !past_a_cap(trace) &&
+                          !calls_something(trace) && !is_named_as_pickle(part) && is_of_lines(*part.bytes);
+    if (is_prose) break;
     const bool believed = is_believed(part, trace, at == 0);
     const bool is_of_legacy = is_legacy && met++ < legacy_pickles;  // each of which has an unpickler of its own
     // Python imports what it is told to, however it is spelt and whatever comes behind it.

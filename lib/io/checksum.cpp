@@ -48,6 +48,17 @@ std::uint32_t crc32_of_both(std::uint32_t head, std::uint32_t rest, std::uint64_
   return static_cast<std::uint32_t>(crc32_combine(head, rest, static_cast<z_off_t>(count)));
 }
 
+// What a bit changes, each bit behind it moves on by one step of the polynomial's shift register.
+std::optional<std::uint64_t> flipped_bit(std::uint32_t found, std::uint32_t recorded, std::uint64_t count) {
+  constexpr std::uint32_t polynomial = 0xEDB88320;
+  std::uint32_t change = 1;
+  for (std::uint64_t bit = 8 * count; bit-- > 0;) {
+    change = (change >> 1) ^ ((change & 1) != 0 ? polynomial : 0);
+    if (change == (found ^ recorded)) return bit;
+  }
+  return std::nullopt;
+}
+
 struct Sha256::State {
   struct Free {
     void operator()(EVP_MD_CTX* ended) const { EVP_MD_CTX_free(ended); }

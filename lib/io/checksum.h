@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -19,6 +20,11 @@ CKPT_API std::uint32_t crc32_of_rest(std::uint32_t whole, std::uint32_t head, st
 
 /// The CRC-32 of what begins with bytes that have the CRC-32 `head`, and goes on with `count` that have `rest`.
 CKPT_API std::uint32_t crc32_of_both(std::uint32_t head, std::uint32_t rest, std::uint64_t count);
+
+/// Which bit of `count` bytes is another one than it was, counted from the first byte's lowest: where that alone makes
+/// their CRC-32 `found` rather than `recorded`. None where more is wrong; by chance one in 2^29 / `count` of such
+/// times.
+CKPT_API std::optional<std::uint64_t> flipped_bit(std::uint32_t found, std::uint32_t recorded, std::uint64_t count);
 
 /// Eight lower-case hexadecimal digits.
 CKPT_API std::string hexadecimal(std::uint32_t value);

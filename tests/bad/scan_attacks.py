@@ -6,6 +6,7 @@ import struct
 
 import dcp_attacks
 import gguf_attacks
+import scan_beside
 import scan_forms
 import scan_hidden
 import scan_loading
@@ -73,7 +74,7 @@ def controls():
     yield from harmless("folder-of-prose", prose | {"m.pt": WHOLE}, "; 3 skipped")
 
 
-GROUPS = (*scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, protocols, opcodes, memos, frames, strange_names, dtypes, memory, arrays, gadgets, attributes, series, texts_of_dtypes, leniencies, results_thrown_away, broken_tails, behind, nested, zips, in_a_row, behind_others, scripts, code_members, indexes, links, other_containers, other_formats, packed,
+GROUPS = (*scan_beside.GROUPS, *scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, protocols, opcodes, memos, frames, strange_names, dtypes, memory, arrays, gadgets, attributes, series, texts_of_dtypes, leniencies, results_thrown_away, broken_tails, behind, nested, zips, in_a_row, behind_others, scripts, code_members, indexes, links, other_containers, other_formats, packed,
           bombs, controls)
 
 

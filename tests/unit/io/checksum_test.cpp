@@ -15,5 +15,20 @@ TEST(Crc32, OfTheRestFollowsFromTheWholeAndTheHeadAndThatFromBoth) {
   }
 }
 
+TEST(Crc32, TellsWhichBitAloneIsAnotherOne) {
+  auto bytes = io_testing::random_bytes(300);
+  const std::uint32_t recorded = crc32(0, bytes);
+  const auto flip = [&](std::uint64_t bit) { bytes[bit / 8] ^= std::byte{1} << (bit % 8); };
+  for (std::uint64_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    flip(bit);
+    EXPECT_EQ(flipped_bit(crc32(0, bytes), recorded, bytes.size()), bit);
+    flip(bit);
+  }
+  EXPECT_EQ(flipped_bit(recorded, recorded, bytes.size()), std::nullopt);
+  flip(7), flip(1000);
+  EXPECT_EQ(flipped_bit(crc32(0, bytes), recorded, bytes.size()), std::nullopt);
+  EXPECT_EQ(flipped_bit(1, 0, 0), std::nullopt);
+}
+
 }  // namespace
 }  // namespace ckpt

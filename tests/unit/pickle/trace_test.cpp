@@ -132,7 +132,7 @@ TEST(Trace, MarksNamesThatNothingIsCalled) {
   EXPECT_TRUE(odd("cos \nsystem\n."));
   EXPECT_TRUE(odd("cos\n\n."));
   EXPECT_TRUE(odd("c81d2__mypyc\nx\n."));
-  EXPECT_TRUE(odd("c\x80\nx\n."));
+  EXPECT_TRUE(traced("c\x80\nx\n.").names.empty());  // Python decodes it before it imports
 }
 
 TEST(Trace, GivesTheBytesOfDangerousCalls) {
