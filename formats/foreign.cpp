@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string>
 #include <string_view>
 
@@ -24,12 +25,18 @@ struct Signature {
   bool (*is_so)(std::string_view head) = nullptr;  ///< where so few bytes do not tell
 };
 
-/// Of an lzma file: five bytes, how large it is (all ones: as far as it goes), and the first byte of its stream.
+/// Of an lzma file: its properties, the size of its dictionary, which liblzma wants to be 2^n or 2^n + 2^(n-1), how
+/// large it is (all ones: as far as it goes), and the first byte of its stream. Where the size is told, numbers may be
+/// spelt so, and only the usual properties count.
 bool has_lzma_header(std::string_view head) {
-  if (head.size() < 14) return false;
+  constexpr unsigned char most_properties = 224;
+  if (head.size() < 14 || head[13] != '\0' || static_cast<unsigned char>(head[0]) > most_properties) return false;
   const std::string_view size = head.substr(5, 8);
-  return head[13] == '\0' &&
-         (size == std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff") || size.ends_with("\0\0\0"sv));
+  if (size != std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff"))
+    return head.starts_with("\x5d\0"sv) && size.ends_with("\0\0\0"sv);
+  const auto dictionary = load_le<std::uint32_t>(as_bytes(head).data() + 1);
+  const std::uint32_t odd = dictionary >> std::countr_zero(dictionary);
+  return odd == 0 || odd == 1 || odd == 3 || dictionary == UINT32_MAX;
 }
 
 bool is_frame_to_skip(std::string_view head) { return head.front() >= 0x50 && head.front() < 0x60; }
@@ -61,7 +68,6 @@ constexpr Signature signatures[] = {
     {0, "tjgg"sv, "a ggml file (GGJT), from before GGUF", "llama.cpp's convert_llama_ggml_to_gguf.py makes GGUF of it"},
     {0, "algg"sv, "a ggml adapter (LoRA), from before GGUF",
      "llama.cpp's convert_lora_to_gguf.py makes GGUF of the original"},
-    {0, "\x5d\0"sv, "an lzma file", "xz -dc --format=lzma < FILE > OUT", true, has_lzma_header},
     {0, "\x04\x22\x4d\x18"sv, "an lz4 file", "lz4 -dc < FILE > OUT", true},
     {1, "\x2a\x4d\x18"sv, "a zstd or lz4 file that begins with a frame to skip", "zstd -dc < FILE > OUT", true,
      is_frame_to_skip},
@@ -101,6 +107,7 @@ constexpr Signature signatures[] = {
     {0, "MZ\x90\0"sv, "a Windows program or library", "the system that it was built for"},
     {0, "\xcf\xfa\xed\xfe"sv, "a macOS program or library", "the system that it was built for"},
     {257, "ustar"sv, "a tar archive", "tar xf FILE, then give ckpt what was inside", true},
+    {0, ""sv, "an lzma file", "xz -dc --format=lzma < FILE > OUT", true, has_lzma_header},
 };
 
 }  // namespace

@@ -46,8 +46,10 @@ std::uint64_t take_moved(const Candidate& candidate, End& end) {
   end.directory_size = load_le<std::uint32_t>(candidate.record + 12);
   end.directory_offset = load_le<std::uint32_t>(candidate.record + 16);
   constexpr std::size_t wide = end64_size + locator_size;
-  if (candidate.before < wide || load_le<std::uint32_t>(candidate.record - wide) != end64_signature)
-    return candidate.position;
+  const bool is_wide = candidate.before >= wide &&
+                       load_le<std::uint32_t>(candidate.record - locator_size) == locator_signature &&
+                       load_le<std::uint32_t>(candidate.record - wide) == end64_signature;
+  if (!is_wide) return candidate.position;
   take_zip64(candidate.record - wide, end);
   return candidate.position - wide;
 }

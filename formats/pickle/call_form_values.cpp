@@ -191,6 +191,7 @@ bool CallForms::is_state_of_generator(ValueId state) {
   return once(of_generators_, state, true, [&] {
     if (kind == ValueKind::dict)
       return all_pairs(state, [&](const MappingEntry& entry) {
+        if (!values_.is_string(entry.key)) return false;  // one of numpy's texts is equal to it
         if (values_.is_string(entry.key, "pos")) return is_place(entry.value, most_of_twister);
         if (values_.is_string(entry.key, "buffer_pos")) return is_place(entry.value, most_of_philox);
         return is_state_of_generator(entry.value);
@@ -198,6 +199,7 @@ bool CallForms::is_state_of_generator(ValueId state) {
     std::vector<ValueId> parts;
     values_.each_operand(state, [&](ValueId part) { parts.push_back(part); });
     const bool is_named = parts.size() > 2 && values_.is_string(parts[0]);
+    if (parts.size() > 2 && values_.kind(parts[0]) == ValueKind::object) return false;
     return (!is_named || is_place(parts[2], most_of_twister)) &&
            std::all_of(parts.begin(), parts.end(), [&](ValueId part) { return is_state_of_generator(part); });
   });

@@ -71,15 +71,15 @@ constexpr std::string_view standard_library[] = {
 /// Packages whose job is to run code, to unpickle, to install, or to talk to a network.
 constexpr std::string_view others[] = {
     "Cython", "IPython", "_distutils_hack", "_pytest", "aiohttp", "anyio", "boto3", "botocore", "caffe2", "celery",
-    "cffi", "cloudpickle", "conda", "cppyy", "cupy", "cython", "dask", "debugpy", "dill", "easy_install",
+    "cffi", "cloudpickle", "conda", "cppyy", "cuda", "cupy", "cython", "dask", "debugpy", "dill", "easy_install",
     "eventlet", "execnet", "fabric", "fsspec", "functorch", "future", "gevent", "grequests", "httpcore", "httplib2",
     "httpx", "hydra", "invoke", "ipdb", "ipykernel", "isympy", "jinja2", "joblib", "jsonpickle", "jupyter_client",
-    "mako", "mpmath", "nbconvert", "numba", "numexpr", "paramiko", "pdbpp", "pexpect", "pickle5", "pickleshare",
-    "pip", "pkg_resources", "plumbum", "psutil", "ptyprocess", "pudb", "pybind11", "pycurl", "pydevd", "pyrasite",
-    "pytest", "pythoncom", "pyximport", "ray", "requests", "requests_toolbelt", "ruamel", "setuptools", "sh", "six",
-    "smart_open", "sqlitedict", "sympy", "torch_xla", "torchgen", "tornado", "treq", "trio", "triton", "twisted",
-    "typing_extensions", "urllib3", "uvicorn", "uvloop", "virtualenv", "websocket", "websockets", "wheel",
-    "win32api", "win32com", "win32process", "yaml",
+    "mako", "mpmath", "nbconvert", "networkx", "numba", "numexpr", "paramiko", "pdbpp", "pexpect", "pickle5",
+    "pickleshare", "pip", "pkg_resources", "plumbum", "psutil", "ptyprocess", "pudb", "pybind11", "pycurl",
+    "pydevd", "pyrasite", "pytest", "pythoncom", "pyximport", "ray", "requests", "requests_toolbelt", "ruamel",
+    "setuptools", "sh", "six", "smart_open", "sqlitedict", "sympy", "torch_xla", "torchgen", "tornado", "treq",
+    "trio", "triton", "twisted", "typing_extensions", "urllib3", "uvicorn", "uvloop", "virtualenv", "websocket",
+    "websockets", "wheel", "win32api", "win32com", "win32process", "yaml",
 };
 // clang-format on
 

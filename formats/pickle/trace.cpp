@@ -112,6 +112,7 @@ void Tracer::step_effect(const Op& op) {
   }
   const Cell target = top();
   if (target.kind == Kind::text) texts_[target.index].is_changed = true;  // a bytearray
+  trace_.changes = trace_.changes || target.kind == Kind::name || is_object(target);
   if (op.code == BUILD) return build(op, target, state);
   if (is_object(target) && target.index != none && !takes_items(trace_.names[target.index], op.code))
     refuse(target.index);
@@ -186,6 +187,7 @@ bool Tracer::step(const Op& op) {
   switch (op.code) {
     case PROTO:
       if (op.integer > 5) fail("pickle protocol " + std::to_string(op.integer), ErrorCode::unsupported);
+      protocol_ = op.integer;
       return true;
     case FRAME:
       return true;

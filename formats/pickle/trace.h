@@ -22,8 +22,8 @@ struct TracedName {
   Verdict verdict = Verdict::unknown;
   std::uint64_t offset = 0;      ///< of the instruction that imports it first
   std::vector<std::uint8_t> by;  ///< the opcodes that import it, call it or give what it makes a state; each once
-  bool is_odd = false;           ///< spelt as no module or attribute is: bytes that are no pickle name such by chance
-  std::uint64_t pushed = 0;      ///< how often it comes onto the stack, or is changed there
+  bool is_odd = false;       ///< spelt as no module is, or nothing of one: bytes that are no pickle name such by chance
+  std::uint64_t pushed = 0;  ///< how often it comes onto the stack, or is changed there
   /// How often REDUCE takes it from there with what it can be judged by: with one argument, which is bytes; with a name
   /// to make or to call, where it does that (see call_policy.h).
   std::uint64_t called_as_judged = 0;
@@ -53,6 +53,7 @@ struct Trace {
   std::uint64_t end = 0;        ///< after STOP, or where it broke off
   std::uint64_t read = 0;       ///< how far the bytes have been read to find that out
   bool announced = false;       ///< it begins with PROTO
+  bool changes = false;         ///< it gives items or a state to what it imported or made
   bool fetches = false;         ///< from the memo
   bool lacks = false;           ///< fetches what it has not stored, of a memo that goes on
   bool odd_frame = false;       ///< a frame ends within an instruction or behind STOP: who reads it goes on elsewhere

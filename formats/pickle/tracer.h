@@ -121,6 +121,7 @@ class Tracer {
   Trace trace_;
   std::vector<std::uint32_t> stack_, operands_;
   std::vector<std::size_t> marks_;
+  std::int64_t protocol_ = 0;
   Memo memo_;
   std::vector<Text> texts_;
   std::string pool_;

@@ -20,6 +20,8 @@ class CodeMembers {
   explicit CodeMembers(const std::vector<ZipMember>& members);
   /// Null for a member that is no code. Lives as long as the program.
   [[nodiscard]] const Code* find(std::string_view name) const;
+  /// Whether what loads the archive may be told to unpickle a member of any name.
+  [[nodiscard]] bool may_load_any() const { return is_package_ || is_export_; }
 
  private:
   bool is_script_ = false, is_package_ = false, is_export_ = false;

@@ -14,6 +14,12 @@ namespace {
 
 std::string member_name(const std::string& name) { return "member " + quoted_name(name); }
 
+/// No reader of tars keeps numbers apart by such names.
+Role role_in_tar(std::string_view name) {
+  const Role role = role_of_member(name);
+  return role == Role::storage ? Role::member : role;
+}
+
 /// Every block from `at` on that is the header of a file, and what it says is the file's.
 void visit_all_headers(const Part& tar, std::uint64_t at, const Visit& visit, const Count& count) {
   const std::uint64_t size = tar.bytes->size_is_known() ? tar.bytes->size() : UINT64_MAX;
@@ -26,7 +32,7 @@ void visit_all_headers(const Part& tar, std::uint64_t at, const Visit& visit, co
     count(length);
     const std::string where = member_name(header->name);
     visit(part_in_place(tar, slice(tar.bytes, begin, length, tar.bytes->name() + ": " + where), begin,
-                        role_of_member(header->name), where));
+                        role_in_tar(header->name), where));
   }
 }
 
@@ -70,7 +76,7 @@ void each_tar_part(const Part& tar, const Visit& visit, const Note& note, const 
   if (!members) return visit_all_headers(tar, 0, visit, count);
   for (const TarMember& member : *members) {
     if (member.size == 0) continue;  // of a kind that a reader does not know, it is a file to Python's
-    visit(part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role_of_member(member.name),
+    visit(part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role_in_tar(member.name),
                         member_name(member.name)));
   }
   try {

@@ -48,11 +48,13 @@ std::optional<std::uint64_t> begin_of_zip(const ByteSource& source) {
 }
 
 /// Whether a tar's member begins there, or its end does: what is looked at anyway.
-bool is_part_of_tar(const ByteSource& source, std::uint64_t begin) {
+bool is_part_of_tar(const ByteSourcePtr& source, std::uint64_t begin) {
   try {
-    const std::vector<TarMember> members = read_tar(source);
-    return (!members.empty() && begin >= end_of_tar(members)) ||
-           std::ranges::any_of(members, [&](const TarMember& member) { return member.offset == begin; });
+    const std::vector<TarMember> members = read_tar(*source);
+    const auto is_that = [&](const TarMember& member) {
+      return member.offset == begin && begin_of_zip(*open_tar_member(source, member)) == 0;
+    };
+    return (!members.empty() && begin >= end_of_tar(members)) || std::ranges::any_of(members, is_that);
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     return false;
@@ -183,7 +185,7 @@ void Walk::open_tail(const Part& part, bool is_archive) {
   if (!begin) return;
   if (part.depth >= limits::nesting) return note(too_deep(), part);
   if (*begin == 0) return open_.push_back({part, &Walk::open_zip});
-  if (is_archive && is_part_of_tar(*part.bytes, *begin)) return;
+  if (is_archive && is_part_of_tar(part.bytes, *begin)) return;
   const ByteSourcePtr tail = slice(part.bytes, *begin, part.bytes->size() - *begin, part.bytes->name());
   const std::string where = "archive at byte " + std::to_string(*begin);
   open_.push_back({part_in_place(part, tail, *begin, part.role, where), &Walk::open_zip});

@@ -144,7 +144,8 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
           .expected("at most " + std::to_string(limits::scan_pickles));
     const bool expected = !is_archive && (part.role == Role::file || part.role == Role::pickle);
     pickle::Trace trace = follow_pickle(part, at);
-    if (is_numbers) trace.announced = false;  // the length that safetensors begins with may be spelt as PROTO is
+    if (is_numbers && trace.names.empty())
+      trace.announced = false;  // the length that safetensors begins with may be spelt as PROTO is
     // A window is read to begin one; most are short.
     followed_ += std::max(trace.end - at, trace.read - at > pickle_window ? trace.read - at : 0);
     if (neighbours) {
@@ -153,7 +154,8 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
       neighbours->until = trace.broken && trace.fetches ? UINT64_MAX : at + 1;
     }
     const bool is_prose = at == 0 && trace.broken && !trace.announced && !past_a_cap(trace) &&
-                          !calls_something(trace) && !is_named_as_pickle(part) && is_of_lines(*part.bytes);
+                          !calls_something(trace) && !trace.changes && !is_named_as_pickle(part) &&
+                          is_of_lines(*part.bytes);
     if (is_prose) break;
     const bool believed = is_believed(part, trace, at == 0);
     const bool is_of_legacy = is_legacy && met++ < legacy_pickles;  // each of which has an unpickler of its own

@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "container/quoted_name.h"
@@ -94,13 +95,33 @@ void visit_gap(const Part& zip, std::uint64_t from, std::uint64_t to, const Visi
   for (const std::uint64_t header : headers) visit_at(zip, header, to, nullptr, visit, count);
 }
 
+/// Where torch keeps numbers, which it does not unpickle: beside one of these members.
+std::set<std::string, std::less<>> roots_of_torch(const std::vector<ZipMember>& members) {
+  constexpr std::array<std::string_view, 3> pickles{"data.pkl", "constants.pkl", "model.json"};
+  std::set<std::string, std::less<>> roots;
+  for (const ZipMember& member : members) {
+    const std::string_view name = std::string_view(member.name).substr(member.name.rfind('/') + 1);
+    if (std::ranges::any_of(pickles, [&](std::string_view pickle) { return equal_in_any_case(name, pickle); }))
+      roots.emplace(member.name, 0, member.name.size() - name.size());
+  }
+  return roots;
+}
+
+/// Of "ROOT/data/0".
+std::string_view root_of_storage(std::string_view name) {
+  const std::string_view folder = name.substr(0, name.rfind('/'));
+  return folder.substr(0, folder.rfind('/') + 1);
+}
+
 void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit, const Count& count) {
   const zip::End end = zip::find_end(*zip.bytes);
   const CodeMembers code(reader.members());
+  const auto roots = code.may_load_any() ? std::set<std::string, std::less<>>() : roots_of_torch(reader.members());
   std::uint64_t behind = 0;
   for (const ZipMember& member : reader.members()) {
     visit_gap(zip, behind, member.header_offset, visit, count);
-    const Role role = role_of_member(member.name);
+    Role role = role_of_member(member.name);
+    if (role == Role::storage && !roots.contains(root_of_storage(member.name))) role = Role::member;
     const std::string where = member_name(member.name);
     Part part = member.method == zip::method_stored
                     ? part_in_place(zip, reader.read(member), member.data_offset, role, where)

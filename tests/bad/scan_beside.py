@@ -3,12 +3,13 @@ of others only their names say that somebody may load them."""
 
 import gzip
 import lzma
+import struct
 import zlib
 
 import tar_attacks
 from attack import Attack, Outcome
-from forge import Part, archive, call, mapping, name, program, safetensors, stack_name, text
-from scan_cases import EVIL, OLD, WHOLE, harmless, hit, plain
+from forge import Part, archive, call, mapping, name, npy, program, safetensors, stack_name, text, torch_zip
+from scan_cases import EVIL, GOOD, OLD, WHOLE, harmless, hit, plain
 
 SKIPPED = "1 skipped"
 
@@ -28,12 +29,82 @@ def reached():
         ("mylab.jobs", "Popen"),
         ("typing_extensions", "evaluate_forward_ref"),
         ("triton.runtime.build", "compile_module_from_src"),
+        ("networkx.lazy_imports", "attach"),
+        ("cuda.pathfinder", "load_nvidia_dynamic_lib"),
+        ("torchvision.models._api", "load_state_dict_from_url"),
+        ("mylab.tools", "partial"),
     ):
         yield from plain(f"reached-{module}-{member}", call(stack_name(module, member), text("x")), f"dangerous: {module}.{member}, called", 4)
     yield Attack("scan-nested-class.pkl", program(call(stack_name("mylab.nets", "Net.Block.config")), 4), {"scan": Outcome(0, "unknown: mylab.nets.Net.Block.config")})
     # Python's own unpickler in Python imports before it misses a mark.
     yield Attack("scan-inst-without-a-mark.pkl", b"imylab\nx\n", {"scan": Outcome(3, "unknown: mylab.x")})
     yield from hit("inst-of-python-without-a-mark.pkl", b"iantigravity\nx\n", "dangerous: antigravity.x")
+
+
+def without_calls():
+    """BUILD gives a module the method that the next one calls."""
+    patch = b"cos\nsys\n(dS'__setstate__'\ncos\nsystem\nsbS'true'\nb"
+    for title, data in (
+        ("alone.txt", patch),
+        ("folder", {"weights": patch, "m.pt": WHOLE}),
+        ("zip.zip", archive([Part("weights", patch), Part("m.pt", WHOLE)])),
+        ("tar.tar", tar_attacks.tar(tar_attacks.member(b"weights", patch), tar_attacks.member(b"m.pt", WHOLE))),
+    ):
+        yield from hit(f"patched-module-{title}", data, "dangerous: os.s")
+    yield from hit("longer-path.txt", b"csys\npath\nS'/tmp'\nacevilmod\nx\n", "dangerous: sys.path")
+
+
+def odd_attributes():
+    """What answers to any attribute has one with blanks in it, too."""
+    for module, member in (("unittest.mock", "call.a b.__init__.__builtins__.get"), ("torch", "ops.é.__init__.__builtins__.get")):
+        code = call(stack_name(module, member), text("eval"))
+        said = f"dangerous: {module}.{member}"
+        yield from hit(f"odd-attribute-of-{module}.pkl", program(code, 4), said)
+        yield from hit(f"odd-attribute-of-{module}-without-a-stop", program(code, 4)[:-1], said)
+        yield from hit(f"odd-attribute-of-{module}.pt", torch_zip(more=[Part("r/extra", program(code, 4))]), said)
+    header = b'{"w":{"dtype":"U8","shape":[%d],"data_offsets":[0,%d]}}'
+    code = b"\nV" + b"unittest.mock\nV" + b"call.a b.__init__.__builtins__.get\n\x93V" + b"eval\n\x85R."
+    length = 0x560280  # as "PROTO 2, UNICODE" begins
+    data = code.ljust(64)
+    whole = struct.pack("<Q", length) + (header % (len(data), len(data))).ljust(length) + data
+    yield from hit("safetensors-and-a-pickle.safetensors", whole, "dangerous: unittest.mock.call.a b")
+
+
+def numbers_by_name_alone():
+    """What stands under data/ is loaded where no torch reads the archive."""
+    for title, code in (("without-a-stop", OLD[:-1]), ("late", b"N0" * 40_000 + OLD)):
+        for form, data in (
+            ("zip.zip", archive([Part("x/data/0", code), Part("w.npy", npy())])),
+            ("tar.tar", tar_attacks.tar(tar_attacks.member(b"x/data/0", code), tar_attacks.member(b"m.pt", WHOLE))),
+            ("package.pt", archive([Part("p/.data/extern_modules", b""), Part("p/.data/version", b"1"), Part("p/data.pkl", GOOD), Part("p/data/0", code)])),
+        ):
+            yield from hit(f"numbers-by-name-alone-{title}-{form}", data)
+
+
+def behind_forged_ends():
+    """A ZIP64 record without the locator in front of the end that every reader goes by; a tar's member that is shorter than the
+    archive that begins in it."""
+    evil = archive([Part("data.pkl", EVIL)])
+    entries = evil.index(b"PK\1\2")
+    end = bytearray(evil[-22:])
+    comment = b"PK\6\6" + b"\x7f" * 72
+    directory = bytearray(evil[entries:-22]) + comment
+    directory[32:34] = struct.pack("<H", len(comment))
+    end[12:16] = struct.pack("<I", len(directory))
+    forged = evil[:entries] + bytes(directory) + bytes(end)
+    for title, front in (("safetensors", safetensors()), ("nothing", b""), ("text", b"no pickle\n")):
+        yield from hit(f"forged-zip64-behind-{title}.x", front + forged)
+    short = bytearray(tar_attacks.tar(tar_attacks.member(b"w.safetensors", safetensors()), tar_attacks.member(b"b.txt", b"P")))
+    whole = bytes(short[: len(short) - 1024])
+    at = len(whole) - 512
+    zipped = archive([Part("data.pkl", EVIL, local_extra=bytes(2000))], shift=at)
+    yield from hit("zip-behind-a-member-that-is-shorter.tar", whole[:at] + zipped)
+
+
+def spelt_as_python_2():
+    """From protocol 3 on, __builtin__ is a file's name like any other."""
+    yield from hit("python-2-names-in-protocol-4.pkl", program(stack_name("__builtin__", "object") + b")\x81", 4), "dangerous: __builtin__.object")
+    yield from harmless("python-2-names-in-protocol-2.pkl", program(name("__builtin__", "object") + b")\x81"))
 
 
 def texts():
@@ -75,6 +146,7 @@ def packed_otherwise():
     for title, data in (
         ("m.pkl.gz", bytes(broken)),
         ("m.pkl.xz", lzma.compress(OLD, lzma.FORMAT_ALONE, filters=filters)),
+        ("archive.tar", tar_attacks.tar(tar_attacks.member(b"w", safetensors()), tar_attacks.member(b"m.pkl", lzma.compress(OLD, lzma.FORMAT_ALONE, filters=[{"id": lzma.FILTER_LZMA1, "lc": 2, "dict_size": 1 << 20}])))),
         ("m.lzma", lzma.compress(EVIL, lzma.FORMAT_ALONE)),
         ("m.pkl", small.compress(OLD) + small.flush()),
         ("m.joblib", b"\1\2\3" * 20),
@@ -92,4 +164,4 @@ def everyday():
     yield Attack("scan-subset.pkl", program(subset), {"scan": Outcome(0, "unknown: torch.utils.data.dataset.Subset")})
 
 
-GROUPS = (reached, texts, numbers, packed_otherwise, everyday)
+GROUPS = (reached, without_calls, odd_attributes, numbers_by_name_alone, behind_forged_ends, spelt_as_python_2, texts, numbers, packed_otherwise, everyday)
