@@ -35,8 +35,9 @@ bool has_lzma_header(std::string_view head) {
   if (size != std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff"))
     return head.starts_with("\x5d\0"sv) && size.ends_with("\0\0\0"sv);
   const auto dictionary = load_le<std::uint32_t>(as_bytes(head).data() + 1);
+  if (dictionary == 0 || dictionary == UINT32_MAX) return true;
   const std::uint32_t odd = dictionary >> std::countr_zero(dictionary);
-  return odd == 0 || odd == 1 || odd == 3 || dictionary == UINT32_MAX;
+  return odd == 1 || odd == 3;
 }
 
 bool is_frame_to_skip(std::string_view head) { return head.front() >= 0x50 && head.front() < 0x60; }

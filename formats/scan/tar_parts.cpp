@@ -14,8 +14,9 @@ namespace {
 
 std::string member_name(const std::string& name) { return "member " + quoted_name(name); }
 
-/// No reader of tars keeps numbers apart by such names.
+/// No reader of tars keeps numbers apart by such names, and PyTorch 0.1 called the object's pickle so.
 Role role_in_tar(std::string_view name) {
+  if (name == "pickle") return Role::pickle;
   const Role role = role_of_member(name);
   return role == Role::storage ? Role::member : role;
 }

@@ -32,7 +32,7 @@ def reached():
         ("networkx.lazy_imports", "attach"),
         ("cuda.pathfinder", "load_nvidia_dynamic_lib"),
         ("torchvision.models._api", "load_state_dict_from_url"),
-        ("mylab.tools", "partial"),
+        ("mylab.tools", "methodcaller"),
     ):
         yield from plain(f"reached-{module}-{member}", call(stack_name(module, member), text("x")), f"dangerous: {module}.{member}, called", 4)
     yield Attack("scan-nested-class.pkl", program(call(stack_name("mylab.nets", "Net.Block.config")), 4), {"scan": Outcome(0, "unknown: mylab.nets.Net.Block.config")})
@@ -148,6 +148,7 @@ def packed_otherwise():
         ("m.pkl.xz", lzma.compress(OLD, lzma.FORMAT_ALONE, filters=filters)),
         ("archive.tar", tar_attacks.tar(tar_attacks.member(b"w", safetensors()), tar_attacks.member(b"m.pkl", lzma.compress(OLD, lzma.FORMAT_ALONE, filters=[{"id": lzma.FILTER_LZMA1, "lc": 2, "dict_size": 1 << 20}])))),
         ("m.lzma", lzma.compress(EVIL, lzma.FORMAT_ALONE)),
+        ("weights", b"\x5c" + bytes(4) + b"\xff" * 8 + bytes(20)),  # lzma's least dictionary
         ("m.pkl", small.compress(OLD) + small.flush()),
         ("m.joblib", b"\1\2\3" * 20),
     ):
