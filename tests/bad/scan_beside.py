@@ -142,11 +142,12 @@ def packed_otherwise():
     broken[3] |= 2  # a checksum of the header, which Python does not compare
     broken[10:10] = b"\0\0"
     filters = [{"id": lzma.FILTER_LZMA1, "lc": 0, "lp": 2, "pb": 0}]
+    odd = lzma.compress(OLD, lzma.FORMAT_ALONE, filters=[{"id": lzma.FILTER_LZMA1, "lc": 2, "dict_size": 1 << 20}])
     small = zlib.compressobj(9, zlib.DEFLATED, 10)
     for title, data in (
         ("m.pkl.gz", bytes(broken)),
         ("m.pkl.xz", lzma.compress(OLD, lzma.FORMAT_ALONE, filters=filters)),
-        ("archive.tar", tar_attacks.tar(tar_attacks.member(b"w", safetensors()), tar_attacks.member(b"m.pkl", lzma.compress(OLD, lzma.FORMAT_ALONE, filters=[{"id": lzma.FILTER_LZMA1, "lc": 2, "dict_size": 1 << 20}])))),
+        ("archive.tar", tar_attacks.tar(tar_attacks.member(b"w", safetensors()), tar_attacks.member(b"m.pkl", odd))),
         ("m.lzma", lzma.compress(EVIL, lzma.FORMAT_ALONE)),
         ("weights", b"\x5c" + bytes(4) + b"\xff" * 8 + bytes(20)),  # lzma's least dictionary
         ("m.pkl", small.compress(OLD) + small.flush()),
