@@ -11,8 +11,8 @@
 namespace ckpt::scanning {
 namespace {
 
-constexpr std::array<std::string_view, 10> pickle_suffixes{".pkl", ".pickle", ".joblib", ".z",    ".metadata",
-                                                           ".pt",  ".pth",    ".th",     ".ckpt", ".bin"};
+/// What may be called otherwise, and is a pickle in an archive more often than not.
+constexpr std::array<std::string_view, 3> other_suffixes{".z", ".metadata", ".bin"};
 /// Where torch keeps the bytes of tensors.
 constexpr std::array<std::string_view, 4> storage_folders{"data", "constants", "tensors", "storages"};
 
@@ -52,7 +52,7 @@ Error too_deep() {
 
 Role role_of_member(std::string_view name) {
   const auto ends = [&](std::string_view suffix) { return ends_with_in_any_case(name, suffix); };
-  if (std::any_of(pickle_suffixes.begin(), pickle_suffixes.end(), ends)) return Role::pickle;
+  if (std::ranges::any_of(pickle_suffixes, ends) || std::ranges::any_of(other_suffixes, ends)) return Role::pickle;
   const std::size_t slash = name.rfind('/');
   if (slash == std::string_view::npos || !is_number(name.substr(slash + 1))) return Role::member;
   const std::string_view path = name.substr(0, slash);

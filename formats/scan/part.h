@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -19,6 +20,10 @@ enum class Role : std::uint8_t {
   member,   ///< any other member: it may be a pickle in disguise, and most are none
   storage,  ///< a member where torch keeps numbers, and what follows a pickle or an array
 };
+
+/// How files are called that people load pickles from.
+inline constexpr std::array<std::string_view, 7> pickle_suffixes{".pkl", ".pickle", ".joblib", ".pt",
+                                                                 ".pth", ".th",     ".ckpt"};
 
 /// What an array of numpy's begins with.
 inline constexpr std::string_view numpy_magic = "\x93NUMPY";

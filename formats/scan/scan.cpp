@@ -34,9 +34,8 @@ bool is_named_for_loaders(std::string_view name) {
     return found == suffixes.end() ? 0 : found->size();
   };
   constexpr std::array<std::string_view, 7> packed{".gz", ".xz", ".lzma", ".bz2", ".zst", ".lz4", ".z"};
-  constexpr std::array<std::string_view, 7> loaded{".pkl", ".pickle", ".joblib", ".pt", ".pth", ".th", ".ckpt"};
   name.remove_suffix(ends_in_one(packed));
-  return ends_in_one(loaded) > 0;
+  return ends_in_one(scanning::pickle_suffixes) > 0;
 }
 
 /// What is no text and named so may be a pickle in a form that is not looked into.

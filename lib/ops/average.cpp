@@ -173,10 +173,11 @@ class Averager {
         if (is_packed(key)) report_.kept.push_back(name);
         continue;
       }
-      const std::vector<std::size_t> views = edit_.views_of(*found->second);
-      const bool whole = found->second->parts.empty() && views.size() == 1 && can_average(found->second->info.dtype);
       const Tensor& tensor = *found->second;
-      if (!tensor.array && lacks_elements(*all.back(), tensor) && can_average(tensor.info.dtype)) {
+      const std::vector<std::size_t> views = edit_.views_of(tensor);
+      const bool is_averaged = can_average(tensor.info.dtype);
+      const bool whole = tensor.parts.empty() && views.size() == 1 && is_averaged;
+      if (is_averaged && !tensor.array && lacks_elements(*all.back(), tensor)) {
         fix_ = "full_tensor() of each DTensor, in Python, makes tensors that can be averaged";
         add_misfit(dicts.back(), dicts.back(), "\"" + key + "\" has its numbers where only its class finds them.");
         continue;

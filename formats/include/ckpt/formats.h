@@ -45,8 +45,8 @@ CKPT_API Detection detect(const ByteSourcePtr& source);
 
 /// Opens what `path` names for read(), detect() and verify(): a file ("-" is standard input), or of a folder the file
 /// by which it is read: a distributed checkpoint's .metadata, an index of shards, or the only checkpoint in it.
-/// Throws Error: io; invalid_argument (a folder of several), unsupported (of none), corrupt (of a distributed
-/// checkpoint without its .metadata), limit_exceeded (entries of a folder).
+/// Throws Error: io; invalid_argument (an empty name, a folder of several), unsupported (of none), corrupt (of a
+/// distributed checkpoint without its .metadata), limit_exceeded (entries of a folder).
 CKPT_API ByteSourcePtr open_checkpoint(const std::string& path);
 
 struct ReadOptions {
