@@ -16,6 +16,7 @@
 #include "scan/archives.h"
 #include "scan/code_members.h"
 #include "scan/salvage.h"
+#include "scan/sparse_indices.h"
 
 namespace ckpt::scanning {
 namespace {
@@ -337,7 +338,7 @@ void Walk::read_others(const Part& part) {
 }
 
 /// Of numbers that a tensor says it has, and its storage has not, torch shows whatever stands in memory there, or
-/// writes over it: whether they are there, the format's reader knows.
+/// writes over it: whether they are there, the format's reader knows. So it does where a sparse tensor's indices say.
 void Walk::read_tensors(const Part& file) {
   const auto& all = format_table();
   const auto format = std::find_if(all.begin(), all.end(), [&](const Format* one) {
@@ -351,7 +352,7 @@ void Walk::read_tensors(const Part& file) {
           : std::any_of(known_.begin(), known_.end(), [](const auto& name) { return is_in(name.first, "torch"); });
   if (!has_storages) return;
   try {
-    (*format)->read(file.bytes, context_);
+    check_sparse_indices((*format)->read(file.bytes, context_));
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     // What is wrong with an archive is noted; of several in a row, each is read.

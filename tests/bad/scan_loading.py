@@ -11,6 +11,7 @@ from scan_states import DICT, SCALAR, array, elements
 ORDERED = name("collections", "OrderedDict")
 LOAD = name("torch.storage", "_load_from_bytes")
 GENERATOR = name("numpy.random._pickle", "__bit_generator_ctor")
+COORDINATES = call(name("torch.serialization", "_get_layout"), text("torch.sparse_coo"))
 
 
 def quantised(shape=(4,), offset=0, scale=b"G" + struct.pack(">d", 1.0)):
@@ -61,6 +62,59 @@ def pairs_that_are_made():
     yield from harmless("pairs.pkl", program(call(ORDERED, elements(elements(text("a"), call(ORDERED))))))
 
 
+def longs(key, numbers, shape=None):
+    shape = shape or (len(numbers),)
+    stride = [1] if len(shape) == 1 else [shape[1], 1]
+    return tensor(storage(key, "LongStorage", elements=len(numbers)), shape, stride), struct.pack(f"<{len(numbers)}q", *numbers)
+
+
+def sparse(layout, size, *indices, of=WEIGHT):
+    """Of indices, or their shape and them; their storages are called 1, 2 …"""
+    made = [longs(str(key), *one) for key, one in enumerate(indices, 1)]
+    rebuilt = call(name("torch._utils", "_rebuild_sparse_tensor"), call(name("torch.serialization", "_get_layout"), text(f"torch.{layout}")), many(*(code for code, _ in made), of, many(*map(number, size))))
+    return torch_zip(program(mapping(("w", rebuilt))), {"0": FLOATS} | {str(key): data for key, (_, data) in enumerate(made, 1)})
+
+
+def sparse_indices():
+    """torch 2.11 looks at none of them when it loads a tensor, and writes where they say in to_dense()."""
+    coordinates, block = ([0, 1, 3, 0], (1, 4)), tensor(shape=(1, 2, 2), stride=(4, 2, 1))
+    for title, data in (
+        ("coordinates", sparse("sparse_coo", (4,), coordinates)),
+        ("coordinates-in-two-dimensions", sparse("sparse_coo", (2, 4), ([0, 1, 1, 0, 3, 3, 2, 1], (2, 4)))),
+        ("rows", sparse("sparse_csr", (2, 4), ([0, 3, 4],), ([0, 1, 3, 0],))),
+        ("columns", sparse("sparse_csc", (4, 2), ([0, 3, 4],), ([0, 1, 3, 0],))),
+        ("blocks", sparse("sparse_bsr", (2, 4), ([0, 1],), ([1],), of=block)),
+        ("columns-of-blocks", sparse("sparse_bsc", (4, 2), ([0, 1],), ([1],), of=block)),
+        ("no-rows", sparse("sparse_csr", (0, 4), ([0],), ([],), of=tensor(shape=(0,)))),
+    ):  # fmt: skip
+        yield from harmless(f"sparse-{title}.pt", data)
+    for title, data, said in (
+        ("coordinate-past", sparse("sparse_coo", (3,), coordinates), "tensor 'w', sparse_coo, has an index in dimension 0 of 3, expected from 0 to below 3"),
+        ("coordinate-before", sparse("sparse_coo", (4,), ([0, -1, 3, 0], (1, 4))), "an index in dimension 0 of -1"),
+        ("coordinate-past-in-its-dimension", sparse("sparse_coo", (2, 4), ([0, 1, 2, 0, 3, 3, 2, 1], (2, 4))), "an index in dimension 0 of 2"),
+        ("coordinates-too-few", sparse("sparse_coo", (4,), ([0, 1, 3], (1, 3))), "do not go together"),
+        ("coordinates-of-more-dimensions", sparse("sparse_coo", (4,), ([0] * 8, (2, 4))), "do not go together"),
+        ("column-past", sparse("sparse_csr", (2, 4), ([0, 3, 4],), ([0, 1, 4, 0],)), "sparse_csr, has col_indices of 4, expected from 0 to below 4"),
+        ("row-past", sparse("sparse_csc", (4, 2), ([0, 3, 4],), ([0, 1, 4, 0],)), "sparse_csc, has row_indices of 4"),
+        ("row-that-ends-past-the-values", sparse("sparse_csr", (2, 9), ([0, 5, 4],), ([0, 1, 3, 0],)), "crow_indices of 5, expected from 0 to below 5"),
+        ("row-that-ends-before-it-begins", sparse("sparse_csr", (3, 4), ([0, 3, 2, 4],), ([0, 1, 3, 0],)), "crow_indices of 2, expected from 3 to below 5"),
+        ("row-of-more-than-all-columns", sparse("sparse_csr", (2, 3), ([0, 4, 4],), ([0, 1, 2, 0],)), "crow_indices of 4, expected from 0 to below 4"),
+        ("rows-that-begin-later", sparse("sparse_csr", (2, 4), ([1, 3, 4],), ([0, 1, 3, 0],)), "crow_indices of 1, expected from 0 to below 1"),
+        ("rows-that-end-early", sparse("sparse_csr", (2, 4), ([0, 2, 3],), ([0, 1, 3, 0],)), "crow_indices of 3, expected from 4 to below 5"),
+        ("rows-of-another-size", sparse("sparse_csr", (3, 4), ([0, 3, 4],), ([0, 1, 3, 0],)), "do not go together"),
+        ("values-too-few", sparse("sparse_csr", (2, 5), ([0, 3, 5],), ([0, 1, 3, 0, 1],)), "do not go together"),
+        ("rows-of-one-dimension", sparse("sparse_csr", (4,), ([0, 3, 4],), ([0, 1, 3, 0],)), "do not go together"),
+        ("block-past", sparse("sparse_bsr", (2, 4), ([0, 1],), ([2],), of=block), "col_indices of 2, expected from 0 to below 2"),
+        ("blocks-of-another-size", sparse("sparse_bsr", (2, 5), ([0, 1],), ([1],), of=block), "do not go together"),
+    ):  # fmt: skip
+        yield from unjudged(f"sparse-{title}.pt", data, f"unreadable: {said}" if said.startswith("tensor") else said)
+    floats = call(name("torch._utils", "_rebuild_sparse_tensor"), COORDINATES, many(tensor(shape=(1, 4), stride=(4, 1)), WEIGHT, many(number(9))))
+    yield from unjudged("sparse-coordinates-of-floats.pt", torch_zip(program(mapping(("w", floats)))), "indices of float32, expected int64")
+    wide = call(name("torch._utils", "_rebuild_sparse_tensor"), COORDINATES, many(
+        tensor(storage("1", "LongStorage", elements=1), (1, 1 << 40), (0, 0)), tensor(shape=(1 << 40,), stride=(0,)), many(number(4))))  # fmt: skip
+    yield from unjudged("sparse-without-end.pt", torch_zip(program(mapping(("w", wide))), {"0": FLOATS, "1": bytes(8)}), "unreadable: ")
+
+
 def several_for_one():
     """A dtype of several elements is a field of a record: elsewhere numpy takes the memory of one for the others'."""
     pair = dtype("V16", state(0, 16, 8, subarray=many(LONG, many(number(2)))))
@@ -106,4 +160,4 @@ def codecs():
             yield from harmless(f"{kind}-by-{codec}.pkl", program(call(name("builtins", kind), text("é" * 9), text(codec)), 3), said)
 
 
-GROUPS = (past_storages, pairs_that_are_made, several_for_one, positions, codecs)
+GROUPS = (past_storages, pairs_that_are_made, sparse_indices, several_for_one, positions, codecs)
