@@ -179,9 +179,28 @@ bool CallForms::is_metadata(ValueId state) {
   });
 }
 
+/// A dict, whose "state" is one too, or a tuple of it and of seeds, or of the dict's parts: an array of records would
+/// answer as well where numpy asks for a "pos".
+bool CallForms::is_state_of_generator(ValueId state) {
+  const auto has_dicts = [&](ValueId id) {
+    const ValueKind kind = values_.kind(id);
+    return kind != ValueKind::object && (kind != ValueKind::dict || all_pairs(id, [&](const MappingEntry& entry) {
+                                           return !values_.is_string(entry.key, "state") ||
+                                                  values_.kind(entry.value) != ValueKind::object;
+                                         }));
+  };
+  std::vector<ValueId> parts{state};
+  const ValueKind kind = values_.kind(state);
+  if (kind == ValueKind::tuple || kind == ValueKind::list)
+    values_.each_operand(state, [&](ValueId part) { parts.push_back(part); });
+  constexpr std::size_t itself_and_seeds = 3;
+  const std::size_t told = parts.size() == itself_and_seeds ? 2 : 1;
+  return std::all_of(parts.begin(), parts.begin() + told, has_dicts) && are_data_of_generator(state);
+}
+
 /// Where numpy goes on in its buffers, it does not look whether that is in them: ('MT19937', numbers, place[, …]), and
 /// "pos" and "buffer_pos" in dicts, among other data.
-bool CallForms::is_state_of_generator(ValueId state) {
+bool CallForms::are_data_of_generator(ValueId state) {
   constexpr std::int64_t most_of_twister = 624, most_of_philox = 4;
   const auto is_place = [&](ValueId id, std::int64_t most) {
     return values_.kind(id) == ValueKind::integer && values_.integer(id) >= 0 && values_.integer(id) <= most;
@@ -194,14 +213,14 @@ bool CallForms::is_state_of_generator(ValueId state) {
         if (!values_.is_string(entry.key)) return false;  // one of numpy's texts is equal to it
         if (values_.is_string(entry.key, "pos")) return is_place(entry.value, most_of_twister);
         if (values_.is_string(entry.key, "buffer_pos")) return is_place(entry.value, most_of_philox);
-        return is_state_of_generator(entry.value);
+        return are_data_of_generator(entry.value);
       });
     std::vector<ValueId> parts;
     values_.each_operand(state, [&](ValueId part) { parts.push_back(part); });
     const bool is_named = parts.size() > 2 && values_.is_string(parts[0]);
     if (parts.size() > 2 && values_.kind(parts[0]) == ValueKind::object) return false;
     return (!is_named || is_place(parts[2], most_of_twister)) &&
-           std::all_of(parts.begin(), parts.end(), [&](ValueId part) { return is_state_of_generator(part); });
+           std::all_of(parts.begin(), parts.end(), [&](ValueId part) { return are_data_of_generator(part); });
   });
 }
 

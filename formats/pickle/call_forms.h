@@ -51,6 +51,7 @@ class CallForms {
   [[nodiscard]] bool is_state_of_handle(ValueId state) const;
   [[nodiscard]] bool is_without_hooks(ValueId id) const;
   [[nodiscard]] bool is_state_of_generator(ValueId state);
+  [[nodiscard]] bool are_data_of_generator(ValueId state);
   [[nodiscard]] bool is_state_of_array(ValueId state);
   [[nodiscard]] bool is_dtype_object(ValueId id) const;
 

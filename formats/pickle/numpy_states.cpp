@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -19,6 +18,7 @@
 #include "io/bytes.h"
 #include "model/calls.h"
 #include "pickle/call_policy.h"
+#include "pickle/dtype_codes.h"
 #include "pickle/policy.h"
 
 namespace ckpt::pickle {
@@ -28,6 +28,7 @@ namespace {
 /// pointers, that memory is zeroed for them and each is read by itself, that functions of their own do that. 63 is what
 /// object has. Which of the others are set goes by numpy's version.
 constexpr std::int64_t holds_objects = 1 | 2, is_pointer = 4, is_zeroed = 8 | 16, has_functions = 32 | 64;
+constexpr std::int64_t is_read_by_itself = 16;
 constexpr std::int64_t of_object = 63;
 
 /// What is known of elements.
@@ -51,7 +52,8 @@ class NumpyStates {
       if (!is_dtype && risk != CallRisk::makes_array) continue;
       if (!is_dtype && !is_array(id)) found.push_back(id);
       const auto handle = values_.first_effect(id);
-      if (handle == 0 && is_dtype && may_be_several(id)) found.push_back(id);
+      if (handle == 0 && is_dtype && !is_one_type(spelling_of(id))) found.push_back(id);
+      if (handle == 0 && is_dtype && is_of_objects(spelling_of(id))) known_.emplace(id, Elements{sizeof(void*), true});
       if (handle == 0) continue;
       built_.emplace(id, values_.effect(handle).time);
       if (is_dtype) in_order.emplace_back(values_.effect(handle).time, id);
@@ -100,16 +102,26 @@ class NumpyStates {
     const bool is_empty = extents.size() == 1 && integer(extents[0]) == 0;
     if (!is_empty || handle == 0) return is_empty;
     const Effect& state = values_.effect(handle);
-    return state.kind == EffectKind::build && state.next == 0 && has_all_elements(state);
+    if (state.kind != EffectKind::build || state.next != 0) return false;
+    const bool is_matrix = std::ranges::any_of(arguments.first(shape), [&](ValueId type) {
+      return values_.module(type).starts_with("numpy") && values_.name(type) == "matrix";
+    });
+    return has_all_elements(state) && (!is_matrix || is_of_two_dimensions(state));
   }
 
-  /// Whether a dtype without a state may be of several elements, or of fields: numpy writes a state of those.
-  bool may_be_several(ValueId dtype) const {
+  /// Of any other number, a matrix is given a new shape in the middle of what numpy does with it.
+  bool is_of_two_dimensions(const Effect& build) const {
+    const auto state = tuple(values_.items(build)[0]);
+    const std::size_t at = place_of_elements(state);
+    return at < state.size() && tuple(state[at - 3]).size() == 2;
+  }
+
+  /// The text or class that says what a dtype is.
+  std::string_view spelling_of(ValueId dtype) const {
     const auto arguments = call_arguments(values_, dtype);
-    if (arguments.empty()) return false;
-    const ValueId type = arguments[0];
-    if (values_.is_string(type)) return values_.text(type).find_first_of("(){},") != std::string_view::npos;
-    return values_.kind(type) == ValueKind::tuple || values_.kind(type) == ValueKind::list || is_mapping(values_, type);
+    if (arguments.empty()) return {};
+    if (values_.kind(arguments[0]) == ValueKind::global) return values_.name(arguments[0]);
+    return values_.is_string(arguments[0]) ? values_.text(arguments[0]) : std::string_view();
   }
 
   /// What an array or a scalar has elements of; no_value where it does not say.
@@ -135,8 +147,7 @@ class NumpyStates {
   /// In ([version, ]shape, dtype, order, elements[, mask, fill value]).
   static std::size_t place_of_elements(std::span<const ValueId> state) { return state.size() == 4 ? 3 : 4; }
 
-  /// numpy takes as many from a list as the shape asks
-  /// for, whether it has them or not.
+  /// numpy takes as many from a list as the shape asks for, whether it has them or not.
   bool has_all_elements(const Effect& build) {
     const auto state = tuple(values_.items(build)[0]);
     const std::size_t at = place_of_elements(state);
@@ -201,29 +212,12 @@ class NumpyStates {
            judge_global(values_.module(arguments[0]), values_.name(arguments[0])) == Verdict::unknown;
   }
 
-  /// "f8", "O8", "U3": of the letter `kind` and `size`.
-  struct Code {
-    char kind = 0;
-    std::uint64_t size = 0;
-  };
-
-  std::optional<Code> code_of(ValueId type) const {
+  std::optional<DtypeCode> code_of(ValueId type) const {
     if (values_.kind(type) == ValueKind::global) {
       const std::string_view name = values_.name(type);
-      return name == "record" || name == "void" ? std::optional(Code{'V', 0}) : std::nullopt;
+      return name == "record" || name == "void" ? std::optional(DtypeCode{'V', 0}) : std::nullopt;
     }
-    if (!values_.is_string(type)) return std::nullopt;
-    std::string_view text = values_.text(type);
-    if (!text.empty() && std::string_view("<>=|").find(text[0]) != std::string_view::npos) text.remove_prefix(1);
-    Code code;
-    if (text.size() < 2 || std::string_view("biufcmMOSUVa").find(text[0]) == std::string_view::npos)
-      return std::nullopt;
-    code.kind = text[0];
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + 1, end, code.size);
-    if (error != std::errc{} || stop != end) return std::nullopt;
-    if (code.kind == 'O') code.size = sizeof(void*);  // whatever it says: O4 is what 32 bits wrote
-    return code;
+    return values_.is_string(type) ? dtype_code(values_.text(type)) : std::nullopt;
   }
 
   /// None where the state is not one that numpy writes.
@@ -241,12 +235,16 @@ class NumpyStates {
   }
 
   /// (version, byte order, subarray, names, fields, size, alignment, flags[, metadata])
-  std::optional<Elements> elements_of(const Code& code, std::span<const ValueId> state, Time time) {
+  std::optional<Elements> elements_of(const DtypeCode& code, std::span<const ValueId> state, Time time) {
     if (state.size() != 8 && state.size() != 9) return std::nullopt;
     const auto version = integer(state[0]), size = integer(state[5]), alignment = integer(state[6]);
     const auto flags = integer(state[7]);
     if (!version || (*version != 3 && *version != 4) || !size || !alignment || !flags) return std::nullopt;
+    if (!is_order(state[1], code.kind)) return std::nullopt;
     const bool is_plain = is_none(state[2]) && is_none(state[3]) && is_none(state[4]);
+    // numpy asks what unit they are of without a look whether they are of any.
+    if ((code.kind == 'M' || code.kind == 'm') && (*version != 4 || state.size() != 9 || tuple(state[8]).size() != 2))
+      return std::nullopt;
     if (std::string_view("SUVa").find(code.kind) == std::string_view::npos) {
       const bool objects = code.kind == 'O';
       if (!is_plain || *size != -1 || *alignment != -1) return std::nullopt;
@@ -267,7 +265,16 @@ class NumpyStates {
     const bool owns_up = (*flags & (holds_objects | is_zeroed)) == (holds_objects | is_zeroed) &&
                          (!has_fields || (*flags & is_pointer) == 0);
     if (parts->objects ? !owns_up : !is_without_objects(*flags)) return std::nullopt;
+    if (has_fields && (*flags & is_read_by_itself) == 0)
+      return std::nullopt;  // else numpy sorts them without Python's lock
     return Elements{bytes, parts->objects, !has_fields};
+  }
+
+  /// Objects are in no order, and numpy calls itself without end where they are said to be.
+  bool is_order(ValueId order, char kind) const {
+    if (!values_.is_string(order)) return false;
+    const std::string_view text = values_.text(order);
+    return kind == 'O' ? text == "|" : text.size() == 1 && without_order(text).empty();
   }
 
   static bool is_without_objects(std::int64_t flags) {

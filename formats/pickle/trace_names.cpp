@@ -168,12 +168,13 @@ void Tracer::import(const Op& op, std::string_view module, std::string_view name
     trace_.names.push_back(
         {.module = found->first.first, .name = found->first.second, .verdict = {}, .offset = op.offset, .by = {}});
     trace_.names.back().verdict = judge_global(module, name);
-    // From protocol 3 on Python does not look Python 2's names up as its own: any file may be called so.
-    if (protocol_ > 2 && trace_.names.back().verdict == Verdict::known && to_python3(module, name).first != module)
-      trace_.names.back().verdict = Verdict::dangerous;
     trace_.names.back().risk = call_risk(module, name);
     trace_.names.back().is_odd = !is_dotted_name(module) || name.empty();
   }
+  // From protocol 3 on Python does not look Python 2's names up as its own: any file may be called so.
+  Verdict& verdict = trace_.names[found->second].verdict;
+  if (protocol_ > 2 && verdict == Verdict::known && to_python3(module, name).first != module)
+    verdict = Verdict::dangerous;
   reach(found->second, op.code);
   ++trace_.names[found->second].pushed;
   push({Kind::name, found->second});

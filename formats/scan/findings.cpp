@@ -96,8 +96,10 @@ void Walk::add(const Part& part, const pickle::Trace& trace, bool odd_too) {
                         .where = part.where,
                         .offset = part.base + name.offset,
                         .stream = part.stream};
-    // Where each use is a call with bytes, those bytes tell.
-    if (is_loader(name) && name.pushed == name.called_as_judged && !trace.broken) {
+    // Where each use is a call with bytes, those bytes tell. Past a cap they may be those of the last use.
+    const bool is_cut = trace.broken && trace.broken->code() == ErrorCode::limit_exceeded;
+    if (is_loader(name) && name.pushed - name.called_as_judged <= (is_cut ? 1U : 0U) && (!trace.broken || is_cut)) {
+      if (part.role == Role::pickle) files_.push_back(part);
       loaders[i] = loaders_.size();
       loaders_.push_back({std::move(finding), false});
       continue;

@@ -156,9 +156,11 @@ void Walk::look_at(const Part& part) {
   result_.recognised = result_.recognised || is_numbers;
   if (part.role == Role::file) {
     innermost_ = part.bytes;
-    files_.push_back(part);
     open_.push_back({part, &Walk::read_others});
   }
+  const bool is_file_within =
+      part.role != Role::storage && (is_archive || recognises(*find_format("torch-legacy"), *part.bytes));
+  if (part.role == Role::file || is_file_within) files_.push_back(part);
   // To a pickle, that is a persistent id, and no program that reads pickles alone has a use for one. A reader of what
   // is a pickle by its name may go on behind it.
   const bool begins_as_archive = as_text(head).starts_with("PK\3\4");
@@ -345,6 +347,11 @@ void Walk::read_tensors(const Part& file) {
     return one->pickled && !is_of_several_files(*one) && recognises(*one, *file.bytes);
   });
   if (format == all.end()) return;
+  if (file.depth > 0) {  // all may lie on top of each other
+    followed_ += file.bytes->size();
+    if (followed_ > limits::scan_cap(source_->size()))
+      return note(Error(ErrorCode::limit_exceeded, "more files within others than are read"), file);
+  }
   // A pickle by itself has no storages but in bytes: where others are asked for, loading it ends.
   const bool has_storages =
       (*format)->name == "pickle"

@@ -93,7 +93,7 @@ class Walk {
   ReadContext context_;
   std::uint64_t inflatable_;  ///< bytes that gzip within gzip may still come to
   std::deque<Open> open_;
-  std::vector<Part> files_;  ///< what a loader may be given: the file, without gzip too, archives that lie in a row
+  std::vector<Part> files_;  ///< what a loader may be given: the file, without gzip too, and those within it
   std::vector<Loader> loaders_;
   std::set<std::pair<std::string, std::string>> known_;  ///< names
   std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, Verdict>

@@ -10,6 +10,7 @@ import scan_beside
 import scan_forms
 import scan_hidden
 import scan_loading
+import scan_numpy
 import scan_states
 import tar_attacks
 from forge import (
@@ -31,7 +32,7 @@ from forge import (
     torch_zip,
 )
 from scan_cases import EVIL, GOOD, OLD, WHOLE, harmless, octets
-from scan_misuse import arrays, attributes, dtypes, gadgets, memory, series, texts_of_dtypes
+from scan_misuse import arrays, attributes, dtypes, gadgets, memory, series
 from scan_pickles import behind, broken_tails, frames, leniencies, memos, nested, opcodes, protocols, results_thrown_away, strange_names
 from scan_containers import behind_others, bombs, code_members, in_a_row, indexes, links, other_containers, other_formats, packed, scripts, zips
 
@@ -74,7 +75,7 @@ def controls():
     yield from harmless("folder-of-prose", prose | {"m.pt": WHOLE}, "; 3 skipped")
 
 
-GROUPS = (*scan_beside.GROUPS, *scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, protocols, opcodes, memos, frames, strange_names, dtypes, memory, arrays, gadgets, attributes, series, texts_of_dtypes, leniencies, results_thrown_away, broken_tails, behind, nested, zips, in_a_row, behind_others, scripts, code_members, indexes, links, other_containers, other_formats, packed,
+GROUPS = (*scan_beside.GROUPS, *scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, *scan_numpy.GROUPS, protocols, opcodes, memos, frames, strange_names, dtypes, memory, arrays, gadgets, attributes, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, in_a_row, behind_others, scripts, code_members, indexes, links, other_containers, other_formats, packed,
           bombs, controls)
 
 

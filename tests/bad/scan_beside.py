@@ -104,6 +104,8 @@ def behind_forged_ends():
 def spelt_as_python_2():
     """From protocol 3 on, __builtin__ is a file's name like any other."""
     yield from hit("python-2-names-in-protocol-4.pkl", program(stack_name("__builtin__", "object") + b")\x81", 4), "dangerous: __builtin__.object")
+    twice = b"\x80\2" + name("__builtin__", "set") + b"0\x80\4" + name("__builtin__", "set") + b")R."
+    yield from hit("python-2-names-in-protocol-2-and-then-4.pkl", twice, "dangerous: __builtin__.set")
     yield from harmless("python-2-names-in-protocol-2.pkl", program(name("__builtin__", "object") + b")\x81"))
 
 

@@ -1,12 +1,14 @@
 """Files that call for nothing but data, and of which torch or numpy reads, shows or writes over memory that is not theirs, as
 they are loaded or when they are used. `ckpt scan` must call none of them safe."""
 
+import gzip
 import struct
 
-from forge import FLOATS, WEIGHT, call, legacy, many, mapping, name, number, program, storage, tensor, text, torch_zip
+from forge import FLOATS, WEIGHT, Part, archive, call, legacy, many, mapping, name, npy, npz, number, program, storage, tensor, text, torch_zip
 from scan_cases import harmless, hit, octets, plain, unjudged
 from scan_misuse import LONG, OBJECT, built, dtype, signed, state
 from scan_states import DICT, SCALAR, array, elements
+from tar_attacks import member, tar
 
 ORDERED = name("collections", "OrderedDict")
 LOAD = name("torch.storage", "_load_from_bytes")
@@ -46,6 +48,27 @@ def past_storages():
     rows = torch_zip(program(mapping(("w", quantised()))), four)
     yield from harmless("items-in-a-row.distcp", rows + rows)
     yield from unjudged("loading-behind-in-a-row.distcp", rows + torch_zip(program(mapping(("w", quantised((4096,))))), four), "unreadable: archive at byte ")
+
+
+def files_within_others():
+    """What is loaded after it is unpacked: by torch.hub a zip of one file, by numpy an array of objects."""
+    unlisted = legacy(program(mapping(("w", WEIGHT))), keys=program(b"]"))
+    past = torch_zip(program(mapping(("w", quantised((4096,))))), {"0": b"\5\6\7\x08"})
+    storages = call(LOAD, octets(legacy(program(storage(more=b"N")))))
+    for title, data, good in (("legacy", unlisted, legacy()), ("torch", past, torch_zip())):
+        for kind, around in (("zip", lambda part: archive([Part("m.pt", part)])), ("deflated", lambda part: archive([Part("m.pt", part, deflate=True)])),
+                             ("tar", lambda part: tar(member(b"m.pt", part))), ("tar.gz", lambda part: gzip.compress(tar(member(b"weights", part)))),
+                             ("of-gz.zip", lambda part: archive([Part("m.pt.gz", gzip.compress(part))]))):  # fmt: skip
+            yield from unjudged(f"loading-{title}-in-a-{kind}", around(data), "unreadable: ")
+            yield from harmless(f"{title}-in-a-{kind}", around(good))
+    for title, shape, made in (("past-its-bytes", 65536, unjudged), ("within-its-bytes", 4, harmless)):
+        objects = program(array(OBJECT, 1, elements(tensor(storages, (shape,)))), 3)
+        for kind, data in (("npy", npy(descr="|O", shape="(1,)", data=objects)), ("npz", npz(npy(descr="|O", shape="(1,)", data=objects)))):
+            said = ("unreadable: ",) if made is unjudged else ()
+            yield from made(f"loading-tensor-{title}.{kind}", data, *said)
+    yield from harmless("pickles-beside-each-other.zip", archive([Part("a.pkl", program(mapping(("w", tensor(storages))), 3)), Part("m.pt", torch_zip())]))
+    text_of_a_storage = b"\x80\2ctorch.storage\n_load_from_bytes\n(S'" + b"a" * (65 << 20) + b"'\ntR."
+    yield from unjudged("loading-text-past-a-cap.pkl.gz", gzip.compress(text_of_a_storage), "unreadable: ")
 
 
 def pairs_that_are_made():
@@ -160,4 +183,4 @@ def codecs():
             yield from harmless(f"{kind}-by-{codec}.pkl", program(call(name("builtins", kind), text("é" * 9), text(codec)), 3), said)
 
 
-GROUPS = (past_storages, pairs_that_are_made, sparse_indices, several_for_one, positions, codecs)
+GROUPS = (past_storages, files_within_others, pairs_that_are_made, sparse_indices, several_for_one, positions, codecs)

@@ -263,13 +263,3 @@ def series():
     parts = program(b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19") + program(b"M\xe9\x03") + info
     yield from hit("series-of-a-legacy-file.pt", parts + program(made + bad + b"b0h\xc8", 3) + program(b"]"), "dangerous: numpy.dtype")
     yield from harmless("series-that-ends-alone.pkl", first + program(made + good + b"b0h\xc8", 4), ": safe (2 pickles")
-
-
-def texts_of_dtypes():
-    """A dtype without a state: what its text says."""
-    scalar, plain_dtype = name("numpy._core.multiarray", "scalar"), name("numpy", "dtype")
-    for title, of in (("several", text("(4000,)i8")), ("fields", text("i8,O")), ("in-braces", text("{'a':'O'}")), ("in-a-tuple", many(text("i8"), number(4))), ("in-a-list", b"]" + many(text("a"), text("O")) + b"a")):
-        code = call(scalar, call(plain_dtype, of, b"\x89", b"\x88"), octets(bytes(32000)))
-        yield from hit(f"dtype-of-text-{title}.pkl", program(code, 3), "dangerous: numpy.dtype")
-    for of in ("f8", "float32", "<M8[ns]"):
-        yield from harmless(f"dtype-of-text-{of.strip('<')}.pkl", program(call(plain_dtype, text(of), b"\x89", b"\x88")))

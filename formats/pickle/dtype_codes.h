@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ckpt::pickle {
+
+/// "f8", "O8", "U3": of the letter `kind` and `size`, in bytes but of 'U'; whatever 'O' says, it is a pointer.
+struct DtypeCode {
+  char kind = 0;
+  std::uint64_t size = 0;
+};
+
+/// Without the byte order in front: "<f8".
+std::string_view without_order(std::string_view code);
+
+/// What numpy pickles a dtype by; none where the text is anything else.
+std::optional<DtypeCode> dtype_code(std::string_view text);
+
+/// Whether it is one type: "float32", "M8[ns]", ">U3". numpy reads "2f8" and "f8,f8" as several, and pickles those by a
+/// state.
+bool is_one_type(std::string_view text);
+
+/// Whether that one is Python's objects: "O", "object_".
+bool is_of_objects(std::string_view text);
+
+}  // namespace ckpt::pickle
