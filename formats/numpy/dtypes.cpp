@@ -58,7 +58,8 @@ ArrayType parse_descr(std::string_view descr) {
 std::uint64_t item_bytes(std::string_view descr) {
   const std::string_view code = descr.substr(!descr.empty() && is_order(descr[0]) ? 1 : 0);
   if (const auto dtype = dtype_from_numpy(code)) return dtype_size(*dtype);
-  const std::string_view number = code.substr(0, code.find('[')).substr(std::min<std::size_t>(code.size(), 1));
+  const std::string_view behind = code.substr(std::min<std::size_t>(code.size(), 1));
+  const std::string_view number = behind.substr(0, behind.find('['));
   std::uint64_t size = 0;
   const char* const end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, size);
