@@ -179,8 +179,8 @@ bool CallForms::is_metadata(ValueId state) {
   });
 }
 
-/// A dict, whose "state" is one too, or a tuple of it and of seeds, or of the dict's parts: an array of records would
-/// answer as well where numpy asks for a "pos".
+/// A dict, whose "state" is one too, or a tuple that begins with it, or is of its parts: an array of records would answer
+/// as well where numpy asks for a "pos".
 bool CallForms::is_state_of_generator(ValueId state) {
   const auto has_dicts = [&](ValueId id) {
     const ValueKind kind = values_.kind(id);
@@ -193,8 +193,7 @@ bool CallForms::is_state_of_generator(ValueId state) {
   const ValueKind kind = values_.kind(state);
   if (kind == ValueKind::tuple || kind == ValueKind::list)
     values_.each_operand(state, [&](ValueId part) { parts.push_back(part); });
-  constexpr std::size_t itself_and_seeds = 3;
-  const std::size_t told = parts.size() == itself_and_seeds ? 2 : 1;
+  const std::size_t told = parts.size() > 1 && !values_.is_string(parts[1]) ? 2 : 1;
   return std::all_of(parts.begin(), parts.begin() + told, has_dicts) && are_data_of_generator(state);
 }
 

@@ -6,6 +6,11 @@
 namespace ckpt::pickle {
 namespace {
 
+/// That elements are counted references, that arrays of them are pickled as lists, that they are pointers, that memory
+/// is zeroed for them, that each is read by itself, that functions of their own do that.
+constexpr std::int64_t holds_objects = 1 | 2, is_pointer = 4, is_zeroed = 8, is_read_by_itself = 16;
+constexpr std::int64_t has_functions = 32 | 64;
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '?'; }
@@ -39,5 +44,16 @@ bool is_of_objects(std::string_view text) {
   text = without_order(text);
   return text.starts_with('O') || text.starts_with("object");
 }
+
+bool are_without_objects(std::int64_t flags) {
+  return flags >= 0 && (flags & (holds_objects | is_pointer | has_functions)) == 0;
+}
+
+bool owns_up_to_objects(std::int64_t flags, bool has_fields) {
+  constexpr std::int64_t owned = holds_objects | is_zeroed | is_read_by_itself;
+  return (flags & owned) == owned && !(has_fields && (flags & is_pointer) != 0);
+}
+
+bool are_read_by_themselves(std::int64_t flags) { return (flags & is_read_by_itself) != 0; }
 
 }  // namespace ckpt::pickle

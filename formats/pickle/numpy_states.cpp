@@ -19,17 +19,14 @@
 #include "model/calls.h"
 #include "pickle/call_policy.h"
 #include "pickle/dtype_codes.h"
+#include "pickle/name_lists.h"
 #include "pickle/policy.h"
 
 namespace ckpt::pickle {
 namespace {
 
-/// numpy's flags of elements: that they are counted references, that arrays of them are pickled as lists, that they are
-/// pointers, that memory is zeroed for them and each is read by itself, that functions of their own do that. 63 is what
-/// object has. Which of the others are set goes by numpy's version.
-constexpr std::int64_t holds_objects = 1 | 2, is_pointer = 4, is_zeroed = 8 | 16, has_functions = 32 | 64;
-constexpr std::int64_t is_read_by_itself = 16;
-constexpr std::int64_t of_object = 63;
+/// Of Python's classes: those that numpy has elements for; all others are objects to it.
+constexpr std::string_view types_of_python = "bool bytes complex float int str";
 
 /// What is known of elements.
 struct Elements {
@@ -120,7 +117,11 @@ class NumpyStates {
   std::string_view spelling_of(ValueId dtype) const {
     const auto arguments = call_arguments(values_, dtype);
     if (arguments.empty()) return {};
-    if (values_.kind(arguments[0]) == ValueKind::global) return values_.name(arguments[0]);
+    if (values_.kind(arguments[0]) == ValueKind::global) {
+      const std::string_view module = values_.module(arguments[0]), name = values_.name(arguments[0]);
+      const bool is_pythons = module == "builtins" || module == "__builtin__";
+      return module.starts_with("numpy") || (is_pythons && lists(types_of_python, name)) ? name : "object";
+    }
     return values_.is_string(arguments[0]) ? values_.text(arguments[0]) : std::string_view();
   }
 
@@ -238,7 +239,8 @@ class NumpyStates {
   std::optional<Elements> elements_of(const DtypeCode& code, std::span<const ValueId> state, Time time) {
     if (state.size() != 8 && state.size() != 9) return std::nullopt;
     const auto version = integer(state[0]), size = integer(state[5]), alignment = integer(state[6]);
-    const auto flags = integer(state[7]);
+    auto flags = integer(state[7]);
+    if (flags && *flags < 0 && *flags >= INT8_MIN) *flags += 256;  // numpy before 2 writes a signed byte
     if (!version || (*version != 3 && *version != 4) || !size || !alignment || !flags) return std::nullopt;
     if (!is_order(state[1], code.kind)) return std::nullopt;
     const bool is_plain = is_none(state[2]) && is_none(state[3]) && is_none(state[4]);
@@ -248,7 +250,7 @@ class NumpyStates {
     if (std::string_view("SUVa").find(code.kind) == std::string_view::npos) {
       const bool objects = code.kind == 'O';
       if (!is_plain || *size != -1 || *alignment != -1) return std::nullopt;
-      if (objects ? *flags != of_object : !is_without_objects(*flags)) return std::nullopt;
+      if (objects ? *flags != flags_of_object : !are_without_objects(*flags)) return std::nullopt;
       return Elements{code.size, objects};
     }
     constexpr std::int64_t most_aligned = 64;
@@ -256,18 +258,17 @@ class NumpyStates {
     if (!std::has_single_bit(static_cast<std::uint64_t>(*alignment))) return std::nullopt;
     const auto bytes = static_cast<std::uint64_t>(*size);
     if (code.kind == 'U' && bytes % sizeof(char32_t) != 0) return std::nullopt;
-    if (is_plain) return is_without_objects(*flags) ? std::optional(Elements{bytes, false}) : std::nullopt;
+    if (is_plain) return are_without_objects(*flags) ? std::optional(Elements{bytes, false}) : std::nullopt;
     if (code.kind != 'V') return std::nullopt;
     const bool has_fields = is_none(state[2]);
     const auto parts = has_fields ? fields(state[4], time) : subarray(state);
     if (!parts || (has_fields && !are_names_of(state[3], state[4]))) return std::nullopt;
     if (has_fields ? parts->size > bytes : parts->size != bytes) return std::nullopt;
-    const bool owns_up = (*flags & (holds_objects | is_zeroed)) == (holds_objects | is_zeroed) &&
-                         (!has_fields || (*flags & is_pointer) == 0);
-    if (parts->objects ? !owns_up : !is_without_objects(*flags)) return std::nullopt;
-    if (has_fields && (*flags & is_read_by_itself) == 0)
-      return std::nullopt;  // else numpy sorts them without Python's lock
-    return Elements{bytes, parts->objects, !has_fields};
+    const bool owns_up = owns_up_to_objects(*flags, has_fields);
+    const bool says_more = has_fields && owns_up;  // of fields that were chosen from others, numpy keeps the flags
+    if (parts->objects ? !owns_up : !says_more && !are_without_objects(*flags)) return std::nullopt;
+    if (has_fields && !are_read_by_themselves(*flags)) return std::nullopt;
+    return Elements{bytes, parts->objects || says_more, !has_fields};
   }
 
   /// Objects are in no order, and numpy calls itself without end where they are said to be.
@@ -275,10 +276,6 @@ class NumpyStates {
     if (!values_.is_string(order)) return false;
     const std::string_view text = values_.text(order);
     return kind == 'O' ? text == "|" : text.size() == 1 && without_order(text).empty();
-  }
-
-  static bool is_without_objects(std::int64_t flags) {
-    return flags >= 0 && (flags & (holds_objects | is_pointer | has_functions)) == 0;
   }
 
   /// Of a dtype inside another one.

@@ -2,14 +2,11 @@
 #include <optional>
 #include <utility>
 
+#include "pickle/name_lists.h"
 #include "scan/walk.h"
 
 namespace ckpt::scanning {
 namespace {
-
-constexpr std::string_view loader_module = "torch.storage", loader_name = "_load_from_bytes";
-
-bool is_loader(const pickle::TracedName& name) { return name.module == loader_module && name.name == loader_name; }
 
 /// What the error says of a part's bytes, with the place `at` in them counted as the part's own places are.
 std::string message_of(const Error& error, const Part& part, const std::string& file, std::optional<std::uint64_t> at) {
@@ -23,6 +20,10 @@ std::string message_of(const Error& error, const Part& part, const std::string& 
 }
 
 }  // namespace
+
+bool Walk::is_loader(const pickle::TracedName& name) {
+  return name.module == "torch.storage" && name.name == "_load_from_bytes";
+}
 
 void Walk::note(const Error& error, const Part& part) { note(error, part, error.offset()); }
 
@@ -86,6 +87,7 @@ void Walk::add(const Part& part, const pickle::Trace& trace, bool odd_too) {
     if (name.is_odd && !odd_too) continue;
     if (name.verdict == Verdict::known) {
       known_.emplace(name.module, name.name);
+      if (is_in(name.module, "torch")) of_torch_.insert(part.file);
       continue;
     }
     ScanFinding finding{.verdict = name.verdict,
@@ -99,7 +101,6 @@ void Walk::add(const Part& part, const pickle::Trace& trace, bool odd_too) {
     // Where each use is a call with bytes, those bytes tell. Past a cap they may be those of the last use.
     const bool is_cut = trace.broken && trace.broken->code() == ErrorCode::limit_exceeded;
     if (is_loader(name) && name.pushed - name.called_as_judged <= (is_cut ? 1U : 0U) && (!trace.broken || is_cut)) {
-      if (part.role == Role::pickle) files_.push_back(part);
       loaders[i] = loaders_.size();
       loaders_.push_back({std::move(finding), false});
       continue;

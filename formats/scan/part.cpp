@@ -27,6 +27,7 @@ Part inside(const Part& outer, ByteSourcePtr bytes, Role role, const std::string
   part.where = outer.where.empty() || name.empty() ? outer.where + name : outer.where + ": " + name;
   part.depth = outer.depth + 1;
   part.gzip_layers = outer.gzip_layers;
+  part.file = outer.file;
   part.loader = outer.loader;
   return part;
 }

@@ -1,6 +1,7 @@
 #include "scan/sparse_indices.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,12 +22,6 @@ class SparseTensor {
   SparseTensor(const Checkpoint& checkpoint, const Tensor& tensor)
       : checkpoint_(checkpoint), tensor_(tensor), shape_(tensor.info.shape) {}
 
-  /// None of what is on the meta device, which has none.
-  void add_indices(std::vector<DenseTensor>& indices) const {
-    for (std::size_t i = 0; i + 1 < tensor_.parts.size(); ++i)
-      add_dense_tensors(checkpoint_, tensor_.parts[i].name, part(i), indices);
-  }
-
   void check() const {
     if (tensor_.info.layout == Layout::sparse_coo) {
       check_coordinates();
@@ -39,10 +34,9 @@ class SparseTensor {
   [[noreturn]] void refuse(const std::string& found, const std::string& expected) const {
     const std::vector<NamedTensor> all = tensor_names(checkpoint_);
     const auto named = std::ranges::find(all, &tensor_, &NamedTensor::tensor);
-    const std::string name = named == all.end() ? "a tensor without a name" : "tensor '" + named->name + "'";
+    const std::string name = named == all.end() || named->name.empty() ? "a tensor" : "tensor '" + named->name + "'";
     throw Error(ErrorCode::corrupt, name + ", " + std::string(layout_name(tensor_.info.layout)) + ", has " + found)
-        .expected(expected)
-        .in(checkpoint_.file);
+        .expected(expected);
   }
 
   [[nodiscard]] const Tensor& part(std::size_t index) const { return tensor_.parts[index].tensor; }
@@ -52,9 +46,12 @@ class SparseTensor {
     if (!right) refuse("indices and values of shapes that do not go together", "those of its own shape");
   }
 
-  void expect_range(std::int64_t index, std::int64_t from, std::int64_t until, const std::string& what) const {
+  /// `dimension`: of coordinates.
+  void expect_range(std::int64_t index, std::int64_t from, std::int64_t until, std::size_t part,
+                    std::optional<std::int64_t> dimension = std::nullopt) const {
     if (index >= from && index < until) return;
-    refuse(what + " of " + std::to_string(index),
+    const std::string where = dimension ? " in dimension " + std::to_string(*dimension) : "";
+    refuse(std::to_string(index) + " among its " + tensor_.parts[part].name + where,
            "from " + std::to_string(from) + " to below " + std::to_string(until));
   }
 
@@ -81,8 +78,7 @@ class SparseTensor {
     std::int64_t place = 0;
     for_each_index(0, [&](std::int64_t index) {
       const std::int64_t dimension = place++ / indices[1];
-      expect_range(index, 0, shape_[static_cast<std::size_t>(dimension)],
-                   "an index in dimension " + std::to_string(dimension));
+      expect_range(index, 0, shape_[static_cast<std::size_t>(dimension)], 0, dimension);
     });
   }
 
@@ -114,11 +110,10 @@ class SparseTensor {
     for_each_index(0, [&, rows = rows, columns = columns](std::int64_t end) {
       const std::int64_t row = place++ % (rows + 1);
       const std::int64_t from = row == 0 ? 0 : before, most = row == 0 ? 0 : std::min(count - from, columns) + from;
-      expect_range(end, row == rows ? count : from, most + 1, tensor_.parts[0].name);
+      expect_range(end, row == rows ? count : from, most + 1, 0);
       before = end;
     });
-    for_each_index(
-        1, [&, columns = columns](std::int64_t index) { expect_range(index, 0, columns, tensor_.parts[1].name); });
+    for_each_index(1, [&, columns = columns](std::int64_t index) { expect_range(index, 0, columns, 1); });
   }
 
   const Checkpoint& checkpoint_;
@@ -126,17 +121,49 @@ class SparseTensor {
   const Sizes& shape_;
 };
 
+/// Equal ones have equal indices.
+std::vector<std::int64_t> key_of(const Tensor& tensor) {
+  std::vector<std::int64_t> key{static_cast<std::int64_t>(tensor.info.layout)};
+  const auto add = [&](const Sizes& sizes) {
+    key.push_back(static_cast<std::int64_t>(sizes.size()));
+    key.insert(key.end(), sizes.begin(), sizes.end());
+  };
+  add(tensor.info.shape);
+  for (const auto& [name, part] : tensor.parts) {
+    const TensorInfo& info = part.info;
+    add(info.shape);
+    add(info.stride);
+    add({part.storage ? std::int64_t{*part.storage} : -1, static_cast<std::int64_t>(part.view_offset), info.offset,
+         static_cast<std::int64_t>(info.dtype)});
+  }
+  return key;
+}
+
 }  // namespace
 
-void check_sparse_indices(const Checkpoint& checkpoint) {
-  std::vector<SparseTensor> sparse;
-  for (const Tensor& tensor : checkpoint.tensors)
-    if (tensor.info.layout != Layout::strided && tensor.info.layout != Layout::nested)
-      sparse.emplace_back(checkpoint, tensor);
-  std::vector<DenseTensor> indices;
-  for (const SparseTensor& tensor : sparse) tensor.add_indices(indices);
-  check_views_together(checkpoint, indices);
-  for (const SparseTensor& tensor : sparse) tensor.check();
+/// Few bytes may be the indices of any number of tensors, in any number of files.
+void SparseIndices::count(const Checkpoint& checkpoint, const Tensor& tensor, std::set<std::uint32_t>& storages) {
+  constexpr std::uint64_t to_begin = 4 * limits::kib;  // takes as long as so many bytes
+  for (std::size_t i = 0; i + 1 < tensor.parts.size(); ++i) {
+    const Tensor& part = tensor.parts[i].tensor;
+    if (is_meta(checkpoint, part)) continue;
+    if (part.storage && storages.insert(*part.storage).second) held_ += checkpoint.storages.at(*part.storage).nbytes;
+    read_ = checked_add(read_, logical_bytes(part.info)).value_or(UINT64_MAX - to_begin) + to_begin;
+  }
+  if (read_ > held_)
+    throw Error(ErrorCode::limit_exceeded, "the indices of sparse tensors come to " + std::to_string(read_) + " bytes")
+        .expected("at most " + std::to_string(held_));
+}
+
+void SparseIndices::check(const Checkpoint& checkpoint) {
+  std::set<std::vector<std::int64_t>> known;
+  std::set<std::uint32_t> storages;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (tensor.info.layout == Layout::strided || tensor.info.layout == Layout::nested) continue;
+    if (!known.insert(key_of(tensor)).second) continue;
+    count(checkpoint, tensor, storages);
+    SparseTensor(checkpoint, tensor).check();
+  }
 }
 
 }  // namespace ckpt::scanning

@@ -16,7 +16,6 @@
 #include "scan/archives.h"
 #include "scan/code_members.h"
 #include "scan/salvage.h"
-#include "scan/sparse_indices.h"
 
 namespace ckpt::scanning {
 namespace {
@@ -32,10 +31,6 @@ constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata", true},
 bool is_loaded_by_name(const OfSeveralFiles& one, std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return one.by_name && name.ends_with(one.suffix) && (name == one.suffix || name.starts_with("__"));
-}
-
-bool is_of_several_files(const Format& format) {
-  return std::ranges::any_of(of_several_files, [&](const OfSeveralFiles& one) { return one.format == format.name; });
 }
 
 /// Where an archive begins that ends in this file. Readers differ in what they bear with.
@@ -102,7 +97,7 @@ void Walk::run() {
   }
   for (Loader& loader : loaders_)
     if (loader.doubt) add(std::move(loader.finding));
-  for (std::size_t i = 0; i < files_.size() && result_.verdict <= ScanVerdict::unknown; ++i) read_tensors(files_[i]);
+  read_tensors();
   result_.known = known_.size();
 }
 
@@ -128,10 +123,11 @@ void Walk::count_headers(std::uint64_t bytes) {
     throw Error(ErrorCode::limit_exceeded, "more headers that no directory lists than are looked into");
 }
 
-void Walk::look_at(const Part& part) {
+void Walk::look_at(Part part) {
   tar::Block block;
   const auto head = std::span<const std::byte>(block).first(part.bytes->read_at(0, block));
   if (head.empty()) return;
+  keep_file(part);
   if (part.code != nullptr) {
     result_.recognised = true;
     add({.verdict = part.code->verdict,
@@ -158,9 +154,6 @@ void Walk::look_at(const Part& part) {
     innermost_ = part.bytes;
     open_.push_back({part, &Walk::read_others});
   }
-  const bool is_file_within =
-      part.role != Role::storage && (is_archive || recognises(*find_format("torch-legacy"), *part.bytes));
-  if (part.role == Role::file || is_file_within) files_.push_back(part);
   // To a pickle, that is a persistent id, and no program that reads pickles alone has a use for one. A reader of what
   // is a pickle by its name may go on behind it.
   const bool begins_as_archive = as_text(head).starts_with("PK\3\4");
@@ -336,34 +329,6 @@ void Walk::read_others(const Part& part) {
     read_uses(part, format, met);
     for (const auto& [called, bytes] : met.beside)
       visit(part_apart(part, bytes, bytes->name().ends_with(".safetensors") ? Role::member : Role::pickle, called));
-  }
-}
-
-/// Of numbers that a tensor says it has, and its storage has not, torch shows whatever stands in memory there, or
-/// writes over it: whether they are there, the format's reader knows. So it does where a sparse tensor's indices say.
-void Walk::read_tensors(const Part& file) {
-  const auto& all = format_table();
-  const auto format = std::find_if(all.begin(), all.end(), [&](const Format* one) {
-    return one->pickled && !is_of_several_files(*one) && recognises(*one, *file.bytes);
-  });
-  if (format == all.end()) return;
-  if (file.depth > 0) {  // all may lie on top of each other
-    followed_ += file.bytes->size();
-    if (followed_ > limits::scan_cap(source_->size()))
-      return note(Error(ErrorCode::limit_exceeded, "more files within others than are read"), file);
-  }
-  // A pickle by itself has no storages but in bytes: where others are asked for, loading it ends.
-  const bool has_storages =
-      (*format)->name == "pickle"
-          ? !loaders_.empty()
-          : std::any_of(known_.begin(), known_.end(), [](const auto& name) { return is_in(name.first, "torch"); });
-  if (!has_storages) return;
-  try {
-    check_sparse_indices((*format)->read(file.bytes, context_));
-  } catch (const Error& error) {
-    if (is_of_the_machine(error)) throw;
-    // What is wrong with an archive is noted; of several in a row, each is read.
-    if (!is_zip(*file.bytes) || is_one_zip(file, context_)) note(error, file);
   }
 }
 

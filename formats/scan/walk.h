@@ -14,11 +14,12 @@
 #include "format.h"
 #include "pickle/trace.h"
 #include "scan/part.h"
+#include "scan/sparse_indices.h"
 
 namespace ckpt::scanning {
 
-/// Goes through the parts of one file: what is in each (walk.cpp), its pickles (walk_pickles.cpp), and what they name
-/// (findings.cpp).
+/// Goes through the parts of one file: what is in each (walk.cpp), its pickles (walk_pickles.cpp), what they name
+/// (findings.cpp), and whether their tensors have the numbers that they say (walk_tensors.cpp).
 class Walk {
  public:
   Walk(const ByteSourcePtr& source, ScanResult& result);
@@ -47,7 +48,7 @@ class Walk {
   };
 
   void visit(const Part& part);
-  void look_at(const Part& part);
+  void look_at(Part part);
   void count_headers(std::uint64_t bytes);
   bool open_archive(const Part& part, std::span<const std::byte> head);
   void open_tail(const Part& part, bool is_archive);
@@ -73,7 +74,11 @@ class Walk {
   bool read_uses(const Part& part, const Format& format, ReadContext::Met& met);
   void search_pickles(const Part& part);
   void follow_record(const Part& tar, std::uint64_t at);
-  void read_tensors(const Part& file);
+  static bool is_loader(const pickle::TracedName& name);
+  void keep_file(Part& part);
+  void keep_pickle(const Part& part, const pickle::Trace& trace, std::uint64_t begin);
+  void read_tensors();
+  void read_tensors(const Part& part, const Format& format);
 
   /// `at`: where in the part's bytes; an error of what is compressed knows only where it lies in that.
   void note(const Error& error, const Part& part);
@@ -93,7 +98,10 @@ class Walk {
   ReadContext context_;
   std::uint64_t inflatable_;  ///< bytes that gzip within gzip may still come to
   std::deque<Open> open_;
-  std::vector<Part> files_;  ///< what a loader may be given: the file, without gzip too, and those within it
+  std::vector<std::pair<Part, const Format*>> files_;  ///< what torch loads by itself: the file, and those within it
+  std::size_t numbered_ = 0;                           ///< Part::file
+  std::set<std::size_t> of_torch_;                     ///< those of which a pickle names anything of torch's
+  SparseIndices indices_;
   std::vector<Loader> loaders_;
   std::set<std::pair<std::string, std::string>> known_;  ///< names
   std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, Verdict>

@@ -239,6 +239,7 @@ void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
 void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
                         Verdict most) {
   if (past_a_cap(trace) || trace.names.empty()) return;
+  if (most == Verdict::dangerous) keep_pickle(part, trace, begin);
   const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));
   const pickle::JudgedNames judged = pickle::judge_as_one(part.bytes, begin, until, cap);
   for (const GlobalUse& use : judged.globals)

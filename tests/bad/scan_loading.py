@@ -5,7 +5,7 @@ import gzip
 import struct
 
 from forge import FLOATS, WEIGHT, Part, archive, call, legacy, many, mapping, name, npy, npz, number, program, storage, tensor, text, torch_zip
-from scan_cases import harmless, hit, octets, plain, unjudged
+from scan_cases import GOOD, harmless, hit, octets, plain, unjudged
 from scan_misuse import LONG, OBJECT, built, dtype, signed, state
 from scan_states import DICT, SCALAR, array, elements
 from tar_attacks import member, tar
@@ -66,6 +66,18 @@ def files_within_others():
         for kind, data in (("npy", npy(descr="|O", shape="(1,)", data=objects)), ("npz", npz(npy(descr="|O", shape="(1,)", data=objects)))):
             said = ("unreadable: ",) if made is unjudged else ()
             yield from made(f"loading-tensor-{title}.{kind}", data, *said)
+    second = program(mapping(("w", tensor(storages))), 3) + program(mapping(("w", tensor(storages, (600,)))), 3)
+    for title, data in (("pickle", second), ("pickle-in-a.zip", archive([Part("x.dat", second)])), ("in-gzip-in-a.zip", archive([Part("x.pkl.gz", gzip.compress(second))]))):
+        yield from unjudged(f"loading-second-{title}", data, "unreadable: ")
+    row = torch_zip() + past
+    yield from unjudged("loading-row-in-a.zip", archive([Part("__0_0.distcp", row)]), "unreadable: ")
+    yield from unjudged("loading-row-in-a.tar", tar(member(b"__0_0.distcp", row)), "unreadable: ")
+    rows = b"".join(program(mapping(("w", tensor(storages)), ("i", number(i))), 3) for i in range(1000))
+    yield from harmless("pickles-in-a-row.zip", archive([Part("x.pkl", rows, deflate=True)]))
+    zeros = torch_zip(program(mapping(("w", tensor(storage(elements=10_000_000), (10_000_000,))))), {"0": bytes(40_000_000)})
+    yield from harmless("many-zeros.tar.gz", gzip.compress(tar(*(member(b"epoch%d.pt" % i, zeros) for i in range(5))), 1))
+    other = archive([Part("model/data.pkl", GOOD), Part("model/data/0", b"abc"), Part("README", b"x")])
+    yield from harmless("other-archive-beside-torchs.zip", archive([Part("model.pt", torch_zip()), Part("kiss.zip", other)]))
     yield from harmless("pickles-beside-each-other.zip", archive([Part("a.pkl", program(mapping(("w", tensor(storages))), 3)), Part("m.pt", torch_zip())]))
     text_of_a_storage = b"\x80\2ctorch.storage\n_load_from_bytes\n(S'" + b"a" * (65 << 20) + b"'\ntR."
     yield from unjudged("loading-text-past-a-cap.pkl.gz", gzip.compress(text_of_a_storage), "unreadable: ")
@@ -112,22 +124,22 @@ def sparse_indices():
     ):  # fmt: skip
         yield from harmless(f"sparse-{title}.pt", data)
     for title, data, said in (
-        ("coordinate-past", sparse("sparse_coo", (3,), coordinates), "tensor 'w', sparse_coo, has an index in dimension 0 of 3, expected from 0 to below 3"),
-        ("coordinate-before", sparse("sparse_coo", (4,), ([0, -1, 3, 0], (1, 4))), "an index in dimension 0 of -1"),
-        ("coordinate-past-in-its-dimension", sparse("sparse_coo", (2, 4), ([0, 1, 2, 0, 3, 3, 2, 1], (2, 4))), "an index in dimension 0 of 2"),
+        ("coordinate-past", sparse("sparse_coo", (3,), coordinates), "tensor 'w', sparse_coo, has 3 among its indices in dimension 0, expected from 0 to below 3"),
+        ("coordinate-before", sparse("sparse_coo", (4,), ([0, -1, 3, 0], (1, 4))), "has -1 among its indices in dimension 0"),
+        ("coordinate-past-in-its-dimension", sparse("sparse_coo", (2, 4), ([0, 1, 2, 0, 3, 3, 2, 1], (2, 4))), "has 2 among its indices in dimension 0"),
         ("coordinates-too-few", sparse("sparse_coo", (4,), ([0, 1, 3], (1, 3))), "do not go together"),
         ("coordinates-of-more-dimensions", sparse("sparse_coo", (4,), ([0] * 8, (2, 4))), "do not go together"),
-        ("column-past", sparse("sparse_csr", (2, 4), ([0, 3, 4],), ([0, 1, 4, 0],)), "sparse_csr, has col_indices of 4, expected from 0 to below 4"),
-        ("row-past", sparse("sparse_csc", (4, 2), ([0, 3, 4],), ([0, 1, 4, 0],)), "sparse_csc, has row_indices of 4"),
-        ("row-that-ends-past-the-values", sparse("sparse_csr", (2, 9), ([0, 5, 4],), ([0, 1, 3, 0],)), "crow_indices of 5, expected from 0 to below 5"),
-        ("row-that-ends-before-it-begins", sparse("sparse_csr", (3, 4), ([0, 3, 2, 4],), ([0, 1, 3, 0],)), "crow_indices of 2, expected from 3 to below 5"),
-        ("row-of-more-than-all-columns", sparse("sparse_csr", (2, 3), ([0, 4, 4],), ([0, 1, 2, 0],)), "crow_indices of 4, expected from 0 to below 4"),
-        ("rows-that-begin-later", sparse("sparse_csr", (2, 4), ([1, 3, 4],), ([0, 1, 3, 0],)), "crow_indices of 1, expected from 0 to below 1"),
-        ("rows-that-end-early", sparse("sparse_csr", (2, 4), ([0, 2, 3],), ([0, 1, 3, 0],)), "crow_indices of 3, expected from 4 to below 5"),
+        ("column-past", sparse("sparse_csr", (2, 4), ([0, 3, 4],), ([0, 1, 4, 0],)), "sparse_csr, has 4 among its col_indices, expected from 0 to below 4"),
+        ("row-past", sparse("sparse_csc", (4, 2), ([0, 3, 4],), ([0, 1, 4, 0],)), "sparse_csc, has 4 among its row_indices"),
+        ("row-that-ends-past-the-values", sparse("sparse_csr", (2, 9), ([0, 5, 4],), ([0, 1, 3, 0],)), "has 5 among its crow_indices, expected from 0 to below 5"),
+        ("row-that-ends-before-it-begins", sparse("sparse_csr", (3, 4), ([0, 3, 2, 4],), ([0, 1, 3, 0],)), "has 2 among its crow_indices, expected from 3 to below 5"),
+        ("row-of-more-than-all-columns", sparse("sparse_csr", (2, 3), ([0, 4, 4],), ([0, 1, 2, 0],)), "has 4 among its crow_indices, expected from 0 to below 4"),
+        ("rows-that-begin-later", sparse("sparse_csr", (2, 4), ([1, 3, 4],), ([0, 1, 3, 0],)), "has 1 among its crow_indices, expected from 0 to below 1"),
+        ("rows-that-end-early", sparse("sparse_csr", (2, 4), ([0, 2, 3],), ([0, 1, 3, 0],)), "has 3 among its crow_indices, expected from 4 to below 5"),
         ("rows-of-another-size", sparse("sparse_csr", (3, 4), ([0, 3, 4],), ([0, 1, 3, 0],)), "do not go together"),
         ("values-too-few", sparse("sparse_csr", (2, 5), ([0, 3, 5],), ([0, 1, 3, 0, 1],)), "do not go together"),
         ("rows-of-one-dimension", sparse("sparse_csr", (4,), ([0, 3, 4],), ([0, 1, 3, 0],)), "do not go together"),
-        ("block-past", sparse("sparse_bsr", (2, 4), ([0, 1],), ([2],), of=block), "col_indices of 2, expected from 0 to below 2"),
+        ("block-past", sparse("sparse_bsr", (2, 4), ([0, 1],), ([2],), of=block), "has 2 among its col_indices, expected from 0 to below 2"),
         ("blocks-of-another-size", sparse("sparse_bsr", (2, 5), ([0, 1],), ([1],), of=block), "do not go together"),
     ):  # fmt: skip
         yield from unjudged(f"sparse-{title}.pt", data, f"unreadable: {said}" if said.startswith("tensor") else said)
@@ -136,6 +148,14 @@ def sparse_indices():
     wide = call(name("torch._utils", "_rebuild_sparse_tensor"), COORDINATES, many(
         tensor(storage("1", "LongStorage", elements=1), (1, 1 << 40), (0, 0)), tensor(shape=(1 << 40,), stride=(0,)), many(number(4))))  # fmt: skip
     yield from unjudged("sparse-without-end.pt", torch_zip(program(mapping(("w", wide))), {"0": FLOATS, "1": bytes(8)}), "unreadable: ")
+    some = 1 << 26  # indices, of one number
+    long = call(name("torch._utils", "_rebuild_sparse_tensor"), COORDINATES, many(
+        tensor(storage("1", "LongStorage", elements=1), (1, some), (0, 0)), tensor(shape=(some,), stride=(0,)), many(number(4))))  # fmt: skip
+    one = torch_zip(program(mapping(("w", long))), {"0": FLOATS, "1": bytes(8)})
+    yield from unjudged("sparse-again-and-again.zip", archive([Part(f"{i}.pt", one) for i in range(200)]), "the indices of sparse tensors come to")
+    first = many(*(code for code, _ in (longs("1", *coordinates),)), WEIGHT, many(number(4)))
+    tied = call(name("torch._utils", "_rebuild_sparse_tensor"), COORDINATES, first)
+    yield from harmless("sparse-of-the-same-indices.pt", torch_zip(program(elements(*[tied] * 500)), {"0": FLOATS, "1": longs("1", *coordinates)[1]}))
 
 
 def several_for_one():

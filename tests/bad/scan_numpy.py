@@ -26,7 +26,7 @@ def several_by_text():
     for code in (b"f8", b"<f4", b"float32", b"int64", b"?", b"S5", b">U3", b"M8[ns]", b"datetime64[25s]", b"complex128", b"str_"):
         title = code.decode().replace("<", "little-").replace(">", "big-").replace("?", "truth")
         yield from harmless(f"numpy-type-{title}.pkl", program(bare(code)))
-    for code in (b"O", b"|O", b"O8", b"object", b"object_", b"cnumpy\nobject_\n"):
+    for code in (b"O", b"|O", b"O8", b"object", b"object_", b"cnumpy\nobject_\n", b"cbuiltins\ndict\n", b"ccollections\nCounter\n"):
         title = code.decode().replace("|", "").replace("\n", "-")
         yield from plain(f"numpy-bytes-for-an-object-of-{title}", call(SCALAR, bare(code), octets(bytes(8))), "dangerous: numpy._core.multiarray.scalar", 3)
 
@@ -76,6 +76,9 @@ def matrices():
 def records():
     """numpy sorts them without Python's lock, and asks Python how."""
     yield from plain("numpy-record-that-needs-no-python", array(record(LONG, 0, 0), 1, octets(bytes(8))), "dangerous: numpy.dtype", 3)
+    # An aligned one, as numpy before 2 writes it; one of some fields of another that holds objects.
+    yield from harmless("numpy-record-that-is-aligned.pkl", program(array(dtype("V8", state(-112, 8, 8, names=many(text("a")), fields=fields(("a", LONG, 0)))), 1, octets(bytes(8))), 3))
+    yield from harmless("numpy-record-of-chosen-fields.pkl", program(array(record(LONG, 8, 27, 16), 1, elements(many(number(1)))), 3))
     yield from harmless("numpy-record.pkl", program(array(record(LONG, 0, 16), 1, octets(bytes(8))), 3))
 
 
@@ -88,7 +91,7 @@ def places_in_records():
     said = "unknown: numpy.random._pickle.__bit_generator_ctor"
     for title, where in (("scalar", scalar), ("array", rows)):
         told = mapping(("bit_generator", text("MT19937")), ("state", where))
-        for place, made in (("", told), ("-with-seeds", many(told, b"N")), ("-with-seeds-in-a-list", elements(told, b"N"))):
+        for place, made in (("", told), ("-with-seeds", many(told, b"N")), ("-with-seeds-in-a-list", elements(told, b"N")), ("-with-more", many(told, b"N", b"N"))):
             yield from harmless(f"numpy-place-in-a-{title}{place}.pkl", program(built(call(GENERATOR, text("MT19937")), made), 3), said)
         itself = built(call(GENERATOR, text("MT19937")), where)
         yield from plain(f"numpy-place-in-a-{title}-itself", itself, "dangerous: numpy.random._pickle.__bit_generator_ctor", 3)
