@@ -179,8 +179,8 @@ bool CallForms::is_metadata(ValueId state) {
   });
 }
 
-/// A dict, whose "state" is one too, or a tuple that begins with it, or is of its parts: an array of records would answer
-/// as well where numpy asks for a "pos".
+/// A dict, whose "state" is one too, or a tuple that begins with it, or is of its parts: an array of records would
+/// answer as well where numpy asks for a "pos".
 bool CallForms::is_state_of_generator(ValueId state) {
   const auto has_dicts = [&](ValueId id) {
     const ValueKind kind = values_.kind(id);
