@@ -49,7 +49,8 @@ class NumpyStates {
       if (!is_dtype && risk != CallRisk::makes_array) continue;
       if (!is_dtype && !is_array(id)) found.push_back(id);
       const auto handle = values_.first_effect(id);
-      if (handle == 0 && is_dtype && !is_one_type(spelling_of(id))) found.push_back(id);
+      if (handle == 0 && is_dtype && !call_arguments(values_, id).empty() && !is_one_type(spelling_of(id)))
+        found.push_back(id);
       if (handle == 0 && is_dtype && is_of_objects(spelling_of(id))) known_.emplace(id, Elements{sizeof(void*), true});
       if (handle == 0) continue;
       built_.emplace(id, values_.effect(handle).time);

@@ -86,7 +86,7 @@ def plain_pickles(to):
         "fc.bias": array("i2", (2,), b"\0\1\0\2", ">"),
         "t": array("f4", (2, 3), floats, fortran=True),
     }
-    odd = {"names": array("O8", (1,), ["x"]), "epoch": 3}
+    odd = {"names": array("O8", (1,), ["x"], "|"), "epoch": 3}
     (to / "arrays.pkl").write_bytes(pickled({"model": model, **odd}, 4)[0])
     hooks = Call("collections", "OrderedDict")
     tensor = Call("torch._utils", "_rebuild_tensor_v2", nested(to, Storage(6, device="cuda:0")), 0, (2, 3), (3, 1), False, hooks)

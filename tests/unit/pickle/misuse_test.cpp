@@ -214,7 +214,7 @@ TEST(PickleMisuse, ElementsThatAreSeveralAreARecords) {
   EXPECT_EQ(misused("cnumpy.core.multiarray\nscalar\n(" + pair + bytes + "tR."), "numpy.core.multiarray.scalar");
   EXPECT_EQ(misused("cnumpy.core.numeric\n_frombuffer\n(" + bytes + pair + "(I1\ntVC\ntR."),
             "numpy.core.numeric._frombuffer");
-  EXPECT_EQ(misused(array_of(dtype("V16", 16, 8, 0, "N(Va\nt}Va\n(" + pair + "I0\nts"))), "");
+  EXPECT_EQ(misused(array_of(dtype("V16", 16, 8, 16, "N(Va\nt}Va\n(" + pair + "I0\nts"))), "");
 }
 
 TEST(PickleMisuse, FunctionsMakeNoClassesThatTakeMemoryOrFiles) {
