@@ -31,15 +31,12 @@ constexpr Advice advice[] = {
 };
 constexpr Advice other_advice = {0, "", "in Python: numpy.load reads it; astype() gives an array of numbers"};
 
-bool is_order(char c) { return c == '<' || c == '>' || c == '|' || c == '='; }
-
 }  // namespace
 
 ArrayType parse_descr(std::string_view descr) {
-  const bool ordered = !descr.empty() && is_order(descr[0]);
-  const std::string_view code = descr.substr(ordered ? 1 : 0);
+  const std::string_view code = without_order(descr);
   // "=" is the order of the machine, which is little-endian wherever ckpt is built.
-  const bool big = ordered && descr[0] == '>';
+  const bool big = descr.starts_with('>');
   if (const auto dtype = dtype_from_numpy(code))
     return {*dtype, big && dtype_swap_size(*dtype) > 1 ? ByteOrder::big : ByteOrder::little};
   const std::string shown(descr.substr(0, 40));
@@ -56,7 +53,7 @@ ArrayType parse_descr(std::string_view descr) {
 }
 
 std::uint64_t item_bytes(std::string_view descr) {
-  const std::string_view code = descr.substr(!descr.empty() && is_order(descr[0]) ? 1 : 0);
+  const std::string_view code = without_order(descr);
   if (const auto dtype = dtype_from_numpy(code)) return dtype_size(*dtype);
   const std::string_view behind = code.substr(std::min<std::size_t>(code.size(), 1));
   const std::string_view number = behind.substr(0, behind.find('['));

@@ -189,12 +189,11 @@ bool CallForms::is_state_of_generator(ValueId state) {
                                                   values_.kind(entry.value) != ValueKind::object;
                                          }));
   };
-  std::vector<ValueId> parts{state};
+  std::vector<ValueId> parts;
   const ValueKind kind = values_.kind(state);
   if (kind == ValueKind::tuple || kind == ValueKind::list)
     values_.each_operand(state, [&](ValueId part) { parts.push_back(part); });
-  const std::size_t told = parts.size() > 1 && !values_.is_string(parts[1]) ? 2 : 1;
-  return std::all_of(parts.begin(), parts.begin() + told, has_dicts) && are_data_of_generator(state);
+  return has_dicts(state) && (parts.empty() || has_dicts(parts[0])) && are_data_of_generator(state);
 }
 
 /// Where numpy goes on in its buffers, it does not look whether that is in them: ('MT19937', numbers, place[, …]), and

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "model/numpy_codes.h"
+
 namespace ckpt::pickle {
 namespace {
 
@@ -16,10 +18,6 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '?'; }
 
 }  // namespace
-
-std::string_view without_order(std::string_view code) {
-  return code.substr(!code.empty() && std::string_view("<>=|").find(code[0]) != std::string_view::npos ? 1 : 0);
-}
 
 std::optional<DtypeCode> dtype_code(std::string_view text) {
   text = without_order(text);

@@ -12,9 +12,6 @@ struct DtypeCode {
   std::uint64_t size = 0;
 };
 
-/// Without the byte order in front: "<f8".
-std::string_view without_order(std::string_view code);
-
 /// What numpy pickles a dtype by; none where the text is anything else.
 std::optional<DtypeCode> dtype_code(std::string_view text);
 

@@ -17,6 +17,7 @@
 #include "ckpt/state_dict.h"
 #include "io/bytes.h"
 #include "model/calls.h"
+#include "model/numpy_codes.h"
 #include "pickle/call_policy.h"
 #include "pickle/dtype_codes.h"
 #include "pickle/name_lists.h"

@@ -58,6 +58,8 @@ struct Trace {
   bool lacks = false;           ///< fetches what it has not stored, of a memo that goes on
   bool odd_frame = false;       ///< a frame ends within an instruction or behind STOP: who reads it goes on elsewhere
   std::optional<Error> broken;  ///< why there was no STOP
+
+  [[nodiscard]] bool past_a_cap() const { return broken && broken->code() == ErrorCode::limit_exceeded; }
 };
 
 struct TraceOptions {

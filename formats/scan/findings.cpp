@@ -99,8 +99,8 @@ void Walk::add(const Part& part, const pickle::Trace& trace, bool odd_too) {
                         .offset = part.base + name.offset,
                         .stream = part.stream};
     // Where each use is a call with bytes, those bytes tell. Past a cap they may be those of the last use.
-    const bool is_cut = trace.broken && trace.broken->code() == ErrorCode::limit_exceeded;
-    if (is_loader(name) && name.pushed - name.called_as_judged <= (is_cut ? 1U : 0U) && (!trace.broken || is_cut)) {
+    const std::uint64_t open = trace.past_a_cap() ? 1 : 0;
+    if (is_loader(name) && name.pushed - name.called_as_judged <= open && (!trace.broken || trace.past_a_cap())) {
       loaders[i] = loaders_.size();
       loaders_.push_back({std::move(finding), false});
       continue;

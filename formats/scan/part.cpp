@@ -47,6 +47,13 @@ Part part_apart(const Part& outer, ByteSourcePtr bytes, Role role, const std::st
   return part;
 }
 
+Part stretch(const Part& part, std::uint64_t begin, std::uint64_t end) {
+  Part stretch = part;
+  stretch.bytes = slice(part.bytes, begin, end - begin, part.bytes->name());
+  stretch.base += begin;
+  return stretch;
+}
+
 Error too_deep() {
   return Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
 }

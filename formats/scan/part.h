@@ -47,6 +47,8 @@ struct Part {
 Part part_in_place(const Part& outer, ByteSourcePtr bytes, std::uint64_t offset, Role role, const std::string& name);
 /// The same for bytes that are inflated or decoded.
 Part part_apart(const Part& outer, ByteSourcePtr bytes, Role role, const std::string& name);
+/// Bytes [begin, end) of a part, as no other part than it.
+Part stretch(const Part& part, std::uint64_t begin, std::uint64_t end);
 
 /// What is done with each part of another, and with what is wrong with that.
 using Visit = std::function<void(const Part&)>;

@@ -308,9 +308,7 @@ bool Walk::open_rest(const Part& part, std::string_view format) {
 }
 
 void Walk::open_rest(const Part& part, std::uint64_t at) {
-  Part rest = part;
-  rest.bytes = slice(part.bytes, at, part.bytes->size() - at, part.bytes->name());
-  rest.base += at;
+  Part rest = stretch(part, at, part.bytes->size());
   std::array<std::byte, 4> first{};
   rest.may_be_archive = as_text(std::span(first).first(rest.bytes->read_at(0, first))) == "PK\3\4";
   open_.push_back({std::move(rest), &Walk::visit});

@@ -99,8 +99,7 @@ class Walk {
   std::uint64_t inflatable_;  ///< bytes that gzip within gzip may still come to
   std::deque<Open> open_;
   std::vector<std::pair<Part, const Format*>> files_;  ///< what torch loads by itself: the file, and those within it
-  std::size_t numbered_ = 0;                           ///< Part::file
-  std::set<std::size_t> of_torch_;                     ///< those of which a pickle names anything of torch's
+  std::set<std::size_t> of_torch_;  ///< numbers, from 1, of those of which a pickle names anything of torch's
   SparseIndices indices_;
   std::vector<Loader> loaders_;
   std::set<std::pair<std::string, std::string>> known_;  ///< names

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::uint64_t pickle_window = 64 * limits::kib;
 
-bool past_a_cap(const pickle::Trace& trace) {
-  return trace.broken && trace.broken->code() == ErrorCode::limit_exceeded;
-}
-
 bool is_extension(const pickle::TracedName& name) { return name.module == extension_module; }
 
 bool names_something(const pickle::Trace& trace) {
@@ -111,7 +107,7 @@ pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
     pickle::TraceOptions short_options = options;
     short_options.cap = std::min(options.cap, limits::scan_patience_bytes);
     pickle::Trace trace = pickle::trace(part.bytes, at, short_options);
-    if (!names_something(trace) || !past_a_cap(trace)) return trace;
+    if (!names_something(trace) || !trace.past_a_cap()) return trace;
   }
   return pickle::trace(part.bytes, at, options);
 }
@@ -153,7 +149,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
       neighbours->lack = neighbours->lack || trace.lacks;
       neighbours->until = trace.broken && trace.fetches ? UINT64_MAX : at + 1;
     }
-    const bool is_prose = at == 0 && trace.broken && !trace.announced && !past_a_cap(trace) &&
+    const bool is_prose = at == 0 && trace.broken && !trace.announced && !trace.past_a_cap() &&
                           !calls_something(trace) && !trace.changes && !is_named_as_pickle(part) &&
                           is_of_lines(*part.bytes);
     if (is_prose) break;
@@ -220,7 +216,7 @@ void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
   options.continued = neighbours.begin != 0;
   options.until = neighbours.until;
   pickle::Trace trace = pickle::trace(part.bytes, neighbours.begin, options);
-  if (trace.broken && (neighbours.lack || past_a_cap(trace))) note(*trace.broken, part, trace.end);
+  if (trace.broken && (neighbours.lack || trace.past_a_cap())) note(*trace.broken, part, trace.end);
   trace.broken.reset();
   for (pickle::TracedName& name : trace.names) {
     const bool by_name = !name.is_odd && name.module.find('(') == std::string::npos &&
@@ -238,7 +234,7 @@ void Walk::follow_as_one(const Part& part, const Neighbours& neighbours) {
 /// values tell.
 void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
                         Verdict most) {
-  if (past_a_cap(trace) || trace.names.empty()) return;
+  if (trace.past_a_cap() || trace.names.empty()) return;
   if (most == Verdict::dangerous) keep_pickle(part, trace, begin);
   const std::uint64_t cap = std::min(limits::pickle_bytes, limits::scan_cap(source_->size()));
   const pickle::JudgedNames judged = pickle::judge_as_one(part.bytes, begin, until, cap);
@@ -261,7 +257,7 @@ bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool believed
   const bool says_something = trace.names.empty() || believed;
   if (!says_something && !trace.announced && part.role != Role::pickle) return false;
   if (part.role == Role::storage) return !trace.broken || (trace.announced && believed);
-  if (believed || !trace.broken || past_a_cap(trace)) return true;
+  if (believed || !trace.broken || trace.past_a_cap()) return true;
   return expected && (trace.announced || trace.instructions >= least_instructions);
 }
 

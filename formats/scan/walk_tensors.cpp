@@ -27,7 +27,7 @@ const Format* format_of_file(const ByteSource& bytes) {
 void Walk::keep_file(Part& part) {
   const Format* const format = part.role == Role::storage ? nullptr : format_of_file(*part.bytes);
   if (format == nullptr) return;
-  if (part.may_be_archive) part.file = ++numbered_;
+  if (part.may_be_archive) part.file = files_.size() + 1;
   files_.emplace_back(part, format);
 }
 
@@ -36,10 +36,8 @@ void Walk::keep_file(Part& part) {
 void Walk::keep_pickle(const Part& part, const pickle::Trace& trace, std::uint64_t begin) {
   if (part.role == Role::storage || trace.broken || trace.lacks) return;
   if (std::none_of(trace.names.begin(), trace.names.end(), is_loader)) return;
-  Part alone = part;
-  alone.bytes = slice(part.bytes, begin, trace.end - begin, part.bytes->name());
-  alone.base += begin;
-  alone.file = ++numbered_;
+  Part alone = stretch(part, begin, trace.end);
+  alone.file = files_.size() + 1;
   of_torch_.insert(alone.file);
   files_.emplace_back(std::move(alone), find_format(plain));
 }

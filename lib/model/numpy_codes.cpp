@@ -22,6 +22,10 @@ constexpr std::pair<std::string_view, std::string_view> foreign[] = {
 
 }  // namespace
 
+std::string_view without_order(std::string_view code) {
+  return code.substr(!code.empty() && std::string_view("<>=|").find(code[0]) != std::string_view::npos ? 1 : 0);
+}
+
 std::optional<DType> dtype_from_numpy(std::string_view code) {
   const auto* const found =
       std::find_if(std::begin(codes), std::end(codes), [&](const auto& row) { return row.first == code; });

@@ -7,6 +7,9 @@
 
 namespace ckpt {
 
+/// Without the byte order that may stand in front: "f4" of "<f4".
+std::string_view without_order(std::string_view code);
+
 /// The element type that numpy writes as "f4", "i8", "b1", "c16" …, without byte order; none where torch has no such.
 std::optional<DType> dtype_from_numpy(std::string_view code);
 

@@ -34,8 +34,8 @@ def dtype(code, state, copy=b"\x88"):
     return built(call(name("numpy", "dtype"), text(code), b"\x89", copy), state)
 
 
-def state(flags, size=-1, alignment=-1, subarray=b"N", names=b"N", fields=b"N", version=3):
-    return many(number(version), text("|"), subarray, names, fields, signed(size), signed(alignment), signed(flags))
+def state(flags, size=-1, alignment=-1, subarray=b"N", names=b"N", fields=b"N", version=3, order=text("|"), more=()):
+    return many(number(version), order, subarray, names, fields, signed(size), signed(alignment), signed(flags), *more)
 
 
 def fields(*each):

@@ -4,7 +4,7 @@ loads or when the values are used. `ckpt scan` must call none of them safe."""
 from forge import call, many, mapping, name, number, program, text
 from scan_cases import harmless, octets, plain
 from scan_loading import GENERATOR
-from scan_misuse import LONG, built, dtype, fields, record, signed, state
+from scan_misuse import LONG, built, dtype, fields, record, state
 from scan_states import RECONSTRUCT, SCALAR, array, elements, masked
 
 
@@ -34,9 +34,8 @@ def several_by_text():
 def orders():
     """Objects have none; numpy looks up how they are cast without end."""
 
-    def of_order(code, order, *sizes, version=3):
-        parts = [number(version), order, b"N", b"N", b"N", *map(signed, sizes or (-1, -1, 63 if code == "O8" else 0))]
-        return built(call(name("numpy", "dtype"), text(code), b"\x89", b"\x88"), many(*parts))
+    def of_order(code, order):
+        return dtype(code, state(63 if code == "O8" else 0, order=order))
 
     for title, code in (
         ("objects-in-an-order", of_order("O8", text(">"))), ("objects-in-the-machines", of_order("O8", text("="))),
@@ -51,8 +50,7 @@ def times():
     """Without what they are counted in."""
 
     def of(code, *more, version=4):
-        parts = [number(version), text("<"), b"N", b"N", b"N", signed(-1), signed(-1), signed(0), *more]
-        return built(call(name("numpy", "dtype"), text(code), b"\x89", b"\x88"), many(*parts))
+        return dtype(code, state(0, version=version, order=text("<"), more=more))
 
     unit = many(octets(b"s"), number(1), number(1), number(1))
     for code in ("M8", "m8"):

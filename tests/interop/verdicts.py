@@ -19,6 +19,7 @@ import uuid
 import numpy
 import torch
 import torch.distributed.checkpoint.metadata as distributed
+from equal import tensor_parts
 from group import dtensor, process_group
 
 
@@ -174,14 +175,6 @@ def of_attributes_that_tensors_set(checks):
         checks.suite.check(f"scan {path.name}", result["verdict"] == ("safe" if name == "tag" else "unknown"), result)
 
 
-def parts_of(sparse):
-    if sparse.layout is torch.sparse_coo:
-        return [sparse._indices(), sparse._values()]
-    if sparse.layout in (torch.sparse_csr, torch.sparse_bsr):
-        return [sparse.crow_indices(), sparse.col_indices(), sparse.values()]
-    return [sparse.ccol_indices(), sparse.row_indices(), sparse.values()]
-
-
 def sparse_of(numbers, dense):
     kind = numbers.choice(["coo", "hybrid", "batch", "csr", "csc", "bsr", "bsc"])
     if kind == "hybrid":
@@ -193,7 +186,7 @@ def sparse_of(numbers, dense):
 
 def broken(numbers, sparse):
     """With an index, a size or a part's length changed, or none."""
-    parts, size = [part.clone() for part in parts_of(sparse)], list(sparse.shape)
+    parts, size = [part.clone() for part in tensor_parts(sparse).values()], list(sparse.shape)
     if sparse.layout is not torch.sparse_coo and numbers.random() < 0.2:
         parts[:2] = [part.int() for part in parts[:2]]
     how, at = numbers.choice(["index", "index", "index", "size", "length", "nothing"]), numbers.randrange(len(parts))
