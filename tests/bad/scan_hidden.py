@@ -37,7 +37,7 @@ def results():
     yield from hit("hidden-result-is-filled.npy", npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", program(memory, 3)), said)
     place = storage(more=b"N")
     whole = call(LOAD, octets(legacy(program(place))))
-    yield from harmless("storage-in-bytes.pkl", program(tensor(whole), 3))
+    yield from harmless("storage-in-bytes-alone.pkl", program(tensor(whole), 3))
     yield from plain("hidden-storage-that-is-built", tensor(built(whole, mapping(("_untyped_storage", space(("a", RELU)))))), said, 3)
 
 

@@ -27,7 +27,7 @@ def several_by_text():
         title = code.decode().replace("<", "little-").replace(">", "big-").replace("?", "truth")
         yield from harmless(f"numpy-type-{title}.pkl", program(bare(code)))
     for code in (b"O", b"|O", b"O8", b"object", b"object_", b"cnumpy\nobject_\n", b"cbuiltins\ndict\n", b"ccollections\nCounter\n"):
-        title = code.decode().replace("|", "").replace("\n", "-")
+        title = code.decode().replace("|", "no-order-").replace("\n", "-")
         yield from plain(f"numpy-bytes-for-an-object-of-{title}", call(SCALAR, bare(code), octets(bytes(8))), "dangerous: numpy._core.multiarray.scalar", 3)
 
 
