@@ -233,7 +233,7 @@ def attack_all(suite, ckpt, subjects, words, all_operations):
         if name == "idx" and not with_eval:
             suite.skip("attacks, idx, and eval of others", "built without libtorch (CKPT_LIBTORCH)")
             continue
-        files = 0
+        names = []
         with harness.temporary_folder() as folder, suite.group(f"attacks, {name}"), ThreadPoolExecutor(
             os.cpu_count()
         ) as pool:
@@ -247,12 +247,14 @@ def attack_all(suite, ckpt, subjects, words, all_operations):
                     else []
                     for attack in batch
                 ]
-                files += len(batch)
+                names += [attack.name for attack in batch]
                 reach_code += sum(scanned(attack) == (1,) for attack in batch)
                 list(pool.map(lambda attack, own: attack_one(suite, ckpt, folder, attack, own), batch, lines))
             suite.check("nothing is left behind", not list(folder.iterdir()), lambda: sorted(folder.iterdir()))
-            total += files
-            print(f"{name}: {files} files", flush=True)
+            twice = {attack for attack in names if names.count(attack) > 1}
+            suite.check("no two have one name, and so one file", not twice, lambda: sorted(twice))
+            total += len(names)
+            print(f"{name}: {len(names)} files", flush=True)
     if with_eval and not subjects and not words:  # else they are not all
         suite.figure("bad.attacks", total)
         suite.figure("bad.reach-code", reach_code)
