@@ -53,7 +53,8 @@ bool is_no_finding(const Error& error) {
 /// Whether there are models, and none of these tensors is in one.
 bool are_beside_models(const Checkpoint& checkpoint, const std::vector<NonFinite>& tensors) {
   std::vector<StateDict> models = find_state_dicts(checkpoint);
-  std::erase_if(models, [&](const StateDict& dict) { return !is_models(checkpoint.values, dict); });
+  const std::unordered_set<ValueId> values = models_of(checkpoint.values, models);
+  std::erase_if(models, [&](const StateDict& dict) { return !values.contains(dict.value); });
   const auto is_in = [](const std::string& name, const std::string& path) {
     return path.empty() || name.starts_with(path + ".");
   };

@@ -218,12 +218,18 @@ std::vector<OptimizerState> find_optimizer_states(const Checkpoint& checkpoint) 
   return find_parts(checkpoint).optimizers;
 }
 
-bool is_models(const ValueGraph& values, const StateDict& dict) {
-  if (std::find(usual_paths.begin(), usual_paths.end(), dict.path) != usual_paths.end()) return true;
-  const auto entries = mapping_entries(values, dict.value);
-  return std::any_of(entries.begin(), entries.end(), [&](const MappingEntry& entry) {
-    return values.is_string(entry.key) && is_models_key(values.text(entry.key));
-  });
+std::unordered_set<ValueId> models_of(const ValueGraph& values, const std::vector<StateDict>& dicts) {
+  const auto has_layer = [&](ValueId mapping) {
+    return std::ranges::any_of(mapping_entries(values, mapping), [&](const MappingEntry& entry) {
+      return values.is_string(entry.key) && is_models_key(values.text(entry.key));
+    });
+  };
+  std::unordered_set<ValueId> models, asked;
+  for (const StateDict& dict : dicts) {
+    const bool is_usual = std::ranges::find(usual_paths, dict.path) != usual_paths.end();
+    if (is_usual || (asked.insert(dict.value).second && has_layer(dict.value))) models.insert(dict.value);
+  }
+  return models;
 }
 
 ValueId state_dict_metadata(const ValueGraph& values, ValueId state_dict) {

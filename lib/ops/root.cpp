@@ -117,9 +117,7 @@ std::vector<StateDict> each_once(std::vector<StateDict> dicts) {
 
 ModelDicts model_dicts(const ValueGraph& values, std::vector<StateDict> dicts) {
   ModelDicts found;
-  std::unordered_set<ValueId> models;
-  for (const StateDict& dict : dicts)
-    if (is_models(values, dict)) models.insert(dict.value);
+  const std::unordered_set<ValueId> models = models_of(values, dicts);
   for (StateDict& dict : dicts) (models.contains(dict.value) ? found.models : found.others).push_back(std::move(dict));
   if (found.models.empty()) found.models.swap(found.others);
   return found;

@@ -26,7 +26,7 @@ void refuse_mixed_model(const Checkpoint& checkpoint, const Parts& parts);
 /// Of those that several paths lead to, the first path.
 std::vector<StateDict> each_once(std::vector<StateDict> dicts);
 
-/// State dicts that are models' (is_models()), in the file's order, and the others; all are models' where nothing says
+/// State dicts that are models' (models_of()), in the file's order, and the others; all are models' where nothing says
 /// which are.
 struct ModelDicts {
   std::vector<StateDict> models, others;

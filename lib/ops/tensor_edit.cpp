@@ -145,19 +145,28 @@ static bool says(const ValueGraph& values, ValueId tuple, const std::vector<std:
   return true;
 }
 
-/// Takes the lazy sign from the metadata that a call ends in, and the metadata with it where it says nothing else.
-void TensorEdit::drop_sign(std::vector<ValueId>& items, std::size_t metadata_at) {
+/// Metadata of a call without the lazy sign: itself where it has none, no_value where it says nothing else.
+ValueId TensorEdit::without_sign(ValueId metadata) {
   ValueGraph& values = checkpoint_.values;
-  if (items.size() <= metadata_at || !is_mapping(values, items[metadata_at])) return;
-  const std::vector<MappingEntry> entries = mapping_entries(values, items[metadata_at]);
+  const std::vector<MappingEntry> entries = mapping_entries(values, metadata);
   std::vector<ValueId> left;
   for (const MappingEntry& entry : entries)
     if (!values.is_string(entry.key, "neg")) left.insert(left.end(), {entry.key, entry.value});
-  if (left.size() == 2 * entries.size()) return;
+  if (left.size() == 2 * entries.size()) return metadata;
+  if (left.empty()) return no_value;
+  const ValueId made = calls_.kept(values.make_container(ValueKind::dict));
+  values.add_effect(made, EffectKind::set_items, left);
+  return made;
+}
+
+/// Takes the lazy sign from the metadata that a call ends in, and the metadata with it where it says nothing else.
+void TensorEdit::drop_sign(std::vector<ValueId>& items, std::size_t metadata_at) {
+  if (items.size() <= metadata_at || !is_mapping(checkpoint_.values, items[metadata_at])) return;
+  const auto [known, is_new] = unsigned_.try_emplace(items[metadata_at]);
+  if (is_new) known->second = without_sign(known->first);
+  if (known->second == known->first) return;
   items.resize(metadata_at);
-  if (left.empty()) return;
-  items.push_back(calls_.kept(values.make_container(ValueKind::dict)));
-  values.add_effect(items.back(), EffectKind::set_items, left);
+  if (known->second != no_value) items.push_back(known->second);
 }
 
 /// Only what has changed: hooks, a quantiser and what else the call is given stay.

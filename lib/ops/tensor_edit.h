@@ -60,6 +60,7 @@ class TensorEdit {
   [[nodiscard]] std::size_t view_at(ValueId tensor) const;
   void rewrite(std::size_t view);
   void rewrite_arguments(const Place& place, const View& view, ValueId storage);
+  ValueId without_sign(ValueId metadata);
   void drop_sign(std::vector<ValueId>& items, std::size_t metadata_at);
   ValueId edited(ValueId tuple, const std::vector<ValueId>& items);
   void update(Tensor& tensor);
@@ -70,6 +71,7 @@ class TensorEdit {
   std::vector<View> views_;
   std::vector<Place> places_;                                 ///< of the views
   std::unordered_map<ValueId, std::size_t> known_;            ///< the view of each tensor, by value; no_view
+  std::unordered_map<ValueId, ValueId> unsigned_;             ///< without_sign() of each metadata, which may be shared
   std::unordered_map<std::uint32_t, ByteSourcePtr> watched_;  ///< of storages that others are made of
   std::vector<std::uint32_t> origins_;                        ///< of each storage: itself, or what it was made of
 };

@@ -3,7 +3,7 @@
 import itertools
 import struct
 
-from attack import Attack, everywhere, fine, one, refused, unsupported
+from attack import Attack, Outcome, everywhere, fine, one, refused, unsupported
 from forge import (
     WEIGHT,
     Part,
@@ -302,7 +302,8 @@ def bombs():
     yield from one(
         "one-key-100000-times-for-100000",
         program(WEIGHT + b"q\x030" + key + again + b"(" + b"h\1" * 100_000 + b"l"),
-        refused("the names in the file take more than 268435456 bytes"),
+        refused("the names in the file take more than 268435456 bytes")
+        | {line: Outcome(3, "the names in") for line in ("add-prefix FILE OUT", "average FILE FILE OUT")},
     )
     wide = b"}q\1(" + b"".join(number(i) + b"N" for i in range(256, 60_000)) + b"u0"
     optimizer = b"}(" + text("state") + b"h\1" + text("param_groups") + b"]u"
@@ -313,7 +314,11 @@ def bombs():
     parts = [storage() + b"q\2", number(0), many(number(4)), many(number(1)), b"\x89", b"N", b"h\1"]
     lazy = [call(name("torch._utils", "_rebuild_tensor_v2"), *parts)]
     lazy += [call(name("torch._utils", "_rebuild_tensor_v2"), b"h\2", *parts[1:])] * 29_999
-    yield from one("one-metadata-of-60000-for-30000-tensors", program(words + b"(" + b"".join(lazy) + b"l"), fine())
+    yield from one(
+        "one-metadata-of-60000-for-30000-tensors",
+        program(words + b"(" + b"".join(lazy) + b"l"),
+        fine() | {"convert FILE OUT --dtype float16": Outcome(0)},
+    )
     yield from one("memo-far", program(b"Nr\xff\xff\xff\xffp9223372036854775807\n"), fine())
     yield from one("memo-many", program(b"N" + b"\x94" * deep, 4), fine())
     for title, code in (

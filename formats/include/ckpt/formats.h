@@ -70,7 +70,8 @@ struct WriteOptions {
 };
 
 /// The format in which `path` is written: where the options name none, that of its suffix, unless the checkpoint's own
-/// has that suffix too; else the checkpoint's own. A file that is replaced stays what it was.
+/// has that suffix too; else the checkpoint's own. A file that is replaced stays what it was. Throws Error
+/// (invalid_argument) for a suffix of what is not written (`.onnx`, `.zst` …).
 CKPT_API std::string format_to_save(const Checkpoint& checkpoint, std::string_view path, const WriteOptions& options);
 
 /// Writes a checkpoint to a sink; does not commit it. What is moved here is given back as soon as it is written: of

@@ -23,7 +23,7 @@ CKPT_API Checkpoint remap(Checkpoint checkpoint, const DeviceMap& map);
 /// What a prefix operation did, for the line that says so.
 struct PrefixReport {
   std::size_t state_dicts = 0;
-  std::vector<std::string> passed_over;  ///< of add_prefix(): paths of those that are no model's (is_models())
+  std::vector<std::string> passed_over;  ///< of add_prefix(): paths of those that are no model's (models_of())
   std::size_t changed = 0;               ///< keys that were renamed
   std::size_t unchanged = 0;             ///< keys that were not
   std::vector<std::string> left;         ///< the first few of those that were not

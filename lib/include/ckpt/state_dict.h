@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "ckpt/checkpoint.h"
@@ -46,9 +47,9 @@ struct StateDict {
 /// than ckpt/limits.h allows.
 CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
 
-/// Whether a state dict is a model's: a key of it is a layer's ("fc.weight"), or it lies where trainers keep a model
-/// (the root, "state_dict", "model" …). A scaler's and a random generator's are not.
-CKPT_API bool is_models(const ValueGraph& values, const StateDict& dict);
+/// Those that are models', by value: a key is a layer's ("fc.weight"), or a path to it is one where trainers
+/// keep a model (the root, "state_dict", "model" …). A scaler's and a random generator's are not.
+CKPT_API std::unordered_set<ValueId> models_of(const ValueGraph& values, const std::vector<StateDict>& dicts);
 
 /// What an optimizer's state_dict() gives: a mapping with the keys "state", a mapping, and "param_groups", a list. Or
 /// what torch.distributed.checkpoint makes of it where that is flattened: keys "state.NAME…" and "param_groups.NAME…".

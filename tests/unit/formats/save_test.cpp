@@ -105,6 +105,20 @@ TEST(Save, KeepsTheFormatOfAFileThatItReplaces) {
   EXPECT_EQ(save(load(folder / "misnamed.npz"), folder / "misnamed.npz").format, "torch");
 }
 
+TEST(Save, RefusesASuffixOfWhatItDoesNotWrite) {
+  const TemporaryFolder folder;
+  for (const char* name : {"out.onnx", "out.H5", "out.pt.zst"}) {
+    const auto error = error_of([&] { save(named_weight(), folder / name); });
+    ASSERT_TRUE(error) << name;
+    EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+    EXPECT_FALSE(std::filesystem::exists(folder / name));
+    SaveOptions options;
+    options.format = "torch";
+    save(named_weight(), folder / name, options);
+    EXPECT_EQ(save(load(folder / name), folder / name).format, "torch") << "in place, it stays what it was";
+  }
+}
+
 TEST(Save, RefusesAFormatThatNobodyKnows) {
   const TemporaryFolder folder;
   SaveOptions options;
