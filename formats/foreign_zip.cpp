@@ -52,8 +52,7 @@ std::pair<std::string, std::string> foreign_zip(const ByteSource& source) {
                     [&](const std::string& name) { return ("/" + name).find(mark.part) != std::string::npos; }))
       return {"this is " + std::string(mark.what), std::string(mark.hint)};
   for (const std::string& name : names)
-    if (std::any_of(std::begin(model_suffixes), std::end(model_suffixes),
-                    [&](std::string_view suffix) { return ends_with_in_any_case(name, suffix); }))
+    if (!suffix_among(name, model_suffixes).empty())
       return {"this is a zip archive around " + quoted_name(name),
               "unzip " + shell_word(source.name()) + ", then give ckpt what was inside"};
   return {names.empty() ? "this is an empty zip archive" : "this is a zip archive without a checkpoint",

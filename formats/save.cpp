@@ -232,12 +232,11 @@ constexpr std::string_view unwritten_suffixes[] = {".onnx", ".h5",  ".hdf5", ".k
 std::string format_to_save(const Checkpoint& checkpoint, std::string_view path, const WriteOptions& options) {
   if (!options.format.empty()) return options.format;
   if (path == checkpoint.file) return checkpoint.format;
-  for (const std::string_view suffix : unwritten_suffixes)
-    if (ends_with_in_any_case(path, suffix))
-      throw Error(ErrorCode::invalid_argument, "'" + std::string(suffix) + "' is of a format that ckpt does not write")
-          .expected("one that ckpt formats lists")
-          .in(std::string(path))
-          .hint("name OUT OTHER.pt, say; ckpt convert --format NAME writes NAME whatever OUT is called");
+  if (const std::string_view suffix = suffix_among(path, unwritten_suffixes); !suffix.empty())
+    throw Error(ErrorCode::invalid_argument, "'" + std::string(suffix) + "' is of a format that ckpt does not write")
+        .expected("one that ckpt formats lists")
+        .in(std::string(path))
+        .hint("name OUT OTHER.pt, say; ckpt convert --format NAME writes NAME whatever OUT is called");
   const std::vector<std::string> suggested = formats_by_suffix(path);
   const bool is_its_own = std::ranges::find(suggested, checkpoint.format) != suggested.end();
   return is_its_own || suggested.empty() ? checkpoint.format : suggested.front();

@@ -21,14 +21,19 @@ bool ends_with_in_any_case(std::string_view name, std::string_view lower) {
   return name.size() >= lower.size() && equal_in_any_case(name.substr(name.size() - lower.size()), lower);
 }
 
+std::string_view suffix_among(std::string_view name, std::span<const std::string_view> suffixes) {
+  const auto found =
+      std::ranges::find_if(suffixes, [&](std::string_view suffix) { return ends_with_in_any_case(name, suffix); });
+  return found == suffixes.end() ? std::string_view() : *found;
+}
+
 bool ends_in_gz(std::string_view name) { return ends_with_in_any_case(name, gz); }
 
 std::vector<std::string> formats_by_suffix(std::string_view file) {
   if (ends_in_gz(file)) file.remove_suffix(gz.size());
   std::vector<std::string> names;
   for (const Format* format : format_table())
-    if (std::ranges::any_of(format->suffixes, [&](auto suffix) { return ends_with_in_any_case(file, suffix); }))
-      names.emplace_back(format->name);
+    if (!suffix_among(file, format->suffixes).empty()) names.emplace_back(format->name);
   return names;
 }
 

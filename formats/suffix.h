@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 /// What names of files and of members of archives say, in any case of letters (ASCII's).
@@ -8,6 +9,9 @@ namespace ckpt {
 /// `lower`: in lower case.
 bool equal_in_any_case(std::string_view name, std::string_view lower);
 bool ends_with_in_any_case(std::string_view name, std::string_view lower);
+
+/// The first of `suffixes`, in lower case, that a name ends with; empty where it ends with none.
+std::string_view suffix_among(std::string_view name, std::span<const std::string_view> suffixes);
 
 /// Whether it is the name of a file in gzip.
 bool ends_in_gz(std::string_view name);

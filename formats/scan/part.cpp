@@ -59,8 +59,7 @@ Error too_deep() {
 }
 
 Role role_of_member(std::string_view name) {
-  const auto ends = [&](std::string_view suffix) { return ends_with_in_any_case(name, suffix); };
-  if (std::ranges::any_of(pickle_suffixes, ends) || std::ranges::any_of(other_suffixes, ends)) return Role::pickle;
+  if (!suffix_among(name, pickle_suffixes).empty() || !suffix_among(name, other_suffixes).empty()) return Role::pickle;
   const std::size_t slash = name.rfind('/');
   if (slash == std::string_view::npos || !is_number(name.substr(slash + 1))) return Role::member;
   const std::string_view path = name.substr(0, slash);

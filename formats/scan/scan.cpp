@@ -28,14 +28,9 @@ namespace {
 
 /// Whether it is called what people load pickles from, compressed or not. (A .bin may be anybody's.)
 bool is_named_for_loaders(std::string_view name) {
-  const auto ends_in_one = [&](std::span<const std::string_view> suffixes) {
-    const auto found =
-        std::ranges::find_if(suffixes, [&](std::string_view suffix) { return ends_with_in_any_case(name, suffix); });
-    return found == suffixes.end() ? 0 : found->size();
-  };
   constexpr std::array<std::string_view, 7> packed{".gz", ".xz", ".lzma", ".bz2", ".zst", ".lz4", ".z"};
-  name.remove_suffix(ends_in_one(packed));
-  return ends_in_one(scanning::pickle_suffixes) > 0;
+  name.remove_suffix(suffix_among(name, packed).size());
+  return !suffix_among(name, scanning::pickle_suffixes).empty();
 }
 
 /// What is no text and named so may be a pickle in a form that is not looked into.
