@@ -188,7 +188,7 @@ FUZZED
 ## ThreadSanitizer and Valgrind
 
 Too slow for every run, they were run by hand, last in November 2026, and found nothing. `./dev test --preset tsan --only unit,cli`:
-then 1,838 unit tests (all but those of caps, and of work that only a cap ends) and 287 cases of the command line, on every thread
+then 2,099 unit tests (all but those of caps, and of work that only a cap ends) and 342 cases of the command line, on every thread
 that there is; the threads of evaluation are not among them, for libtorch is not compiled for it.
 `tests/cli/run.py --valgrind`: 318 cases of the command line. RE2's sparse sets read, on purpose,
 what nothing has written, and are passed over (`tests/cli/valgrind.supp`).
