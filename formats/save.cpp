@@ -223,16 +223,18 @@ void save_folder(const Format& format, Checkpoint& checkpoint, const std::string
   sink.commit();
 }
 
-/// What is asked for by these is not written, and a file of that name would be taken for it.
-constexpr std::string_view unwritten_suffixes[] = {".onnx", ".h5",  ".hdf5", ".keras", ".tflite", ".pb", ".msgpack",
-                                                   ".json", ".bz2", ".xz",   ".zst",   ".lz4",    ".7z"};
+/// What these ask for, as foreign_compressions do, is not written, and a file of that name would be taken for it.
+constexpr std::string_view foreign_formats[] = {".onnx", ".h5",      ".hdf5", ".keras", ".tflite",
+                                                ".pb",   ".msgpack", ".json", ".7z"};
 
 }  // namespace
 
 std::string format_to_save(const Checkpoint& checkpoint, std::string_view path, const WriteOptions& options) {
   if (!options.format.empty()) return options.format;
   if (path == checkpoint.file) return checkpoint.format;
-  if (const std::string_view suffix = suffix_among(path, unwritten_suffixes); !suffix.empty())
+  const std::string_view compression = suffix_among(path, foreign_compressions);
+  if (const std::string_view suffix = compression.empty() ? suffix_among(path, foreign_formats) : compression;
+      !suffix.empty())
     throw Error(ErrorCode::invalid_argument, "'" + std::string(suffix) + "' is of a format that ckpt does not write")
         .expected("one that ckpt formats lists")
         .in(std::string(path))

@@ -28,8 +28,8 @@ namespace {
 
 /// Whether it is called what people load pickles from, compressed or not. (A .bin may be anybody's.)
 bool is_named_for_loaders(std::string_view name) {
-  constexpr std::array<std::string_view, 7> packed{".gz", ".xz", ".lzma", ".bz2", ".zst", ".lz4", ".z"};
-  name.remove_suffix(suffix_among(name, packed).size());
+  name.remove_suffix(ends_in_gz(name) ? std::string_view(".gz").size()
+                                      : suffix_among(name, foreign_compressions).size());
   return !suffix_among(name, scanning::pickle_suffixes).empty();
 }
 

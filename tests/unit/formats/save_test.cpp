@@ -107,7 +107,7 @@ TEST(Save, KeepsTheFormatOfAFileThatItReplaces) {
 
 TEST(Save, RefusesASuffixOfWhatItDoesNotWrite) {
   const TemporaryFolder folder;
-  for (const char* name : {"out.onnx", "out.H5", "out.pt.zst"}) {
+  for (const char* name : {"out.onnx", "out.H5", "out.pt.zst", "out.pt.lzma"}) {
     const auto error = error_of([&] { save(named_weight(), folder / name); });
     ASSERT_TRUE(error) << name;
     EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
