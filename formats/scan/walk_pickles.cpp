@@ -151,7 +151,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
     }
     const bool is_prose = at == 0 && trace.broken && !trace.announced && !trace.past_a_cap() &&
                           !calls_something(trace) && !trace.changes && !is_named_as_pickle(part) &&
-                          is_of_lines(*part.bytes);
+                          is_of_lines(*part.bytes) && !recognises(*find_format("dcp"), *part.bytes);
     if (is_prose) break;
     const bool believed = is_believed(part, trace, at == 0);
     const bool is_of_legacy = is_legacy && met++ < legacy_pickles;  // each of which has an unpickler of its own

@@ -342,6 +342,11 @@ TEST(Scan, AnImportUnderAPicklesNameCountsHoweverItIsSpelt) {
   EXPECT_EQ(verdict("cmy-mod\nfn\n.", "m"), ScanVerdict::dangerous);
 }
 
+TEST(Scan, DistributedMetadataThatBreaksOffIsNoProse) {
+  const std::string text = "ccopyreg\nfn\n(torch.distributed.checkpoint.metadata\nMetadata\n";
+  EXPECT_EQ(scan(memory_source(bytes_of(text), "m")).verdict, ScanVerdict::dangerous);
+}
+
 TEST(Scan, WhatIsPackedByOthersIsRecognisedAndNotJudged) {
   const ScanResult result = scanned("7z\xbc\xaf\x27\x1c" + std::string(100, '\0'));
   EXPECT_EQ(result.verdict, ScanVerdict::unreadable);
