@@ -22,6 +22,7 @@ import hashlib
 import io
 import itertools
 import os
+import pickle
 import random
 import re
 import shutil
@@ -66,6 +67,7 @@ ADOPTING = 600  # seconds that all that the other targets keep may take
 MERGING = 3600  # seconds that minimising a whole corpus may take: nearly 90,000 files of the program's
 REPLAYING = 600  # seconds that a part of a corpus may take under sanitizers
 PART = 500  # files of it, as many as a command line takes
+LEGACY_HEAD = b"".join(pickle.dumps(part, protocol=2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}))
 OWN = ("lib/", "formats/", "tools/", "eval/")  # whose lines and branches count
 FINDINGS = 5  # of a run: what follows is often the same
 MINIMISING = 20  # seconds that a finding may be made smaller for
@@ -92,6 +94,11 @@ def pickles_within(content):
             for member in archive.infolist():
                 if member.filename.endswith(".pkl") and member.file_size <= LARGEST:
                     yield archive.read(member)
+
+
+def legacy_around(content):
+    """Of a pickle, the file before PyTorch 1.6 that has it for its object, and no storages."""
+    return LEGACY_HEAD + content + pickle.dumps([], protocol=2)
 
 
 class Fuzzer:
@@ -169,12 +176,15 @@ class Fuzzer:
         """What another target keeps, as this one reads files of any format."""
         if self.target == "program":
             yield random.randbytes(1) + content
-        elif self.target == "torch_tar":
+            return
+        if self.target == "torch_tar":
             yield tar_around(content)
-        else:
-            yield content
-            if self.target == "torchscript":
-                yield from pickles_within(content)
+            return
+        yield content
+        if self.target == "torchscript":
+            yield from pickles_within(content)
+        elif self.target == "torch_legacy":
+            yield from map(legacy_around, (content, *pickles_within(content)))
 
     def run(self):
         self.begin()
