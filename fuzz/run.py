@@ -78,13 +78,13 @@ def parts(files):
     return (files[begin : begin + PART] for begin in range(0, len(files), PART))
 
 
-def tar_around(content):
-    """Of a tar, it adopts what is in it."""
-    if content[257:262] == b"ustar":
-        return content
-    entry = tarfile.TarInfo("model")
-    entry.size = len(content)
-    return entry.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE + 2 * tarfile.BLOCKSIZE)
+def tar_of(*members):
+    archive = b""
+    for name, content in members:
+        entry = tarfile.TarInfo(name)
+        entry.size = len(content)
+        archive += entry.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE)
+    return archive + bytes(2 * tarfile.BLOCKSIZE)
 
 
 def pickles_within(content):
@@ -99,6 +99,12 @@ def pickles_within(content):
 def legacy_around(content):
     """Of a pickle, the file before PyTorch 1.6 that has it for its object, and no storages."""
     return LEGACY_HEAD + content + pickle.dumps([], protocol=2)
+
+
+def torch_tar_around(content):
+    """The same of PyTorch 0.1."""
+    nothing = pickle.dumps(0, protocol=2)
+    return tar_of(("pickle", content), ("tensors", nothing), ("storages", nothing + pickle.dumps([], protocol=2)))
 
 
 class Fuzzer:
@@ -177,14 +183,14 @@ class Fuzzer:
         if self.target == "program":
             yield random.randbytes(1) + content
             return
-        if self.target == "torch_tar":
-            yield tar_around(content)
-            return
         yield content
         if self.target == "torchscript":
             yield from pickles_within(content)
         elif self.target == "torch_legacy":
             yield from map(legacy_around, (content, *pickles_within(content)))
+        elif self.target == "torch_tar" and content[257:262] != b"ustar":
+            yield tar_of(("model", content))
+            yield from map(torch_tar_around, (content, *pickles_within(content)))
 
     def run(self):
         self.begin()
