@@ -27,6 +27,7 @@ import random
 import re
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tarfile
@@ -96,9 +97,25 @@ def pickles_within(content):
                     yield archive.read(member)
 
 
-def legacy_around(content):
-    """Of a pickle, the file before PyTorch 1.6 that has it for its object, and no storages."""
-    return LEGACY_HEAD + content + pickle.dumps([], protocol=2)
+def legacy_around(content, storages=()):
+    """Of a pickle, the file before PyTorch 1.6 that has it for its object. `storages`: key and bytes of each."""
+    counted = (struct.pack("<q", len(data) // 4) + data for _, data in storages)  # most are float32
+    return LEGACY_HEAD + content + pickle.dumps([key for key, _ in storages], protocol=2) + b"".join(counted)
+
+
+def legacies_within(content):
+    """Of a zip, each pickle beside its storages, whose ids say that they are no view."""
+    with contextlib.suppress(Exception):  # as above
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = [member for member in archive.infolist() if member.file_size <= LARGEST]
+            for member in members:
+                folder, _, name = member.filename.rpartition("/")
+                if name != "data.pkl":
+                    continue
+                content = re.sub(rb"t((?:q.|r.{4})?Q)", rb"Nt\1", archive.read(member), flags=re.DOTALL)
+                at = f"{folder}/data/"
+                storages = [(file.filename[len(at) :], archive.read(file)) for file in members if file.filename.startswith(at)]
+                yield legacy_around(content, storages)
 
 
 def torch_tar_around(content):
@@ -188,6 +205,7 @@ class Fuzzer:
             yield from pickles_within(content)
         elif self.target == "torch_legacy":
             yield from map(legacy_around, (content, *pickles_within(content)))
+            yield from legacies_within(content)
         elif self.target == "torch_tar" and content[257:262] != b"ustar":
             yield tar_of(("model", content))
             yield from map(torch_tar_around, (content, *pickles_within(content)))
