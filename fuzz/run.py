@@ -19,22 +19,18 @@ enough: see `Log.has_had_enough`.
 import argparse
 import contextlib
 import hashlib
-import io
 import itertools
 import os
-import pickle
 import random
 import re
 import shutil
 import statistics
-import struct
 import subprocess
 import sys
 import tarfile
 import tempfile
 import threading
 import time
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,13 +38,13 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 import llvm_coverage  # noqa: E402
 from finding import Finding, fault_in  # noqa: E402
+from forms import LARGEST, own_forms  # noqa: E402
 from log import Log, Outcome  # noqa: E402
 
 TARGETS = """
     program roundtrip compressed recover torch_zip pickle torch_legacy plain_pickle torch_tar torchscript
     numpy gguf dcp safetensors scan gzip zip png idx
 """.split()  # the slowest first
-LARGEST = 20_000  # bytes of an input: everything that has a place in a checkpoint, many times
 # By entropy libFuzzer would choose what to change, and takes two to five times as long a run for it.
 OPTIONS = ["-entropic=0", "-rss_limit_mb=1536", "-malloc_limit_mb=512", f"-max_len={LARGEST}"]
 TIMEOUT = 10  # seconds of an input
@@ -68,7 +64,6 @@ ADOPTING = 600  # seconds that all that the other targets keep may take
 MERGING = 3600  # seconds that minimising a whole corpus may take: nearly 90,000 files of the program's
 REPLAYING = 600  # seconds that a part of a corpus may take under sanitizers
 PART = 500  # files of it, as many as a command line takes
-LEGACY_HEAD = b"".join(pickle.dumps(part, protocol=2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}))
 OWN = ("lib/", "formats/", "tools/", "eval/")  # whose lines and branches count
 FINDINGS = 5  # of a run: what follows is often the same
 MINIMISING = 20  # seconds that a finding may be made smaller for
@@ -77,51 +72,6 @@ ROOM = 1 << 30  # bytes of a RAM disk that is worked on
 
 def parts(files):
     return (files[begin : begin + PART] for begin in range(0, len(files), PART))
-
-
-def tar_of(*members):
-    archive = b""
-    for name, content in members:
-        entry = tarfile.TarInfo(name)
-        entry.size = len(content)
-        archive += entry.tobuf() + content + bytes(-len(content) % tarfile.BLOCKSIZE)
-    return archive + bytes(2 * tarfile.BLOCKSIZE)
-
-
-def pickles_within(content):
-    """Of a zip, each of which it puts into an archive of its own."""
-    with contextlib.suppress(Exception):  # what fuzzing has made of it, Python may not read
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            for member in archive.infolist():
-                if member.filename.endswith(".pkl") and member.file_size <= LARGEST:
-                    yield archive.read(member)
-
-
-def legacy_around(content, storages=()):
-    """Of a pickle, the file before PyTorch 1.6 that has it for its object. `storages`: key and bytes of each."""
-    counted = (struct.pack("<q", len(data) // 4) + data for _, data in storages)  # most are float32
-    return LEGACY_HEAD + content + pickle.dumps([key for key, _ in storages], protocol=2) + b"".join(counted)
-
-
-def legacies_within(content):
-    """Of a zip, each pickle beside its storages, whose ids say that they are no view."""
-    with contextlib.suppress(Exception):  # as above
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [member for member in archive.infolist() if member.file_size <= LARGEST]
-            for member in members:
-                folder, _, name = member.filename.rpartition("/")
-                if name != "data.pkl":
-                    continue
-                content = re.sub(rb"t((?:q.|r.{4})?Q)", rb"Nt\1", archive.read(member), flags=re.DOTALL)
-                at = f"{folder}/data/"
-                storages = [(file.filename[len(at) :], archive.read(file)) for file in members if file.filename.startswith(at)]
-                yield legacy_around(content, storages)
-
-
-def torch_tar_around(content):
-    """The same of PyTorch 0.1."""
-    nothing = pickle.dumps(0, protocol=2)
-    return tar_of(("pickle", content), ("tensors", nothing), ("storages", nothing + pickle.dumps([], protocol=2)))
 
 
 class Fuzzer:
@@ -185,7 +135,7 @@ class Fuzzer:
                 names = os.listdir(folder)
             for name in names:
                 with contextlib.suppress(FileNotFoundError):
-                    for content in self.own_forms((folder / name).read_bytes()):
+                    for content in own_forms(self.target, (folder / name).read_bytes()):
                         (others / hashlib.sha1(content).hexdigest()).write_bytes(content)
         # What reaches something that nothing before it did gives its SHA-1 to a file there.
         self.look_for_faults(self.program, ADOPTING, "-runs=0", f"-features_dir={reaching}", self.corpus, others)
@@ -194,21 +144,6 @@ class Fuzzer:
             shutil.copy(file, self.corpus)
         self.outcome.adopted = len(adopted)
         return self.outcome
-
-    def own_forms(self, content):
-        """What another target keeps, as this one reads files of any format."""
-        if self.target == "program":
-            yield random.randbytes(1) + content
-            return
-        yield content
-        if self.target == "torchscript":
-            yield from pickles_within(content)
-        elif self.target == "torch_legacy":
-            yield from map(legacy_around, (content, *pickles_within(content)))
-            yield from legacies_within(content)
-        elif self.target == "torch_tar" and content[257:262] != b"ustar":
-            yield tar_of(("model", content))
-            yield from map(torch_tar_around, (content, *pickles_within(content)))
 
     def run(self):
         self.begin()
