@@ -29,8 +29,12 @@ std::string_view suffix_among(std::string_view name, std::span<const std::string
 
 bool ends_in_gz(std::string_view name) { return ends_with_in_any_case(name, gz); }
 
+std::string_view without_gz(std::string_view name) {
+  return ends_in_gz(name) ? name.substr(0, name.size() - gz.size()) : name;
+}
+
 std::vector<std::string> formats_by_suffix(std::string_view file) {
-  if (ends_in_gz(file)) file.remove_suffix(gz.size());
+  file = without_gz(file);
   std::vector<std::string> names;
   for (const Format* format : format_table())
     if (!suffix_among(file, format->suffixes).empty()) names.emplace_back(format->name);

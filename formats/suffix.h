@@ -19,5 +19,7 @@ inline constexpr std::array<std::string_view, 6> foreign_compressions{".xz", ".l
 
 /// Whether it is the name of a file in gzip.
 bool ends_in_gz(std::string_view name);
+/// What stands before its ".gz"; all of the name where it has none.
+std::string_view without_gz(std::string_view name);
 
 }  // namespace ckpt

@@ -28,9 +28,9 @@ namespace {
 
 /// Whether it is called what people load pickles from, compressed or not. (A .bin may be anybody's.)
 bool is_named_for_loaders(std::string_view name) {
-  name.remove_suffix(ends_in_gz(name) ? std::string_view(".gz").size()
-                                      : suffix_among(name, foreign_compressions).size());
-  return !suffix_among(name, scanning::pickle_suffixes).empty();
+  std::string_view bare = without_gz(name);
+  if (bare == name) bare.remove_suffix(suffix_among(name, foreign_compressions).size());
+  return !suffix_among(bare, scanning::pickle_suffixes).empty();
 }
 
 /// What is no text and named so may be a pickle in a form that is not looked into.

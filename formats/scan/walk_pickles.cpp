@@ -114,9 +114,7 @@ pickle::Trace Walk::follow_pickle(const Part& part, std::uint64_t at) {
 
 bool Walk::is_named_as_pickle(const Part& part) const {
   if (part.role != Role::file) return part.role == Role::pickle;
-  std::string name = source_->name();
-  if (ends_in_gz(name)) name.resize(name.rfind('.'));
-  return role_of_member(name) == Role::pickle;
+  return role_of_member(without_gz(source_->name())) == Role::pickle;
 }
 
 /// `is_numbers`: a format that holds no pickle knows it.
