@@ -19,8 +19,10 @@ Checkpoint extract(Checkpoint checkpoint, std::string_view name, bool named) {
     throw Error(ErrorCode::invalid_argument, "no tensor is named '" + std::string(name) + "'")
         .expected("one of its " + std::to_string(names.size()))
         .in(checkpoint.file);
-  refuse_part(checkpoint);
-  checkpoint.root = found->tensor->value;
+  if (whole_module(checkpoint))
+    checkpoint = take_tensor(std::move(checkpoint), *found);
+  else
+    checkpoint.root = found->tensor->value;
   if (named) {
     TensorCalls calls(checkpoint.values);
     const ValueId pair[] = {calls.text(name), checkpoint.root};

@@ -4,10 +4,12 @@
 #include "ckpt/error.h"
 #include "ckpt/modules.h"
 #include "ops/prune.h"
+#include "ops/whole_module.h"
 
 namespace ckpt {
 
 std::string weights_only_options(const Checkpoint& checkpoint, const Parts& parts) {
+  if (has_no_state(checkpoint)) return {};
   std::vector<bool> held(checkpoint.values.size());
   const auto is_held = [&](const Tensor& tensor) { return held[tensor.value]; };
   constexpr std::size_t most_tried = 64;  // each takes a look at all tensors

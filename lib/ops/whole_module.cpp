@@ -17,22 +17,27 @@ namespace ckpt {
 namespace {
 
 /// What libtorch pickles in a way of its own, which Python does not read.
+void refuse_unsayable(const Checkpoint& checkpoint, std::string_view name, const Tensor& tensor) {
+  if (tensor.storage) return;
+  throw Error(ErrorCode::unsupported, "tensor '" + std::string(name) + "' is " +
+                                          (tensor.parts.empty() ? "a meta" : "a sparse") +
+                                          " tensor of a TorchScript file, which Python pickles in another way")
+      .expected("strided tensors")
+      .in(checkpoint.file)
+      .hint("in Python: torch.save(torch.jit.load(path).state_dict(), out)");
+}
+
 void refuse_unsayable(const Checkpoint& checkpoint, const StateEntries& told) {
   std::map<ValueId, const Tensor*> tensors;
   for (const Tensor& tensor : checkpoint.tensors) tensors.emplace(tensor.value, &tensor);
-  for (const auto& [name, value] : told.tensors) {
-    const Tensor& tensor = *tensors.at(value);
-    if (tensor.storage) continue;
-    throw Error(ErrorCode::unsupported, "tensor '" + name + "' is " + (tensor.parts.empty() ? "a meta" : "a sparse") +
-                                            " tensor of a TorchScript file, which Python pickles in another way")
-        .expected("strided tensors")
-        .in(checkpoint.file)
-        .hint("in Python: torch.save(torch.jit.load(path).state_dict(), out)");
-  }
+  for (const auto& [name, value] : told.tensors) refuse_unsayable(checkpoint, name, *tensors.at(value));
 }
 
-/// Without the names that only other pickles of the archive call for.
-Checkpoint only_own_globals(Checkpoint checkpoint) {
+/// The root alone: no module, and no name that only other pickles of the archive call for.
+Checkpoint without_module(Checkpoint checkpoint, const std::string& format) {
+  checkpoint.details = nullptr;
+  checkpoint.format = format;
+  checkpoint = prune(std::move(checkpoint));
   const ValueGraph& values = checkpoint.values;
   std::set<std::pair<std::string_view, std::string_view>> own;
   for (ValueId id = 0; id < values.size(); ++id)
@@ -51,7 +56,8 @@ Checkpoint unpack_whole_module(Checkpoint checkpoint) {
     throw Error(ErrorCode::invalid_argument, "the module has no parameters and no buffers: its state dict is empty")
         .expected("tensors that state_dict() gives")
         .in(checkpoint.file)
-        .hint("ckpt inspect " + shell_word(checkpoint.file) + " lists the tensors that it has");
+        .hint("ckpt inspect " + shell_word(checkpoint.file) +
+              " lists the tensors that it has, and ckpt extract takes one");
   refuse_unsayable(checkpoint, told);
   ValueGraph& values = checkpoint.values;
   PlainTensors tensors(checkpoint);
@@ -78,9 +84,25 @@ Checkpoint unpack_whole_module(Checkpoint checkpoint) {
   const ValueId state = dict_of(tensors.calls().text("_metadata"), tensors.calls().ordered_dict(metadata));
   values.add_effect(checkpoint.root, EffectKind::build, std::span(&state, 1));
   tensors.finish();
-  checkpoint.details = nullptr;
-  checkpoint.format = told.format;
-  return only_own_globals(prune(std::move(checkpoint)));
+  return without_module(std::move(checkpoint), told.format);
+}
+
+Checkpoint take_tensor(Checkpoint checkpoint, const NamedTensor& named) {
+  refuse_unsayable(checkpoint, named.name, *named.tensor);
+  const std::string format = checkpoint.details->state_entries(checkpoint).format;
+  PlainTensors tensors(checkpoint);
+  checkpoint.root = tensors.detached(named.tensor->value);
+  tensors.finish();
+  return without_module(std::move(checkpoint), format);
+}
+
+bool has_no_state(const Checkpoint& checkpoint) {
+  if (!whole_module(checkpoint)) return false;
+  try {
+    return checkpoint.details->state_entries(checkpoint).tensors.empty();
+  } catch (const Error&) {
+    return true;
+  }
 }
 
 void refuse_part(const Checkpoint& checkpoint) {
@@ -88,7 +110,8 @@ void refuse_part(const Checkpoint& checkpoint) {
   throw Error(ErrorCode::unsupported, "a " + checkpoint.format + " file is taken whole: its code names what is in it")
       .expected("its state dict, of which a part can be taken")
       .in(checkpoint.file)
-      .hint("ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only makes one");
+      .hint(has_no_state(checkpoint) ? "ckpt extract " + shell_word(checkpoint.file) + " NAME -o OUT takes one tensor"
+                                     : "ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only makes one");
 }
 
 }  // namespace ckpt

@@ -57,6 +57,11 @@ def plain(report):
     return {**kept, "globals": sorted((g["name"], g["verdict"]) for g in report["globals"])}
 
 
+def is_refused_whole(done):
+    """With what can be taken of it: its state dict, or where that is empty a tensor."""
+    return done.code == UNREADABLE and ("OUT --weights-only" in done.err or "ckpt extract" in done.err)
+
+
 class FileTest:
     def __init__(self, suite, ckpt, row, folder):
         self.suite, self.ckpt, self.row, self.folder = suite, ckpt, row, folder
@@ -221,7 +226,7 @@ class FileTest:
         command = [self.row.path, out, "--no-gzip", "--verify=full", *allow, *edits]
         if self.row.like.weights:  # taken whole, but for its state dict
             done = self.ckpt("convert", *command)
-            self.check("edits: refused", done.code == UNREADABLE and "--weights-only" in done.err, done)
+            self.check("edits: refused", is_refused_whole(done), done)
             return
         if not (self.row.format in truth.PICKLED and self.row.like.written):
             command += ["--format", "torch"]
@@ -247,7 +252,12 @@ class FileTest:
             glob = glob.removesuffix(part)
         if self.row.like.weights:  # taken whole, but for its state dict
             done = self.ckpt("convert", self.row.path, out, "--keep", glob, *allow)
-            self.check(f"--keep {name}: refused", done.code == UNREADABLE and "--weights-only" in done.err, done)
+            self.check(f"--keep {name}: refused", is_refused_whole(done), done)
+            done = self.ckpt("extract", self.row.path, name, "-o", out, *allow)
+            if self.check(f"extract {name}", done.code == 0, done):
+                got = self.ckpt("digest", "--json", out)
+                kept = set(got.json["tensors"].values()) if got.code == 0 else set()
+                self.check(f"extract {name}: nothing else", sums[name] in kept and kept <= set(sums.values()), got)
             return
         done = self.ckpt("convert", self.row.path, out, "--keep", glob, *allow)
         if self.check(f"--keep {name}", done.code == 0, done):

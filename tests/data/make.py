@@ -226,16 +226,13 @@ def scripts(to):
         b'    return torch.add(x, torch.zeros([2], device=torch.device("cuda:0")))\n'
     )
     layers = b'class Linear(Module):\n  __parameters__ = ["weight", "bias", ]\n  __buffers__ = []\n  weight : Tensor\n  bias : Tensor\n'
-    save_zip(
-        to / "script.pt",
-        net,
-        extra=[
-            ("code/__torch__.py", code),
-            ("code/__torch__/layers.py", layers),
-            *((f"constants/{key}", storage.bytes()) for key, storage in data.items()),
-            ("constants.pkl", constants),
-        ],
-    )
+    constant_members = [*((f"constants/{key}", storage.bytes()) for key, storage in data.items()), ("constants.pkl", constants)]
+    code_members = [("code/__torch__.py", code), ("code/__torch__/layers.py", layers)]
+    save_zip(to / "script.pt", net, extra=[*code_members, *constant_members])
+    # As torch.jit.freeze leaves one: its tensors are constants of its code.
+    frozen = module(("", "Frozen"), training=False)
+    code = b"class Frozen(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
+    save_zip(to / "frozen.pt", frozen, extra=[("code/__torch__.py", code), *constant_members])
 
 
 def module(name, parameters=None, buffers=None, modules=None, **more):

@@ -56,7 +56,8 @@ struct Parts {
 CKPT_API Parts find_parts(const Checkpoint& checkpoint);
 
 /// The options of `ckpt convert` that make a state dict of a module of the file: --weights-only, with --root where it
-/// is not the only part. Empty where no module holds a tensor, as a loss that was saved whole holds none.
+/// is not the only part. Empty where no module has a tensor for one: a loss
+/// that was saved whole, a frozen TorchScript file.
 CKPT_API std::string weights_only_options(const Checkpoint& checkpoint, const Parts& parts);
 
 /// Each module of find_modules() as the state dict that its state_dict() would give: names, order, `_metadata`, plain

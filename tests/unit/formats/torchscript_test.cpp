@@ -4,6 +4,7 @@
 
 #include "ckpt/device.h"
 #include "ckpt/error.h"
+#include "ckpt/extract.h"
 #include "ckpt/modules.h"
 #include "ckpt/ops.h"
 #include "formats/script_files.h"
@@ -144,6 +145,35 @@ TEST(TorchScript, IsTakenWhole) {
     EXPECT_NE(said.find("is taken whole"), std::string::npos) << said;
     EXPECT_NE(said.find("--weights-only"), std::string::npos) << said;
   }
+}
+
+TEST(TorchScript, ATensorOfItIsAPlainOne) {
+  const Checkpoint alone = extract(read_script(nested()), "norm.mean");
+  EXPECT_EQ(alone.format, "torch");
+  EXPECT_FALSE(whole_module(alone));
+  const Checkpoint named = extract(read_script(nested()), "norm.mean", true);
+  EXPECT_EQ(torch_testing::names(named), (Names{"norm.mean"}));
+  EXPECT_EQ(torch_testing::values(named, 0), (std::vector<float>{0, 1, 2, 3}));
+  const auto again = torch_testing::read_bytes(torch_testing::written(named));
+  EXPECT_EQ(again.format, "torch") << "nothing of the module is left";
+}
+
+TEST(TorchScript, WhatOtherPicklesCallForIsNoPartOfATensor) {
+  const py::Code payload = py::call(py::global("os", "system"), {py::str("true")});
+  const auto checkpoint = read_script({.more = {text("bytecode.pkl", py::pickle(payload))}});
+  EXPECT_EQ(error_text([&] { torch_testing::written(extract(checkpoint, "w")); }), "done");
+}
+
+TEST(TorchScript, OfNoParameterIsNotProposedAsAStateDict) {
+  const auto options = [](const ScriptFile& file) {
+    const auto checkpoint = read_script(file);
+    return weights_only_options(checkpoint, find_parts(checkpoint));
+  };
+  EXPECT_EQ(options({}), "--weights-only");
+  EXPECT_EQ(options({.code = class_code("Net", "", "")}), "");
+  const auto checkpoint = read_script({.code = class_code("Net", "", "")});
+  EXPECT_NE(error_text([&] { select(checkpoint, {{"w"}, {}}); }).find("| ckpt extract"), std::string::npos);
+  EXPECT_EQ(torch_testing::names(extract(checkpoint, "w", true)), (Names{"w"}));
 }
 
 TEST(TorchScript, IsWrittenAgainByteForByte) {
