@@ -42,13 +42,14 @@ Checkpoint read_npy(const ByteSourcePtr& source, const ReadContext& context) {
 }
 
 WriteReceipt write_npy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions&) {
-  const std::vector<OutArray> arrays = arrays_of(checkpoint);
-  const bool alone = arrays.size() == 1 && arrays.front().tensor.tensor->value == checkpoint.root;
-  if (!alone)
-    throw Error(ErrorCode::unsupported, "tensors under names, as '" + arrays.front().tensor.name + "'")
+  const std::vector<NamedTensor> names = tensor_names(checkpoint);
+  const bool is_alone = names.size() == 1 && names.front().tensor->value == checkpoint.root;
+  if (!names.empty() && !is_alone)
+    throw Error(ErrorCode::unsupported, "tensors under names, as '" + names.front().name + "'")
         .expected("one tensor alone, as npy files hold")
         .in(checkpoint.file)
-        .hint("--format npz holds arrays by name; --root NAME takes one of them");
+        .hint("--root NAME takes one of them; --format npz holds them all by name");
+  const std::vector<OutArray> arrays = arrays_of(checkpoint);
   const std::vector<Storage> storages = watched_storages(checkpoint);
   const std::uint32_t crc = write_array(arrays.front(), storages, sink);
   finish_watching(storages);
