@@ -148,9 +148,10 @@ void tell_of_arrays(const Checkpoint& checkpoint, SaveReport& report) {
   const auto count = std::count_if(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                                    [](const Tensor& tensor) { return tensor.array; });
   if (!report.pickled || count == 0) return;
-  report.left_out.push_back(
-      std::to_string(count) + (count == 1 ? " array of numpy's stays" : " arrays of numpy's stay") + " what " +
-      (count == 1 ? "it is" : "they are") + ", and no tensor to torch; ckpt convert --weights-only makes tensors");
+  report.left_out.push_back(std::to_string(count) +
+                            (count == 1 ? " array of numpy's stays" : " arrays of numpy's stay") + " what " +
+                            (count == 1 ? "it is" : "they are") +
+                            ", and no tensor to torch; ckpt convert --weights-only makes tensors of a state dict's");
 }
 
 /// Texts beside the tensors; that PyTorch wrote the file ("format": "pt") is no loss.

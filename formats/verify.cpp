@@ -31,7 +31,7 @@ std::vector<Finding> verify(const ByteSourcePtr& source) {
   } else if (opened.format != nullptr && !opened.format->has_checksums) {
     context.remark("no checksum covers the tensors' bytes (" + std::string(opened.format->name) +
                    " has none): ckpt convert IN OUT --format torch" +
-                   (opened.format->write_folder == nullptr ? ", or --gzip," : "") + " adds them");
+                   (opened.format->write != nullptr ? ", or --gzip," : "") + " adds them");
   }
   return findings;
 }

@@ -106,14 +106,14 @@ class TarWalk {
                                        : TarMember::Kind::other;
     std::string name = std::exchange(long_name_, std::nullopt).value_or(header.name);
     member.size = *header.size;
-    // The tar of Unix V7 knows a folder by the slash.
-    if (is_file && name.ends_with('/')) member.kind = TarMember::Kind::folder;
     if (const auto pax = std::exchange(pax_, std::nullopt)) {
       name = pax->path.value_or(name);
       member.size = pax->size.value_or(member.size);
       if (pax->is_sparse) fail("a sparse file, " + quoted_name(name), "whole files", ErrorCode::unsupported);
     }
     if (header.type == 'S') fail("a sparse file, " + quoted_name(name), "whole files", ErrorCode::unsupported);
+    // The tar of Unix V7 knows a folder by the slash; what has bytes some take for a file none the less.
+    if (is_file && name.ends_with('/') && member.size == 0) member.kind = TarMember::Kind::folder;
     member.name = plain_name(std::move(name));
     // Links have a size in some archives, and never bytes.
     if (header.type >= '1' && header.type <= '6') member.size = 0;

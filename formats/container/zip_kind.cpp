@@ -71,6 +71,8 @@ ZipKind zip_kind(const ByteSource& source) {
     if (kind && kind != ZipKind::script) return *kind;
     if (const auto names = zip_names(source)) return kind_by_names(*names);
     if (kind) return *kind;
+    // What torch.save writes begins with the pickle; torch.jit.save puts its storages first.
+    if (first.find("/data/") == first.find('/') && first.find('/') != std::string::npos) return ZipKind::script;
     return first.ends_with(".npy") ? ZipKind::arrays : ZipKind::checkpoint;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;

@@ -35,8 +35,9 @@ class Flattener {
       throw Error(ErrorCode::unsupported, "the object is no dict")
           .expected("a state dict, as torch.distributed.checkpoint saves")
           .in(checkpoint_.file)
-          .hint(named_tensors::has_weights(checkpoint_) ? "--weights-only takes the state dict alone"
-                                                        : "--root PATH takes a part of it");
+          .hint(tensor(checkpoint_.root) != nullptr       ? "in Python, of a dict: {'NAME': tensor}"
+                : named_tensors::has_weights(checkpoint_) ? "--weights-only takes the state dict alone"
+                                                          : "--root PATH takes a part of it");
     enter(checkpoint_.root, 0, "");
     while (!tasks_.empty()) {
       Task task = std::move(tasks_.back());

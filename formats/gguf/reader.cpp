@@ -37,7 +37,7 @@ class UnknownNumbers final : public ByteSource {
     throw Error(ErrorCode::unsupported, "'" + tensor_.name + "' is quantised as " + std::string(tensor_.type->name))
         .expected("Q8_0 or Q4_0, which --dequantize makes numbers of")
         .in(name())
-        .hint("in Python: gguf.quants.dequantize(tensor.data, tensor.tensor_type)");
+        .hint("in Python: gguf.quants.dequantize(tensor.data, tensor.tensor_type), which knows most of them");
   }
 
  private:

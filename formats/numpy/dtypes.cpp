@@ -17,7 +17,7 @@ struct Advice {
   std::string_view more, hint;
 };
 
-constexpr std::string_view as_integers = "in Python: numpy.load(path).astype('int64') gives them as numbers";
+constexpr std::string_view as_integers = "in Python: array.astype('int64') gives them as numbers";
 constexpr std::string_view of_text =
     "in Python: numpy.load reads it; numpy.unique(…, return_inverse=True) numbers texts";
 constexpr Advice advice[] = {
@@ -27,7 +27,7 @@ constexpr Advice advice[] = {
     {'S', "", of_text},
     {'U', "", of_text},
     {'V', " without a type of numpy's own (bfloat16 and float8 are saved so by ml_dtypes)",
-     "in Python: numpy.load(path).view('uint16'), or another dtype of that size"},
+     "in Python: array.view('uint16'), or another dtype of that size"},
 };
 constexpr Advice other_advice = {0, "", "in Python: numpy.load reads it; astype() gives an array of numbers"};
 

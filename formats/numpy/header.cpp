@@ -65,7 +65,7 @@ ArrayType read_descr(LiteralReader& reader) {
   if (reader.sees('[') || reader.sees('('))
     throw Error(ErrorCode::unsupported, "the array is a structured one, of records with named fields")
         .expected("an array of numbers")
-        .hint("in Python: numpy.load(path)['FIELD'] is an array of one field");
+        .hint("in Python: array['FIELD'] is an array of one field");
   return parse_descr(reader.string());
 }
 

@@ -122,10 +122,10 @@ Salvage salvage(const ByteSourcePtr& source, const ReadContext& context) {
   } catch (const Error& error) {
     context.report(error, "");
   }
-  // No checksum tells which of the header's numbers is wrong, or where bytes are missing or too many: others may lie
-  // where a tensor is looked for, and of an entry that is broken nothing is left.
-  result.is_certain = !has_faults(std::span(*context.findings).subspan(known));
   result.checkpoint = make_checkpoint(std::move(header), endless(source), context);
+  // No checksum tells which of the header's numbers is wrong, or where bytes are missing or too many: others may lie
+  // where a tensor is looked for, and of an entry or a view that is broken nothing is left.
+  result.is_certain = !has_faults(std::span(*context.findings).subspan(known));
   return result;
 }
 

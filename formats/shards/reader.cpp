@@ -93,8 +93,10 @@ class Joiner {
       named_tensors::refuse_other_values(checkpoint);
       sources = named_tensors::tensor_sources(checkpoint, names);
     } catch (Error& error) {
+      const std::string way = error.hint().starts_with("--") ? " OTHER.pt " + error.hint() : " OTHER.pt";
       throw error.within(shard_called(name))
-          .hint("a shard reads by itself too, and ckpt merge SHARD… OUT joins what they hold");
+          .hint("ckpt convert " + shell_word(checkpoint.file) + way +
+                "; ckpt merge OTHER.pt SHARD… OUT joins it with the others");
     }
     warn_of_unnamed(names, sources, shard);
     for (TensorSource& source : sources) add_tensor(std::move(source), shard);

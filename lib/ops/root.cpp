@@ -46,6 +46,15 @@ const StateDict* find_at(const std::vector<StateDict>& dicts, std::string_view p
   return found == dicts.end() ? nullptr : &*found;
 }
 
+/// Arrays of numpy's become tensors only in a state dict, and on the way through npz.
+std::string hint_for_arrays(const Checkpoint& checkpoint, const StateDict& mixed) {
+  std::string hint = "ckpt convert " + shell_word(checkpoint.file) + " OTHER.npz";
+  if (!mixed.path.empty()) hint += " --root " + shell_value(mixed.path);
+  for (const std::string& glob : others_in(checkpoint, {.path = "", .value = mixed.value}))
+    hint += " --drop " + shell_value(glob);
+  return hint + " first, then ckpt convert OTHER.npz OUT";
+}
+
 /// Another mapping could be taken, and nobody would notice which.
 [[noreturn]] void refuse_mixed(const Checkpoint& checkpoint, const Parts& found, const StateDict& mixed) {
   std::string drops, others;
@@ -54,8 +63,11 @@ const StateDict* find_at(const std::vector<StateDict>& dicts, std::string_view p
     others += (others.empty() ? " (" : ", ") + glob;
   }
   const std::string where = mixed.path.empty() ? "the root" : "'" + mixed.path + "'";
-  std::string hint = "ckpt convert " + shell_word(checkpoint.file) + " OUT" +
-                     (drops.empty() ? " --keep GLOB takes its tensors" : drops + " makes a state dict of it");
+  const bool are_arrays = std::ranges::any_of(checkpoint.tensors, &Tensor::array);
+  std::string hint = are_arrays && !drops.empty()
+                         ? hint_for_arrays(checkpoint, mixed)
+                         : "ckpt convert " + shell_word(checkpoint.file) + " OUT" +
+                               (drops.empty() ? " --keep GLOB takes its tensors" : drops + " makes a state dict of it");
   if (!found.state_dicts.empty()) hint += "; --root " + shell_value(found.state_dicts.front().path) + " takes another";
   throw Error(ErrorCode::invalid_argument,
               where + " holds a model's tensors beside other values" + (others.empty() ? "" : others + ")"))

@@ -33,6 +33,13 @@ void refuse_unsayable(const Checkpoint& checkpoint, const StateEntries& told) {
   for (const auto& [name, value] : told.tensors) refuse_unsayable(checkpoint, name, *tensors.at(value));
 }
 
+/// Where nothing can be had but a tensor.
+std::string hint_of_tensors(const Checkpoint& checkpoint) {
+  const std::string file = shell_word(checkpoint.file);
+  return checkpoint.tensors.empty() ? "there is no tensor in it: ckpt inspect " + file + " shows what there is"
+                                    : "ckpt extract " + file + " NAME -o OUT takes one of its tensors";
+}
+
 /// The root alone: no module, and no name that only other pickles of the archive call for.
 Checkpoint without_module(Checkpoint checkpoint, const std::string& format) {
   checkpoint.details = nullptr;
@@ -56,8 +63,7 @@ Checkpoint unpack_whole_module(Checkpoint checkpoint) {
     throw Error(ErrorCode::invalid_argument, "the module has no parameters and no buffers: its state dict is empty")
         .expected("tensors that state_dict() gives")
         .in(checkpoint.file)
-        .hint("ckpt inspect " + shell_word(checkpoint.file) +
-              " lists the tensors that it has, and ckpt extract takes one");
+        .hint(hint_of_tensors(checkpoint));
   refuse_unsayable(checkpoint, told);
   ValueGraph& values = checkpoint.values;
   PlainTensors tensors(checkpoint);
@@ -99,7 +105,9 @@ Checkpoint take_tensor(Checkpoint checkpoint, const NamedTensor& named) {
 bool has_no_state(const Checkpoint& checkpoint) {
   if (!whole_module(checkpoint)) return false;
   try {
-    return checkpoint.details->state_entries(checkpoint).tensors.empty();
+    const StateEntries told = checkpoint.details->state_entries(checkpoint);
+    refuse_unsayable(checkpoint, told);
+    return told.tensors.empty();
   } catch (const Error&) {
     return true;
   }
@@ -110,7 +118,7 @@ void refuse_part(const Checkpoint& checkpoint) {
   throw Error(ErrorCode::unsupported, "a " + checkpoint.format + " file is taken whole: its code names what is in it")
       .expected("its state dict, of which a part can be taken")
       .in(checkpoint.file)
-      .hint(has_no_state(checkpoint) ? "ckpt extract " + shell_word(checkpoint.file) + " NAME -o OUT takes one tensor"
+      .hint(has_no_state(checkpoint) ? hint_of_tensors(checkpoint)
                                      : "ckpt convert " + shell_word(checkpoint.file) + " OUT --weights-only makes one");
 }
 

@@ -231,7 +231,7 @@ def state_dicts(checks):
             out = checks.path()
             done = checks.run(label, "convert", source, out, *options, code=0 if wanted else 2)
             if not wanted:
-                checks.suite.check(f"{label}: told why", "no parameters and no buffers" in done.err and "ckpt extract takes one" in done.err, done)
+                checks.suite.check(f"{label}: told why", "no parameters and no buffers" in done.err and "takes one of its tensors" in done.err, done)
                 continue
             got = torch.load(out, weights_only=True)
             same = checks.suite.check(f"{label}: equal", not differences(plain(wanted), plain(got)), lambda: differences(plain(wanted), plain(got)))

@@ -31,7 +31,7 @@ struct Misfit {
   /// name types; else empty.
   std::string_view why;
 
-  [[nodiscard]] bool has_other_size() const { return !shape || why.empty(); }
+  [[nodiscard]] bool has_other_size() const { return why.empty(); }
 };
 
 /// PyTorch casts these without a word.

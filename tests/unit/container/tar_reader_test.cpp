@@ -69,6 +69,22 @@ TEST(TarReader, LongNamesAndSizesArePaxs) {
   EXPECT_EQ(text_of(tar, 0), "abc");
 }
 
+TEST(TarReader, ASlashAtTheEndOfWhatIsLeftOfALongNameIsNoFolders) {
+  const std::string folder(99, 'd'), path = folder + "/m.pt", records = "114 path=" + path + "\n";
+  ASSERT_EQ(records.size(), 114U);
+  const std::string tar = tar_of({{"PaxHeaders/x", records, 'x'}, {.name = folder + "/", .data = "abc"}});
+  const auto members = read_tar(*source_of(tar));
+  ASSERT_EQ(members.size(), 1U);
+  EXPECT_EQ(members[0].name, path);
+  EXPECT_EQ(members[0].kind, TarMember::Kind::file);
+}
+
+TEST(TarReader, WhatHasBytesIsNoFolderForASlash) {
+  const auto members = read_tar(*source_of(tar_of({{"m.pt/", "abc"}})));
+  ASSERT_EQ(members.size(), 1U);
+  EXPECT_EQ(members[0].kind, TarMember::Kind::file) << "tarfile of Python unpacks it as one";
+}
+
 TEST(TarReader, SizesMayBeInBase256) {
   const std::string size = std::string("\x80") + std::string(10, '\0') + "\3";
   EXPECT_EQ(text_of(tar_of({{.name = "a", .data = "abc", .size = size}}), 0), "abc");

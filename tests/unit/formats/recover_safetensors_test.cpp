@@ -37,6 +37,9 @@ TEST(RecoverSafetensors, IsCertainOnlyOfSoundFiles) {
            file("{" + a + ",\"b\":" + entry("F32", "[2]", 4, 12) + "}", data),              // in the place of others
            file("{" + a + "," + b + "}", data.substr(0, 4) + "doubled " + data.substr(4)),  // too many bytes, anywhere
            file("{" + a + "," + b + "}", data.substr(0, 4) + data.substr(8)),               // too few
+           file("{\"__metadata__\":{\"ckpt.views\":\"{\\\"c\\\":{\\\"of\\\":\\\"q\\\"}}\"}," + a + "," + b + "}",
+                data),                                                                   // a view of nothing
+           file("{\"__metadata__\":{\"ckpt.views\":\"{\"}," + a + "," + b + "}", data),  // of nobody knows what
        }) {
     const Recovery found = recovered_of(bytes);
     EXPECT_FALSE(found.is_certain) << bytes;
