@@ -59,7 +59,8 @@ def plain(report):
 
 def is_refused_whole(done):
     """With what can be taken of it: its state dict, or where that is empty a tensor."""
-    return done.code == UNREADABLE and ("OUT --weights-only" in done.err or "ckpt extract" in done.err)
+    told = ("OUT --weights-only", "NAME -o OUT", "there is no tensor in it")
+    return done.code == UNREADABLE and any(way in done.err for way in told)
 
 
 class FileTest:
