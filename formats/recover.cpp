@@ -17,8 +17,10 @@
 #include "io/gunzip_damaged.h"
 #include "io/indexed_gzip_source.h"
 #include "io/keyed_hash.h"
+#include "model/calls.h"
 #include "opened.h"
 #include "ops/drop_values.h"
+#include "ops/prune.h"
 
 namespace ckpt {
 namespace {
@@ -95,6 +97,7 @@ class Recoverer {
       remains.push_back(look_at(storage));
     }
     std::vector<ValueId> named = survey(salvage.doubts, remains);
+    if (!salvage.is_checked && !is_vouched_for()) doubt_strays();
     take_out(salvage.doubts, remains, named);
     for (const RecoveredTensor& tensor : result_.tensors)
       if (tensor.survival == Survival::whole && !tensor.is_checked && tensor.nbytes > 0) ++result_.unchecked;
@@ -112,7 +115,7 @@ class Recoverer {
     };
     opened_ = open_layers(source_, gunzip);
     // What tells gzip may be what is damaged; the index is at the other end.
-    if (opened_.format == nullptr && opened_.compressed.empty() && index_to_read_by(*source_))
+    if (opened_.format == nullptr && opened_.compressed.empty() && index_to_read_by(*source_, true))
       opened_ = open_layers(source_, gunzip, true);
     static_cast<void>(opened_.bytes->size());  // what is wrong with gzip is known once all of it has been inflated
     static_cast<void>(opened_.outermost().size());
@@ -192,6 +195,31 @@ class Recoverer {
       tensor.is_checked = tensor.is_checked && tensor.survival == Survival::whole && tensor.nbytes > 0;
     }
     return values;
+  }
+
+  /// Whether a checksum covers all of the file's bytes: gzip's.
+  [[nodiscard]] bool is_vouched_for() const { return opened_.gzip_layers() > 0 && faults_->faults().empty(); }
+
+  /// Storages that nothing leads to, or a call that makes no tensor: what it calls for may be what is damaged.
+  void doubt_strays() {
+    const Checkpoint& checkpoint = result_.checkpoint;
+    const ValueGraph& values = checkpoint.values;
+    std::vector<bool> reached(values.size());
+    mark_reached(values, checkpoint.root, reached);
+    std::unordered_set<ValueId> strays, tensors;
+    for (const auto& [id, use] : checkpoint.storage_uses)
+      if (!reached[id]) strays.insert(id);
+    for (const Tensor& tensor : checkpoint.tensors) tensors.insert(tensor.value);
+    for (ValueId id = 0; id < values.size(); ++id)
+      if (values.kind(id) == ValueKind::object && !tensors.contains(id))
+        for (const ValueId given : call_arguments(values, id))
+          if (find_storage_use(checkpoint, given) != nullptr) strays.insert(given);
+    if (strays.empty()) return;
+    result_.is_certain = false;
+    context_.report(
+        Error(ErrorCode::corrupt, std::to_string(strays.size()) + (strays.size() == 1 ? " storage" : " storages") +
+                                      " that no tensor lies in, as far as is known"),
+        "");
   }
 
   /// `named`: the values of result_.tensors.

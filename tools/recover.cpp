@@ -54,6 +54,7 @@ std::string count_line(const Recovery& found) {
     if (const std::size_t number = count(found, survival); survival != Survival::whole && number > 0)
       line += ", " + count_text(number) + " " + std::string(survival_name(survival));
   if (found.unchecked > 0) line += "; no checksum vouches for " + count_text(found.unchecked) + " of the whole ones";
+  if (!found.is_certain) line += "; names and other values may be wrong, or there was more";
   return line;
 }
 
@@ -145,10 +146,13 @@ int run(const RecoverOptions& options, bool quiet) {
         .in(job.in)
         .hint(std::string(nothing_left));
   const bool complete = found.is_complete();
+  const std::uint64_t unchecked = found.unchecked;
   std::vector<std::string> done;
   if (!complete) done.push_back("what is lost of " + job.in + " is left out");
   write_output(std::move(found.checkpoint), job, done, quiet || options.json);
-  if (complete && !quiet) print_note(job.in + ": every tensor and value in it is whole");
+  if (complete && !quiet)
+    print_note(job.in + (unchecked > 0 ? ": nothing is missing or contradicts itself"
+                                       : ": every tensor and value in it is whole"));
   return complete ? exit_done : exit_no;
 }
 

@@ -261,12 +261,12 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
     add_size(entry->member.size);
     add(entry->member.crc32);
   }
+  if (const auto moved = moved_checksums_.find(member.name); moved != moved_checksums_.end()) add(moved->second);
   if (end && end->descriptor) {
     add_size(end->descriptor->size);
     add(end->descriptor->crc32);
   }
   if (header.compressed_size) add(header.crc32);
-  if (const auto moved = moved_checksums_.find(member.name); moved != moved_checksums_.end()) add(moved->second);
   if (member.checksums.size() > 1)
     fault("the CRC-32 of member " + quoted_name(member.name) + " is recorded as " +
               std::to_string(member.checksums[0]) + " and as " + std::to_string(member.checksums[1]),

@@ -31,7 +31,8 @@ struct SalvagedMember {
   bool is_displaced = false;
   bool is_closed = true;     ///< what belongs behind it stands there, or the file ends within that
   bool ends_as_told = true;  ///< where a header, the directory or what stands behind it says that it ends
-  /// Each CRC-32 that the archive records for it, none where that is 0: more than one where its records differ.
+  /// Each CRC-32 that the archive records for it, none where that is 0: more than one where its records differ. That
+  /// of a directory comes first.
   std::vector<std::uint32_t> checksums;
 };
 

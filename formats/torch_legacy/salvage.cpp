@@ -194,6 +194,11 @@ class Salvager {
     auto listed = find_keys(offset);
     const bool is_listed = listed.has_value();
     const auto keys = mended(std::move(listed).value_or(std::vector<std::string>()));
+    if (checkpoint_.storages.empty() && !object_.broken && (!is_listed || offset < source_->size()))
+      note(Error(ErrorCode::corrupt, "more follows an object that names no storage")
+               .expected("an empty list of keys, and the end of the file")
+               .at(object_.offset)
+               .in(source_->name()));
     std::vector<Link> links;
     NameViewMap<std::size_t> place;
     std::uint64_t most = list_bytes;

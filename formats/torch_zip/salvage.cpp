@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +31,13 @@ using zip::SalvagedMember;
 bool is_pickle(const std::string& name) {
   const std::size_t slash = name.find('/');
   return slash != std::string::npos && name.substr(slash + 1) == pickle_name;
+}
+
+/// Whether a checksum may be recorded so, with a damaged byte at most: of other bytes' it is hardly ever so.
+bool is_record_of(std::uint32_t recorded, std::uint32_t crc) {
+  const std::uint32_t differs = recorded ^ crc;
+  return std::ranges::any_of(std::array{0U, 8U, 16U, 24U},
+                             [&](unsigned at) { return (differs & ~(0xFFU << at)) == 0; });
 }
 
 class Salvager {
@@ -237,9 +246,14 @@ class Salvager {
     tell_of_strangers();
   }
 
-  [[nodiscard]] ByteSourcePtr bytes_of(const SalvagedMember& member, const Storage& storage) const {
+  [[nodiscard]] ByteSourcePtr bytes_of(const SalvagedMember& member, const Storage& storage) {
     if (contested_.contains(member.name) || (member.is_displaced && member.checksums.empty())) return nullptr;
     ByteSourcePtr bytes = zip::read(member, source_, std::make_shared<FaultList>(), context_);
+    // What stands beside the bytes vouches for them, and what stands elsewhere does not: both may be another member's.
+    if (const auto crc = bytes->recorded_crc32(); crc && !is_record_of(member.checksums.front(), *crc)) {
+      result_.is_certain = false;
+      bytes = slice(bytes, 0, bytes->size(), bytes->name());
+    }
     if (bytes->size() <= storage.nbytes) return bytes;
     report(zip::corrupt("member " + quoted_name(member.name) + " holds " + std::to_string(bytes->size()) + " bytes",
                         member.data_offset)
@@ -270,10 +284,17 @@ class Salvager {
                               found->second.data_offset, *source_);
     } catch (const Error& error) {
       context_.report(error, "");
-      // The two words have not the same length.
-      const bool is_big = found->second.size == std::string_view("big").size();
-      if (!is_big && found->second.size != std::string_view("little").size()) result_.is_certain = false;
-      return is_big ? ByteOrder::big : ByteOrder::little;
+      const SalvagedMember& member = found->second;
+      const auto may_be = [&](std::string_view word) {
+        const std::uint32_t crc = crc32(0, std::as_bytes(std::span(word)));
+        const bool stands_there = member.is_stored && member.compressed_size == word.size();
+        return std::ranges::count(member.checksums, crc) > 0 ||
+               (stands_there && checksum_of(member, word.size()) == crc);
+      };
+      const bool may_be_big = may_be("big"), may_be_little = may_be("little");
+      if (may_be_big != may_be_little) return may_be_big ? ByteOrder::big : ByteOrder::little;
+      result_.is_certain = false;
+      return member.size == std::string_view("big").size() ? ByteOrder::big : ByteOrder::little;
     }
   }
 

@@ -121,7 +121,7 @@ std::optional<std::vector<GzipMember>> records_of(std::span<const std::byte> byt
 
 }  // namespace
 
-std::optional<GzipIndex> read_gzip_index(const ByteSource& file) {
+std::optional<GzipIndex> read_gzip_index(const ByteSource& file, bool damaged) {
   constexpr std::size_t last_member = around_content + footer_bytes;
   if (!file.size_is_known() || file.size() < last_member) return std::nullopt;
   const std::uint64_t end = file.size() - last_member;
@@ -129,17 +129,18 @@ std::optional<GzipIndex> read_gzip_index(const ByteSource& file) {
   file.read_exactly(end, last);
   const auto content = content_of(last);
   const auto footer = content ? footer_of(*content) : std::nullopt;
-  if (!footer || footer->compressed > end || footer->members > end / least_compressed) return std::nullopt;
-  if (footer->members > limits::gzip_members) return std::nullopt;
+  if (!footer || footer->members > std::min(limits::gzip_members, end / record_bytes)) return std::nullopt;
   // What the records take, in members of their own.
-  const std::uint64_t records = end - footer->compressed;
-  const std::uint64_t parts = footer->members / records_at_once + 1;
-  if (records > footer->members * record_bytes + parts * around_content) return std::nullopt;
+  const std::uint64_t parts = (footer->members + records_at_once - 1) / records_at_once;
+  const std::uint64_t records = footer->members * record_bytes + parts * around_content;
+  if (records > end || footer->compressed > INT64_MAX) return std::nullopt;
+  const auto shift = static_cast<std::int64_t>(end - records) - static_cast<std::int64_t>(footer->compressed);
+  if (shift != 0 && !damaged) return std::nullopt;
   Buffer bytes(static_cast<std::size_t>(records));
-  file.read_exactly(footer->compressed, bytes);
+  file.read_exactly(end - records, bytes);
   auto members = records_of(bytes, *footer);
   if (!members) return std::nullopt;
-  return GzipIndex{std::move(*members), static_cast<int>(footer->level)};
+  return GzipIndex{std::move(*members), static_cast<int>(footer->level), shift};
 }
 
 void write_gzip_index(const GzipIndex& index, ByteSink& file) {

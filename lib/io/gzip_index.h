@@ -22,14 +22,15 @@ struct GzipMember {
 struct GzipIndex {
   std::vector<GzipMember> members;  ///< one after the other from the file's first byte on
   int level = 0;                    ///< that they were compressed at; 0: at several
+  std::int64_t shift = 0;           ///< bytes that damage has added before the index; negative: has taken away
 };
 
 /// Bytes that one member of such a file holds at most, inflated.
 inline constexpr std::uint32_t gzip_block_bytes = 512 * 1024;
 
-/// The index at the end of `file`, where its numbers agree with each other and with the file's size; else nothing.
-/// Throws Error: io.
-std::optional<GzipIndex> read_gzip_index(const ByteSource& file);
+/// The index at the end of `file`, where its numbers agree with each other and with the file's size; else nothing. Of a
+/// `damaged` file the size may be another. Throws Error: io.
+std::optional<GzipIndex> read_gzip_index(const ByteSource& file, bool damaged = false);
 
 /// Appends the index of the members that `file` has got.
 void write_gzip_index(const GzipIndex& index, ByteSink& file);

@@ -171,7 +171,7 @@ ByteSourcePtr gunzip(ByteSourcePtr compressed, std::uint64_t most) {
 }
 
 ByteSourcePtr gunzip_damaged(ByteSourcePtr compressed, const Faults& faults, std::uint64_t most) {
-  auto index = index_to_read_by(*compressed);
+  auto index = index_to_read_by(*compressed, true);
   if (!index) return std::make_shared<GzipSource>(std::move(compressed), most, faults);
   const auto found = std::make_shared<FaultList>();
   auto stream = std::make_shared<GzipSource>(compressed, most, found);

@@ -1,6 +1,7 @@
 #include "io/indexed_gzip_source.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -83,6 +84,11 @@ class IndexedGzipSource final : public ByteSource {
   /// Reads all of it once, for what is wrong with it.
   void find_damage(FaultList& faults) {
     const std::lock_guard lock(mutex_);
+    if (index_.shift != 0)
+      faults.note(Error(ErrorCode::corrupt, std::to_string(std::abs(index_.shift)) + " bytes " +
+                                                (index_.shift < 0 ? "are missing" : "too many stand") +
+                                                " before the index of gzip members")
+                      .in(name()));
     for (std::size_t number = 0; number < index_.members.size(); ++number) {
       const Block& block = inflated(number);
       if (block.fault) faults.note(*block.fault);
@@ -183,8 +189,7 @@ class IndexedGzipSource final : public ByteSource {
 
   /// On any thread.
   void inflate(Block& block, std::size_t number) const {
-    const std::uint64_t begin = begins_[number].compressed;
-    file_->read_exactly(begin, block.compressed);
+    const std::uint64_t begin = read_member(number, block.compressed);
     try {
       inflate_gzip_member(block.compressed, block.inflated, begin);
     } catch (Error& error) {
@@ -192,6 +197,20 @@ class IndexedGzipSource final : public ByteSource {
       block.fault = error.within(named(number)).in(name());
       block.is_whole = salvage_gzip_member(block.compressed, block.inflated);
     }
+  }
+
+  /// Returns where it begins: where the index says, or as far from there as the index is from where it ought to be.
+  std::uint64_t read_member(std::size_t number, std::vector<std::byte>& compressed) const {
+    const std::uint64_t begin = begins_[number].compressed, moved = begin + static_cast<std::uint64_t>(index_.shift);
+    if (index_.shift != 0 && moved < file_->size()) {
+      const std::size_t got = file_->read_at(moved, compressed);
+      if (got == compressed.size() && crc32(0, compressed) == index_.members[number].crc32) return moved;
+    }
+    if (index_.shift == 0)
+      file_->read_exactly(begin, compressed);
+    else
+      static_cast<void>(file_->read_at(begin, compressed));  // of bytes that are not there checksums tell
+    return begin;
   }
 
   static std::string named(std::size_t number) { return "gzip member " + std::to_string(number + 1); }
@@ -247,8 +266,8 @@ std::optional<Part> part_by_index(const ByteSource& source) {
 
 }  // namespace
 
-std::optional<GzipIndex> index_to_read_by(const ByteSource& file) {
-  return file.is_concurrent() ? read_gzip_index(file) : std::nullopt;
+std::optional<GzipIndex> index_to_read_by(const ByteSource& file, bool damaged) {
+  return file.is_concurrent() ? read_gzip_index(file, damaged) : std::nullopt;
 }
 
 ByteSourcePtr gunzip_by_index(ByteSourcePtr compressed, std::uint64_t most) {

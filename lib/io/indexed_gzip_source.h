@@ -32,8 +32,8 @@ std::optional<GzipRun> gzip_run(const ByteSource& source, std::uint64_t begin, s
 void read_gzip_member(const GzipRun& run, std::uint64_t begin, const GzipMember& member, std::vector<std::byte>& bytes);
 
 /// The index of a file that members are to be read of by several threads; nothing where it has none, or they may not.
-/// Throws Error: io.
-std::optional<GzipIndex> index_to_read_by(const ByteSource& file);
+/// `damaged`: as of read_gzip_index(). Throws Error: io.
+std::optional<GzipIndex> index_to_read_by(const ByteSource& file, bool damaged = false);
 
 /// gunzip_damaged() by the file's index, all of which has been read once.
 ByteSourcePtr gunzip_damaged_by(GzipIndex index, ByteSourcePtr compressed, const Faults& faults, std::uint64_t most);

@@ -159,6 +159,29 @@ TEST(RecoverDoubt, TakesACutForNoPlaceOfTheByteOrder) {
   EXPECT_TRUE(found.is_certain);
 }
 
+/// "lit" is as long as "big".
+TEST(RecoverDoubt, BelievesTheChecksumOfAByteOrderThatIsCut) {
+  Bytes file = zip_of(a1, b1);
+  const auto order = file.begin() + static_cast<std::ptrdiff_t>(place(file, "little"));
+  file.erase(order + 3, order + 6);
+  const Recovery found = recovered(file);
+  ASSERT_EQ(survivals(found), "a whole; b whole; ");
+  EXPECT_EQ(found.checkpoint.storages[0].byte_order, ByteOrder::little);
+}
+
+/// Another member's bytes, with the checksum that stands beside them.
+TEST(RecoverDoubt, BelievesNoBytesThatTheDirectoryDisowns) {
+  Bytes file = zip_of(a1, b1);
+  const std::size_t to = place(file, std::string(as_text(a1))), from = place(file, std::string(as_text(b1)));
+  ASSERT_EQ(as_text(file).substr(from + b1.size(), 4), "PK\7\x8") << "their CRC-32 stands behind them";
+  std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(from), b1.size() + 8,
+              file.begin() + static_cast<std::ptrdiff_t>(to));
+  const Recovery found = recovered(file);
+  EXPECT_TRUE(says(found, "is recorded as"));
+  EXPECT_EQ(found.unchecked, 1U);
+  EXPECT_FALSE(found.is_certain);
+}
+
 TEST(RecoverDoubt, SaysThatStoragesStandBeforeThePickle) {
   const Bytes one = zip_of(a1, b1), two = zip_of(a2, b2);
   Bytes first = begin_of(one, header_of(one, "version"));
@@ -277,6 +300,21 @@ TEST(RecoverDoubt, DoubtsALegacyFileWithAStorageThatNothingNames) {
   EXPECT_FALSE(found.is_certain);
   ASSERT_EQ(found.findings.size(), 1U);
   EXPECT_TRUE(found.findings[0].fault);
+}
+
+/// Storages of tensors that are none any more, in a file without checksums.
+TEST(RecoverDoubt, DoubtsAFileWhoseTensorsHaveLostTheirName) {
+  const Bytes file = recover_testing::legacy_file();
+  Bytes other_call = file;
+  other_call[place(file, "ctorch._utils") + 1] = std::byte{'T'};
+  EXPECT_TRUE(says(recovered(other_call), "1 storage that no tensor lies in"));
+  EXPECT_FALSE(recovered(other_call).is_complete());
+  LegacyFile empty;
+  empty.object = py::dict({});
+  empty.data = {{"0", 4, a1}};
+  EXPECT_TRUE(says(recovered(bytes_of(empty)), "more follows an object that names no storage"));
+  empty.data = {};
+  EXPECT_TRUE(recovered(bytes_of(empty)).is_complete());
 }
 
 /// A view's key that stands for two ranges: both are doubted, and all else is saved.

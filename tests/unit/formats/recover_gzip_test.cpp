@@ -89,6 +89,28 @@ TEST(RecoverGzip, LosesOnlyWhatLiesInADamagedMember) {
   }
 }
 
+/// Bytes that are missing, or too many: all members behind them have moved, and so has the index.
+TEST(RecoverGzip, FindsMembersThatHaveMoved) {
+  for (const std::string format : {"torch", "torch-legacy", "safetensors"}) {
+    SCOPED_TRACE(format);
+    const Bytes packed = packed_as(format);
+    const GzipIndex index = *read_gzip_index(*torch_testing::source_of(packed));
+    std::ptrdiff_t at = 0;  // in the first large member
+    for (const GzipMember& member : index.members) {
+      if (member.inflated > 50'000) break;
+      at += member.compressed;
+    }
+    at += 3000;
+    Bytes longer = packed, shorter = packed, shortest = packed;
+    longer.insert(longer.begin() + at, 100, std::byte{0xff});
+    expect_all_but({names[0]}, recovered(longer), "100 bytes too many stand before the index");
+    shorter.erase(shorter.begin() + at, shorter.begin() + at + 300);
+    expect_all_but({names[0]}, recovered(shorter), "300 bytes are missing before the index");
+    shortest.erase(shortest.begin() + at, shortest.begin() + at + 6000);  // more than the index takes
+    expect_all_but({names[0]}, recovered(shortest), "6000 bytes are missing before the index");
+  }
+}
+
 /// What tells gzip is then gone, but for the index at the other end.
 TEST(RecoverGzip, ReadsAFileWhoseBeginningIsLost) {
   for (const std::string format : {"torch", "torch-legacy", "safetensors"}) {
