@@ -91,7 +91,7 @@ std::vector<WastefulStorage> wasteful_storages(const Checkpoint& checkpoint, con
   std::vector<WastefulStorage> found;
   for (const auto& [storage, use] : uses) {
     const std::uint64_t held = checkpoint.storages[storage].nbytes;
-    if (held / tolerated_factor > use.bytes) found.push_back({use.name, use.bytes, held});
+    if (held / tolerated_factor > use.bytes) found.push_back({use.name, use.views.size() - 1, use.bytes, held});
   }
   return found;
 }

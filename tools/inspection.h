@@ -30,7 +30,8 @@ struct StateDictSummary {
 
 /// A storage that is far larger than what its tensors use of it.
 struct WastefulStorage {
-  std::string tensor;  ///< the name of the largest tensor in it
+  std::string tensor;      ///< the name of the largest tensor in it
+  std::size_t others = 0;  ///< tensors in it beside that, each view once
   std::uint64_t used = 0, held = 0;
 };
 

@@ -75,8 +75,9 @@ std::string wasteful(const Inspection& inspection) {
   const std::size_t shown = std::min(inspection.wasteful.size(), shown_storages);
   for (std::size_t i = 0; i < shown; ++i) {
     const WastefulStorage& storage = inspection.wasteful[i];
-    out += "\"" + printable(storage.tensor) + "\" uses " + size_text(storage.used) + " of a storage of " +
-           size_text(storage.held) + ", which the file holds whole\n";
+    out += "\"" + printable(storage.tensor) + "\"" +
+           (storage.others == 0 ? " uses " : " and " + count_text(storage.others, "other") + " use ") +
+           size_text(storage.used) + " of a storage of " + size_text(storage.held) + ", which the file holds whole\n";
   }
   const std::size_t more = inspection.wasteful.size() - shown;
   return more == 0 ? out : out + "and so do tensors in " + count_text(more, "other storage") + "\n";

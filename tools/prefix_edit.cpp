@@ -34,7 +34,8 @@ void note_unchanged(const Checkpoint& checkpoint, const PrefixReport& report, co
   }
   print_note(checkpoint.file + ": no key starts with " + quoted(prefix) + ", so there was nothing to strip");
   if (report.shared_prefix.empty()) return;
-  print_hint("every key starts with " + quoted(report.shared_prefix) + ": ckpt strip-prefix " +
+  print_hint(std::string(report.state_dicts == 1 ? "every key" : "every key of the largest state dict") +
+             " starts with " + quoted(report.shared_prefix) + ": ckpt strip-prefix " +
              (checkpoint.file == "standard input" ? "IN" : shell_word(checkpoint.file)) + " OUT --prefix " +
              shell_value(report.shared_prefix));
 }

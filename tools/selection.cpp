@@ -14,6 +14,22 @@
 namespace ckpt::tools {
 namespace {
 
+/// A hint for a part of a file, for the file: its paths are those below `above`.
+std::string below(const std::string& hint, const std::string& above) {
+  constexpr std::string_view option = "--root ";
+  const std::string root = std::string(option) + shell_value(above);
+  std::string whole;
+  std::size_t from = 0;
+  for (std::size_t at = hint.find(option); at != std::string::npos; at = hint.find(option, from)) {
+    whole += hint.substr(from, at - from) + root + ".";
+    from = at + option.size();
+  }
+  whole += hint.substr(from);
+  const std::size_t glob = std::min(whole.find("--drop "), whole.find("--keep "));
+  if (glob != std::string::npos && whole.find(option) > glob) whole.insert(glob, root + " ");
+  return whole;
+}
+
 /// `above`: the path that `root` is relative to, for the hint.
 Checkpoint take(Checkpoint checkpoint, const std::string& root, const std::string& above = {}) {
   const std::string file = checkpoint.file;
@@ -23,9 +39,8 @@ Checkpoint take(Checkpoint checkpoint, const std::string& root, const std::strin
     for (std::size_t i = told; i < checkpoint.warnings.size(); ++i) print_warning(file + ": " + checkpoint.warnings[i]);
     return checkpoint;
   } catch (Error& error) {
-    constexpr std::string_view option = "--root ";
     const std::string hint = error.hint();
-    if (!above.empty() && hint.starts_with(option)) error.hint("--root " + above + "." + hint.substr(option.size()));
+    if (!above.empty()) error.hint(below(hint, above));
     if (hint.empty()) error.hint("ckpt inspect " + shell_word(file) + " lists the names and the state dicts");
     throw;
   }
@@ -91,7 +106,8 @@ Checkpoint take_part(Checkpoint checkpoint, const SelectionOptions& options, std
   if (options.strip_optimizer) checkpoint = without_optimizers(std::move(checkpoint), done);
   const std::size_t left = count_tensors(checkpoint);
   const std::size_t dropped = tensors - std::min(tensors, left);  // tied parameters of a module become several tensors
-  if (globs && tensors > 0 && left == 0)                          // a root without tensors was asked for by its name
+  // A root without tensors was asked for by its name.
+  if ((globs || options.strip_optimizer) && tensors > 0 && left == 0)
     throw Error(ErrorCode::invalid_argument, "what is selected holds no tensor")
         .expected("one at least")
         .in(checkpoint.file)

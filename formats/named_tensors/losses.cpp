@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -19,7 +20,8 @@
 namespace ckpt::named_tensors {
 namespace {
 
-constexpr std::size_t named_others = 3;
+/// Of values that are no tensors: how many are looked at, are named, and how many entries are proposed to be dropped.
+constexpr std::size_t most_others = 256, named_others = 3, most_drops = 5;
 
 /// What a checkpoint is made of beside tensors under names.
 struct Survey {
@@ -33,7 +35,7 @@ struct Survey {
   std::optional<Error> object_key;  ///< of the first that has no text
 };
 
-/// Looks at every value once, whatever number of paths lead to it.
+/// Looks into every value once, whatever number of paths lead to it.
 class Surveyor {
  public:
   explicit Surveyor(const Checkpoint& checkpoint)
@@ -62,10 +64,14 @@ class Surveyor {
     std::vector<std::size_t> entries;  ///< as of Survey::Other
   };
 
+  [[nodiscard]] bool is_sequence(ValueId id) const {
+    return values_.kind(id) == ValueKind::list || values_.kind(id) == ValueKind::tuple;
+  }
+
   void add(ValueId id, const std::string& above, std::string_view part, const std::vector<std::size_t>& entries,
            bool is_entry) {
     if (is_tensor_[id] || seen_[id]) return;
-    seen_[id] = true;
+    seen_[id] = shows_all_pairs(values_, id) || is_sequence(id);  // numbers that are equal may be one value
     std::string path = (above.empty() ? "" : above + ".") + std::string(part);
     budget_.spend(path.size());
     open_.push_back({id, std::move(path), entries});
@@ -76,7 +82,7 @@ class Surveyor {
   void look(const Place& place) {
     const ValueId id = place.id;
     const bool mapping = shows_all_pairs(values_, id);
-    const bool sequence = values_.kind(id) == ValueKind::list || values_.kind(id) == ValueKind::tuple;
+    const bool sequence = is_sequence(id);
     survey_.attributes |= mapping && has_attributes(values_, id);
     const NamedChildren children = mapping || sequence ? children_of(id, mapping) : NamedChildren();
     if (children.size() == 0 && (id != root_ || !(mapping || sequence))) return note_other(place);
@@ -105,7 +111,7 @@ class Surveyor {
   }
 
   void note_other(const Place& place) {
-    if (survey_.others.size() < named_others)
+    if (survey_.others.size() < most_others)
       survey_.others.push_back({place.path, place.entries});
     else
       survey_.more_others = true;
@@ -139,7 +145,7 @@ class Drops {
 
   [[nodiscard]] std::string hint(bool is_one, bool are_all) const {
     if (!are_possible_) return "--root PATH takes a part of it";
-    if (!are_all || tensors_ >= names_.size()) return "--drop NAME leaves a part out";
+    if (!are_all || entries_.size() > most_drops || tensors_ >= names_.size()) return "--drop NAME leaves a part out";
     std::string hint;
     for (const std::string& entry : entries_) hint += "--drop " + shell_value(escaped_glob(entry)) + " ";
     return hint + (is_one ? "leaves that out" : "leaves those out") + (tensors_ > 0 ? ", and tensors beside it" : "");
@@ -184,13 +190,14 @@ void refuse_other_values(const Checkpoint& checkpoint) {
   Survey survey = Surveyor(checkpoint).run();
   if (survey.object_key) throw survey.object_key->in(checkpoint.file);
   if (survey.others.empty()) return;
+  const std::size_t count = survey.others.size();
   std::string names;
-  for (const auto& [path, entries] : survey.others)
+  for (const auto& [path, entries] : std::span(survey.others).first(std::min(count, named_others)))
     names += names.empty() ? (path.empty() ? "the object itself" : "'" + path + "'") : ", '" + path + "'";
-  const bool is_one = survey.others.size() == 1;
-  throw Error(ErrorCode::unsupported, names + (survey.more_others ? " and more are no tensors"
-                                               : is_one           ? " is no tensor"
-                                                                  : " are no tensors"))
+  const bool is_one = count == 1;
+  throw Error(ErrorCode::unsupported, names + (count > named_others ? " and more are no tensors"
+                                               : is_one             ? " is no tensor"
+                                                                    : " are no tensors"))
       .expected("tensors alone, which is what this format holds")
       .in(checkpoint.file)
       .hint((has_weights(checkpoint) ? "--weights-only takes the state dict alone; " : "") +

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -62,13 +63,15 @@ void warn_of_choice(Checkpoint& checkpoint, const StateDict& dict) {
   std::vector<std::string_view> known{dict.path};
   const std::vector<OptimizerState> optimizers = find_optimizer_states(checkpoint);
   for (const OptimizerState& optimizer : optimizers) known.push_back(optimizer.path);
+  const std::vector<NamedTensor> names = tensor_names(checkpoint);
+  std::unordered_set<const Tensor*> taken;  // under another name, too
+  for (const NamedTensor& named : names)
+    if (std::ranges::any_of(known, [&](std::string_view path) { return name_below(path, named.name).has_value(); }))
+      taken.insert(named.tensor);
   std::size_t count = 0;
   std::string first;
-  for (NamedTensor& named : tensor_names(checkpoint)) {
-    if (std::ranges::any_of(known, [&](std::string_view path) { return name_below(path, named.name).has_value(); }))
-      continue;
-    if (count++ == 0) first = std::move(named.name);
-  }
+  for (const NamedTensor& named : names)
+    if (!taken.contains(named.tensor) && count++ == 0) first = named.name;
   if (count > 0)
     checkpoint.warnings.push_back("the only state dict is at '" + dict.path +
                                   "', and is what is taken: " + std::to_string(count) +
