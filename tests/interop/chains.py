@@ -118,7 +118,7 @@ def select(state, keeps, drops, strips):
         names.drop(state.obj, names.matcher(drops))
     if strips:
         names.strip_optimizer(state.obj)
-    if (keeps or drops) and had and not names.has_tensors(state.obj):
+    if had and not names.has_tensors(state.obj):
         raise Refused(USAGE)
 
 
