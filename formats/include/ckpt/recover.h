@@ -53,8 +53,9 @@ struct CKPT_API Recovery {
 };
 
 /// Reads what is left of a file that is cut or damaged, in gzip that may be so as well: every byte of every storage is
-/// read once, in a few MiB of memory. A file that is sound is recovered whole. Throws Error: unsupported (a format of
-/// which nothing is recovered), corrupt, truncated (not even a name is left), limit_exceeded, io.
+/// read once, in a few MiB of memory. A file that is sound is recovered whole, unless no checksum covers its pickle and
+/// a storage in it is no tensor's: that may be damage. Throws Error: unsupported (a format of which nothing is
+/// recovered), corrupt, truncated (not even a name is left), limit_exceeded, io.
 CKPT_API Recovery recover(const ByteSourcePtr& source);
 
 }  // namespace ckpt
