@@ -57,13 +57,25 @@ void SalvageWalk::read_listed() {
       return a.member.header_offset < b.member.header_offset;
     });
     directory_offset_ = end.directory_offset;
+    note_checksums(listed_);
   } catch (Error& error) {
     context_.report(error.in(source_->name()), "");
-    for (const DirectoryEntry& entry : moved_directory_of(*source_, most)) {
-      const auto [crc, fresh] = moved_checksums_.try_emplace(entry.member.name, entry.member.crc32);
-      if (!fresh) crc->second = 0;
-    }
+    note_checksums(moved_directory_of(*source_, most));
   }
+}
+
+void SalvageWalk::note_checksums(const std::vector<DirectoryEntry>& directory) {
+  for (const DirectoryEntry& entry : directory) {
+    const auto [crc, fresh] = checksums_.try_emplace(entry.member.name, entry.member.crc32);
+    if (!fresh) crc->second = 0;
+  }
+}
+
+/// Of the member that is looked at: what is listed at its place, else under its name; 0: nothing.
+std::uint32_t SalvageWalk::listed_checksum(const std::string& name) const {
+  if (const DirectoryEntry* const entry = listed_at(at_)) return entry->member.crc32;
+  const auto named = checksums_.find(name);
+  return named == checksums_.end() ? 0 : named->second;
 }
 
 /// Whether a member of a checkpoint may be called so.
@@ -249,6 +261,7 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   else if (has_gap)
     fault("what stands behind member " + quoted_name(member.name) + " is no member", begin + member.compressed_size,
           "the next at byte " + std::to_string(next));
+  const std::uint32_t listed = listed_checksum(member.name);
   at_ = next;
 
   const auto add = [&](std::uint32_t crc) {
@@ -257,11 +270,8 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   };
   std::optional<std::uint64_t> size = header.size;  // the largest that is told: deflate says itself where it ends
   const auto add_size = [&](std::uint64_t other) { size = std::max(size.value_or(0), other); };
-  if (entry != nullptr) {
-    add_size(entry->member.size);
-    add(entry->member.crc32);
-  }
-  if (const auto moved = moved_checksums_.find(member.name); moved != moved_checksums_.end()) add(moved->second);
+  if (entry != nullptr) add_size(entry->member.size);
+  add(listed);
   if (end && end->descriptor) {
     add_size(end->descriptor->size);
     add(end->descriptor->crc32);

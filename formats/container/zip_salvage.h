@@ -74,6 +74,8 @@ class SalvageWalk {
   };
 
   void read_listed();
+  void note_checksums(const std::vector<DirectoryEntry>& directory);
+  [[nodiscard]] std::uint32_t listed_checksum(const std::string& name) const;
   static bool is_name(const std::string& name);
   void fault(std::string found, std::uint64_t at, std::string expected);
   void remark_of_gap(std::uint64_t begin, std::uint64_t end);
@@ -108,8 +110,8 @@ class SalvageWalk {
   std::uint64_t size_;  ///< of the file
   std::vector<DirectoryEntry> listed_;
   NameViewMap<Place> offsets_;  ///< of headers, as listed
-  /// By name, of a directory whose offsets are wrong; 0: none, or several of that name.
-  NameMap<std::uint32_t> moved_checksums_;
+  /// By name, as the directory has them, also one whose offsets are wrong; 0: none, or several of that name.
+  NameMap<std::uint32_t> checksums_;
   std::uint64_t directory_offset_;  ///< the file's size, where there is no directory
   std::string root_;                ///< the folder of the first member, with its slash
   std::uint64_t at_ = 0;

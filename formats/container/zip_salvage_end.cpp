@@ -150,7 +150,7 @@ bool SalvageWalk::has_checksum(const LocalHeader& header, std::uint64_t begin, s
   if (!member.is_stored && most_inflated(member) > context_.inflated_cap - inflated_) return false;
   const auto bytes = read(member, source_, std::make_shared<FaultList>(), context_);
   const std::uint32_t crc = check_all(*bytes);
-  return crc != 0 && ((header.size && crc == header.crc32) || (entry != nullptr && crc == entry->member.crc32));
+  return crc != 0 && ((header.size && crc == header.crc32) || crc == listed_checksum(header.name));
 }
 
 /// A member of `size` bytes that is not followed by what should follow it, but by something at `next`: where its data
@@ -159,7 +159,7 @@ std::optional<SalvageWalk::End> SalvageWalk::place(LocalHeader& header, std::uin
   const std::uint64_t least = at_ + local_size + header.name.size();
   const auto fits = [&](std::uint64_t begin) { return begin >= least && in_bounds(begin, size, next); };
   const DirectoryEntry* const entry = listed_at(at_);
-  const std::uint32_t listed_crc = entry == nullptr ? 0 : entry->member.crc32;
+  const std::uint32_t listed_crc = listed_checksum(header.name);
   const bool may_begin_elsewhere = !has_sound_extra(header);
   // A descriptor may be that of the next member, which may be as long.
   const auto is_its_own = [&](const std::optional<Descriptor>& descriptor) {

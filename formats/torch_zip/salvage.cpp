@@ -15,6 +15,7 @@
 #include "container/zip_kind.h"
 #include "container/zip_salvage.h"
 #include "io/checksum.h"
+#include "io/gunzip_damaged.h"
 #include "io/keyed_hash.h"
 #include "io/stream.h"
 #include "model/order_storages.h"
@@ -247,8 +248,9 @@ class Salvager {
   }
 
   [[nodiscard]] ByteSourcePtr bytes_of(const SalvagedMember& member, const Storage& storage) {
-    if (contested_.contains(member.name) || (member.is_displaced && member.checksums.empty())) return nullptr;
     ByteSourcePtr bytes = zip::read(member, source_, std::make_shared<FaultList>(), context_);
+    const bool is_checked = !member.checksums.empty() || has_gzip_checksums(*bytes) == true;
+    if (contested_.contains(member.name) || (member.is_displaced && !is_checked)) return nullptr;
     // What stands beside the bytes vouches for them, and what stands elsewhere does not: both may be another member's.
     if (const auto crc = bytes->recorded_crc32(); crc && !is_record_of(member.checksums.front(), *crc)) {
       result_.is_certain = false;

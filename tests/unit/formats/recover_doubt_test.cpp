@@ -341,6 +341,17 @@ TEST(RecoverDoubt, FindsAMemberWhoseEntryPointsBeforeIt) {
 }
 
 /// Only the directory has the checksum of a tensor whose end is not where it should be.
+/// Between a byte that is gone and one that is too many, what the directory lists stands one byte before its place.
+TEST(RecoverDoubt, TakesNoTensorThatTheDirectoryDisownsByName) {
+  Bytes file = zip_of(a1, b1);
+  const auto at = [&](const Bytes& data) {
+    return file.begin() + static_cast<std::ptrdiff_t>(place(file, std::string(as_text(data)))) + 4;
+  };
+  file.erase(at(a1));
+  file.insert(at(b1), std::byte{7});
+  for (const RecoveredTensor& tensor : recovered(file).tensors) EXPECT_NE(tensor.survival, Survival::whole);
+}
+
 TEST(RecoverDoubt, TakesNoTensorThatTheMovedDirectoryDisowns) {
   const Bytes sound = recover_testing::zip_file();
   const std::size_t end = place(sound, "PK\1\2");
