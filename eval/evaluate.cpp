@@ -192,9 +192,10 @@ Result joined(Result mine, World& world, const Options& options, const Observer&
     join(mine, other);
   }
   for (std::size_t at = said; observer.warning && at < mine.warnings.size(); ++at) observer.warning(mine.warnings[at]);
-  if (world.place().rank != 0) return mine;
-  check_whole(mine, options.predictions || options.worst > 0, options.outputs);
-  mine.shard.reset();
+  const bool has_all = world.place().rank == 0;
+  if (has_all) check_whole(mine, options.predictions || options.worst > 0, options.outputs);
+  static_cast<void>(world.gather({}));  // the others wait for what rank 0 finds: what it refuses, all refuse
+  if (has_all) mine.shard.reset();
   return mine;
 }
 

@@ -146,13 +146,20 @@ FoundData named_file(const std::string& path) {
   return {kind, path, {path}};
 }
 
+/// What a folder may hold of a split.
+std::string data_of(const std::string& split) {
+  const bool is_testing = split == "testing";
+  const std::string idx = is_testing ? "t10k-images-idx3-ubyte" : split == "training" ? "train-images-idx3-ubyte" : "";
+  return (idx.empty() ? "" : idx + " (also in MNIST/raw), ") + split + "_set.0.pt, " +
+         (is_testing ? "digits_test*.pt, " : "") + "one .npz or *test*.safetensors, or pictures *.png";
+}
+
 FoundData named_data(const std::string& path, const DataRequest& request) {
   if (!is_folder(path)) return named_file(path);
   if (auto found = data_in({path, request, true})) return *found;
   throw Error(ErrorCode::invalid_argument, "a folder without a test set for --split " + request.split)
       .in(path)
-      .expected("t10k-images-idx3-ubyte (also in MNIST/raw), " + request.split +
-                "_set.0.pt, digits_test*.pt, one .npz or *test*.safetensors, or pictures *.png")
+      .expected(data_of(request.split))
       .hint("name a file: ckpt eval " + shell_word(request.model) + " --data PATH");
 }
 

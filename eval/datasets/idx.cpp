@@ -200,7 +200,7 @@ std::unique_ptr<Dataset> open_idx(const std::string& images) {
     throw Error(ErrorCode::invalid_argument, "an IDX file without the labels of its images beside it")
         .in(images)
         .expected("two files named such as t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte")
-        .hint("name the images: ckpt eval MODEL --data t10k-images-idx3-ubyte");
+        .hint("put the file of labels into the same folder, under the name that the images' name tells");
   }
   return std::make_unique<IdxDataset>(images, *labels);
 }

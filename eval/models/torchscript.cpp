@@ -14,6 +14,7 @@
 #include "ckpt/formats.h"
 #include "ckpt/gzip.h"
 #include "ckpt/limits.h"
+#include "ckpt/shape.h"
 #include "models/captcha.h"
 #include "models/model.h"
 #include "models/precision.h"
@@ -178,10 +179,13 @@ class ScriptModel final : public Model {
 
   at::Tensor try_zeros(const std::vector<std::int64_t>& shape) const {
     try {
-      return with_torch("the TorchScript model does not take the data's shape",
+      return with_torch("the TorchScript model fails on zeros of the data's shape, " + shape_text(shape),
                         [&] { return forward(sharing_weights(module_), at::zeros(shape, input_type_)); });
     } catch (Error& error) {
-      if (error.hint().empty()) error.hint("--data PATH names data of another shape");
+      if (error.hint().empty() && error.code() != ErrorCode::out_of_memory)
+        error.hint(
+            "where it is the shape: --data PATH names data of another, or in Python torch.nn.Flatten() stands first in "
+            "the module; else the module's own code says why");
       throw;
     }
   }

@@ -55,6 +55,7 @@ void OutputSettings::check() const {
   const auto all = all_of(*this);
   for (auto one = all.begin(); one != all.end(); ++one) {
     if (!*one->file) continue;
+    refuse_empty(one->option, *one->file);
     for (auto other = all.begin(); other != one; ++other) {
       if (!*other->file || !go_to_one_file(**other->file, **one->file)) continue;
       const std::string place = **one->file == "-" ? "standard output" : "one file, " + **one->file;

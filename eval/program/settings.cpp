@@ -78,7 +78,12 @@ void BarSettings::define(tools::Arguments& arguments) {
   arguments.value("--max-drop", "X", max_drop, "exit 1 where the baseline is better by more than X: 0.005 or 0.5%");
 }
 
+void refuse_empty(const std::string& option, const std::optional<std::string>& file) {
+  if (file && file->empty()) throw tools::usage_error(option + ": a file's name is empty", option + "=FILE");
+}
+
 void BarSettings::check() const {
+  refuse_empty("--baseline", baseline);
   if (max_drop && !baseline)
     throw tools::usage_error("--max-drop needs --baseline",
                              "--baseline last.pt.gz --max-drop " + shell_value(*max_drop));
@@ -149,6 +154,7 @@ Options Settings::options() const {
   if (shard && (output.json || output.junit || output.markdown || output.report || output.outputs))
     throw tools::usage_error("--shard writes a partial result and nothing else",
                              "ckpt eval-merge PART... --junit=eval.xml --markdown=eval.md");
+  refuse_empty("--data", data);
   Options out;
   out.model = files.front();
   if (arch) out.arch = one_of("--arch", *arch, archs);

@@ -11,6 +11,9 @@
 /// What the options of ckpt eval and ckpt eval-merge were set to.
 namespace ckpt::eval {
 
+/// Throws Error (invalid_argument): the file of that option has no name, as where a shell's variable was not set.
+void refuse_empty(const std::string& option, const std::optional<std::string>& file);
+
 /// Where a result goes.
 struct OutputSettings {
   /// Files, "-" for standard output; none: not asked for.

@@ -249,7 +249,8 @@ def other_models_or_data(t):
     ]:
         ranks = World(t, 2, DIGITS_MODEL, "--data", DIGITS, others={1: other}).wait()
         ends(t, name, ranks[0], USAGE, "ranks 0 and 1 have different ", "hint: ")
-        t.suite.equal(f"{name}: no result", ranks[0].text, "")
+        ends(t, f"{name}: rank 1", ranks[1], UNAVAILABLE, "rank 0 failed: ranks 0 and 1 have different ", "hint: ")
+        t.suite.equal(f"{name}: no result", ranks[0].text + ranks[1].text, "")
 
 
 def other_options(t):
