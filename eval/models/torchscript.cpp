@@ -58,7 +58,7 @@ at::ScalarType own_type(const torch::jit::Module& module) {
 
 /// As torch.nn.Module.to() does; that of torch::jit::Module casts indices and masks, too.
 void cast_floats(torch::jit::Module& module, at::ScalarType type) {
-  const auto cast = [&](at::Tensor tensor) {
+  const auto cast = [&](const at::Tensor& tensor) {
     if (tensor.is_floating_point()) tensor.set_data(tensor.to(type));
   };
   for (const at::Tensor& tensor : module.parameters()) cast(tensor);
