@@ -57,25 +57,30 @@ void SalvageWalk::read_listed() {
       return a.member.header_offset < b.member.header_offset;
     });
     directory_offset_ = end.directory_offset;
-    note_checksums(listed_);
+    note_names(listed_);
   } catch (Error& error) {
     context_.report(error.in(source_->name()), "");
-    note_checksums(moved_directory_of(*source_, most));
+    const std::vector<DirectoryEntry> moved = moved_directory_of(*source_, most);
+    note_names(moved);
+    const auto first = std::ranges::min_element(
+        moved, {}, [](const DirectoryEntry& moved_entry) { return moved_entry.member.header_offset; });
+    if (first != moved.end()) moved_first_ = *first;
   }
 }
 
-void SalvageWalk::note_checksums(const std::vector<DirectoryEntry>& directory) {
+void SalvageWalk::note_names(const std::vector<DirectoryEntry>& directory) {
   for (const DirectoryEntry& entry : directory) {
-    const auto [crc, fresh] = checksums_.try_emplace(entry.member.name, entry.member.crc32);
-    if (!fresh) crc->second = 0;
+    const Listed listed{entry.member.crc32, entry.member.compressed_size};
+    const auto [named, fresh] = listed_by_name_.try_emplace(entry.member.name, listed);
+    if (!fresh) named->second = {};
   }
 }
 
 /// Of the member that is looked at: what is listed at its place, else under its name; 0: nothing.
 std::uint32_t SalvageWalk::listed_checksum(const std::string& name) const {
   if (const DirectoryEntry* const entry = listed_at(at_)) return entry->member.crc32;
-  const auto named = checksums_.find(name);
-  return named == checksums_.end() ? 0 : named->second;
+  const auto named = listed_by_name_.find(name);
+  return named == listed_by_name_.end() ? 0 : named->second.crc32;
 }
 
 /// Whether a member of a checkpoint may be called so.
@@ -195,10 +200,21 @@ void SalvageWalk::reconcile(LocalHeader& header, const DirectoryEntry& entry, co
   }
 }
 
+/// Of a file in which bytes are missing, or too many, the first member by its checksum, where its header is damaged.
+std::optional<LocalHeader> SalvageWalk::moved_first_header() const {
+  if (!moved_first_ || !is_name(moved_first_->member.name)) return std::nullopt;
+  LocalHeader header = header_of(*moved_first_);
+  const auto behind = search(1, nullptr);
+  if (!behind || !place(header, moved_first_->member.compressed_size, behind->next)) return std::nullopt;
+  return header;
+}
+
 /// The header of the member that is due at `offset`. One of its signature and its name may be damaged.
 std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Expected& expected) {
   auto header = read_local_header(*source_, offset);
   if (header && !is_plausible(*header, offset)) header.reset();
+  if (header && offset == 0 && moved_first_ && moved_first_->member.name != header->name && moved_first_header())
+    header.reset();
   const DirectoryEntry* const entry = listed_at(offset);
   if (header) {
     if (entry != nullptr) reconcile(*header, *entry, expected);
@@ -209,6 +225,8 @@ std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Ex
   if (header && root_.empty() && !expected.is_known(header->name)) header.reset();
   if (!header && entry != nullptr && is_name(entry->member.name) && offset + local_size <= size_)
     header = header_of(*entry);
+  if (offset == 0 && (!header || !expected.is_known(header->name)))
+    if (auto first = moved_first_header()) header = std::move(first);
   if (header) fault("the local header of member " + quoted_name(header->name) + " is damaged", offset, "a sound one");
   return header;
 }
@@ -233,6 +251,8 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   std::vector<std::uint64_t> told;  // in the order in which they are believed, where nothing confirms any
   if (const auto size = member.is_stored ? expected.size_of(header.name) : std::nullopt) told.push_back(*size);
   if (entry != nullptr) told.push_back(entry->member.compressed_size);
+  if (const auto named = listed_by_name_.find(header.name); entry == nullptr && named != listed_by_name_.end())
+    if (named->second.crc32 != 0) told.push_back(named->second.compressed_size);
   if (header.compressed_size) told.push_back(*header.compressed_size);
 
   const std::optional<End> end = find_end(header, told);

@@ -74,8 +74,9 @@ class SalvageWalk {
   };
 
   void read_listed();
-  void note_checksums(const std::vector<DirectoryEntry>& directory);
+  void note_names(const std::vector<DirectoryEntry>& directory);
   [[nodiscard]] std::uint32_t listed_checksum(const std::string& name) const;
+  [[nodiscard]] std::optional<LocalHeader> moved_first_header() const;
   static bool is_name(const std::string& name);
   void fault(std::string found, std::uint64_t at, std::string expected);
   void remark_of_gap(std::uint64_t begin, std::uint64_t end);
@@ -110,10 +111,15 @@ class SalvageWalk {
   std::uint64_t size_;  ///< of the file
   std::vector<DirectoryEntry> listed_;
   NameViewMap<Place> offsets_;  ///< of headers, as listed
-  /// By name, as the directory has them, also one whose offsets are wrong; 0: none, or several of that name.
-  NameMap<std::uint32_t> checksums_;
-  std::uint64_t directory_offset_;  ///< the file's size, where there is no directory
-  std::string root_;                ///< the folder of the first member, with its slash
+  /// What the directory says of the only member of a name, also one whose offsets are wrong.
+  struct Listed {
+    std::uint32_t crc32 = 0;  ///< 0: nothing, for there are several
+    std::uint64_t compressed_size = 0;
+  };
+  NameMap<Listed> listed_by_name_;
+  std::optional<DirectoryEntry> moved_first_;  ///< the first member, of a directory whose offsets are wrong
+  std::uint64_t directory_offset_;             ///< the file's size, where there is no directory
+  std::string root_;                           ///< the folder of the first member, with its slash
   std::uint64_t at_ = 0;
   std::uint64_t members_ = 0;
   bool has_gaps_ = false;

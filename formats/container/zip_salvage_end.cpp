@@ -156,7 +156,8 @@ bool SalvageWalk::has_checksum(const LocalHeader& header, std::uint64_t begin, s
 /// A member of `size` bytes that is not followed by what should follow it, but by something at `next`: where its data
 /// begins and ends by its checksum, its descriptor, or what header and directory both say.
 std::optional<SalvageWalk::End> SalvageWalk::place(LocalHeader& header, std::uint64_t size, std::uint64_t next) const {
-  const std::uint64_t least = at_ + local_size + header.name.size();
+  // Of a header that is made up, bytes may be missing.
+  const std::uint64_t least = header.bytes.empty() ? at_ : at_ + local_size + header.name.size();
   const auto fits = [&](std::uint64_t begin) { return begin >= least && in_bounds(begin, size, next); };
   const DirectoryEntry* const entry = listed_at(at_);
   const std::uint32_t listed_crc = listed_checksum(header.name);

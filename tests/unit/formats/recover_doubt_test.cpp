@@ -341,6 +341,23 @@ TEST(RecoverDoubt, FindsAMemberWhoseEntryPointsBeforeIt) {
 }
 
 /// Only the directory has the checksum of a tensor whose end is not where it should be.
+/// All offsets of the directory are wrong then, and what is damaged is the header of the pickle.
+TEST(RecoverDoubt, FindsThePickleInWhoseHeaderBytesAreMissingOrTooMany) {
+  const Bytes sound = zip_of(a1, b1);
+  const std::size_t end = place(sound, "archive/data.pkl") + std::string("archive/data.pkl").size();
+  for (std::size_t at = 0; at < end; ++at) {
+    SCOPED_TRACE(at);
+    Bytes less = sound, more = sound;
+    less.erase(less.begin() + static_cast<std::ptrdiff_t>(at));
+    more.insert(more.begin() + static_cast<std::ptrdiff_t>(at), std::byte{7});
+    for (const Bytes& bytes : {less, more, rest_of(sound, end)}) {
+      const Recovery found = recovered(bytes);
+      ASSERT_EQ(survivals(found), "a whole; b whole; ");
+      EXPECT_EQ(first_of(found, 0), 1.0F);
+    }
+  }
+}
+
 /// Between a byte that is gone and one that is too many, what the directory lists stands one byte before its place.
 TEST(RecoverDoubt, TakesNoTensorThatTheDirectoryDisownsByName) {
   Bytes file = zip_of(a1, b1);
