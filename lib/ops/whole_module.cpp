@@ -108,7 +108,8 @@ bool has_no_state(const Checkpoint& checkpoint) {
     const StateEntries told = checkpoint.details->state_entries(checkpoint);
     refuse_unsayable(checkpoint, told);
     return told.tensors.empty();
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
     return true;
   }
 }

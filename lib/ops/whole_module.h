@@ -12,7 +12,8 @@ Checkpoint unpack_whole_module(Checkpoint checkpoint);
 /// Throws Error: unsupported (what Python has no such pickle of), what state_entries throws.
 Checkpoint take_tensor(Checkpoint checkpoint, const NamedTensor& named);
 
-/// Whether it is such a module, and its state dict is empty (a frozen one's) or cannot be made.
+/// Whether it is such a module, and its state dict is empty (a frozen one's) or cannot be made. Throws
+/// Error: io, out_of_memory.
 bool has_no_state(const Checkpoint& checkpoint);
 
 /// Throws Error (unsupported) where the checkpoint is such a module: it is taken whole or not at all.
