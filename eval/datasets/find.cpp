@@ -37,9 +37,13 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
+/// What names of MNIST's files of a split begin with; empty where it has none.
+std::string mnist_stem(const std::string& split) {
+  return split == "testing" ? "t10k" : split == "training" ? "train" : "";
+}
+
 Found idx_in(const Place& place) {
-  const std::string& split = place.request.split;
-  const std::string stem = split == "testing" ? "t10k" : split == "training" ? "train" : "";
+  const std::string stem = mnist_stem(place.request.split);
   if (stem.empty()) return std::nullopt;
   for (const char* below : {"", "raw", "MNIST/raw", "mnist"})
     for (const char* name : {"-images-idx3-ubyte", "-images.idx3-ubyte"})
@@ -148,10 +152,9 @@ FoundData named_file(const std::string& path) {
 
 /// What a folder may hold of a split.
 std::string data_of(const std::string& split) {
-  const bool is_testing = split == "testing";
-  const std::string idx = is_testing ? "t10k-images-idx3-ubyte" : split == "training" ? "train-images-idx3-ubyte" : "";
-  return (idx.empty() ? "" : idx + " (also in MNIST/raw), ") + split + "_set.0.pt, " +
-         (is_testing ? "digits_test*.pt, " : "") + "one .npz or *test*.safetensors, or pictures *.png";
+  const std::string stem = mnist_stem(split);
+  return (stem.empty() ? "" : stem + "-images-idx3-ubyte (also in MNIST/raw), ") + split + "_set.0.pt, " +
+         (split == "testing" ? "digits_test*.pt, " : "") + "one .npz or *test*.safetensors, or pictures *.png";
 }
 
 FoundData named_data(const std::string& path, const DataRequest& request) {

@@ -17,11 +17,14 @@ namespace {
 
 bool is_pickle(std::string_view name) { return name.ends_with("/data.pkl"); }
 
-/// Whether it is `file` in a folder at the top.
-bool is_at_top(std::string_view name, std::string_view file) {
+/// Its path within the folder at the top; empty where it lies in none.
+std::string_view below_top(std::string_view name) {
   const std::size_t slash = name.find('/');
-  return slash != std::string_view::npos && name.substr(slash + 1) == file;
+  return slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
 }
+
+/// Whether it is `file` in a folder at the top.
+bool is_at_top(std::string_view name, std::string_view file) { return below_top(name) == file; }
 
 /// What the pickle says where it comes first; nothing where it does not stand there as it is.
 std::optional<ZipKind> kind_by_pickle(const ByteSource& source) {
@@ -72,7 +75,7 @@ ZipKind zip_kind(const ByteSource& source) {
     if (const auto names = zip_names(source)) return kind_by_names(*names);
     if (kind) return *kind;
     // What torch.save writes begins with the pickle; torch.jit.save puts its storages first.
-    if (first.find("/data/") == first.find('/') && first.find('/') != std::string::npos) return ZipKind::script;
+    if (below_top(first).starts_with("data/")) return ZipKind::script;
     return first.ends_with(".npy") ? ZipKind::arrays : ZipKind::checkpoint;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;

@@ -76,11 +76,17 @@ void SalvageWalk::note_names(const std::vector<DirectoryEntry>& directory) {
   }
 }
 
+/// The only one of that name, with a checksum; else null.
+const SalvageWalk::Listed* SalvageWalk::only_listed(const std::string& name) const {
+  const auto named = listed_by_name_.find(name);
+  return named == listed_by_name_.end() || named->second.crc32 == 0 ? nullptr : &named->second;
+}
+
 /// Of the member that is looked at: what is listed at its place, else under its name; 0: nothing.
 std::uint32_t SalvageWalk::listed_checksum(const std::string& name) const {
   if (const DirectoryEntry* const entry = listed_at(at_)) return entry->member.crc32;
-  const auto named = listed_by_name_.find(name);
-  return named == listed_by_name_.end() ? 0 : named->second.crc32;
+  const Listed* const named = only_listed(name);
+  return named == nullptr ? 0 : named->crc32;
 }
 
 /// Whether a member of a checkpoint may be called so.
@@ -201,20 +207,25 @@ void SalvageWalk::reconcile(LocalHeader& header, const DirectoryEntry& entry, co
 }
 
 /// Of a file in which bytes are missing, or too many, the first member by its checksum, where its header is damaged.
-std::optional<LocalHeader> SalvageWalk::moved_first_header() const {
-  if (!moved_first_ || !is_name(moved_first_->member.name)) return std::nullopt;
+std::optional<LocalHeader> SalvageWalk::moved_first_header() {
+  if (!is_name(moved_first_->member.name)) return std::nullopt;
   LocalHeader header = header_of(*moved_first_);
   const auto behind = search(1, nullptr);
   if (!behind || !place(header, moved_first_->member.compressed_size, behind->next)) return std::nullopt;
+  tell_of_header(header.name, 0);
   return header;
+}
+
+void SalvageWalk::tell_of_header(const std::string& name, std::uint64_t offset) {
+  fault("the local header of member " + quoted_name(name) + " is damaged", offset, "a sound one");
 }
 
 /// The header of the member that is due at `offset`. One of its signature and its name may be damaged.
 std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Expected& expected) {
   auto header = read_local_header(*source_, offset);
   if (header && !is_plausible(*header, offset)) header.reset();
-  if (header && offset == 0 && moved_first_ && moved_first_->member.name != header->name && moved_first_header())
-    header.reset();
+  if (offset == 0 && moved_first_ && (!header || header->name != moved_first_->member.name))
+    if (auto first = moved_first_header()) return first;
   const DirectoryEntry* const entry = listed_at(offset);
   if (header) {
     if (entry != nullptr) reconcile(*header, *entry, expected);
@@ -225,9 +236,7 @@ std::optional<LocalHeader> SalvageWalk::header_at(std::uint64_t offset, const Ex
   if (header && root_.empty() && !expected.is_known(header->name)) header.reset();
   if (!header && entry != nullptr && is_name(entry->member.name) && offset + local_size <= size_)
     header = header_of(*entry);
-  if (offset == 0 && (!header || !expected.is_known(header->name)))
-    if (auto first = moved_first_header()) header = std::move(first);
-  if (header) fault("the local header of member " + quoted_name(header->name) + " is damaged", offset, "a sound one");
+  if (header) tell_of_header(header->name, offset);
   return header;
 }
 
@@ -250,9 +259,10 @@ SalvagedMember SalvageWalk::take(LocalHeader header, const Expected& expected) {
   member.is_stored = header.method == method_stored;
   std::vector<std::uint64_t> told;  // in the order in which they are believed, where nothing confirms any
   if (const auto size = member.is_stored ? expected.size_of(header.name) : std::nullopt) told.push_back(*size);
-  if (entry != nullptr) told.push_back(entry->member.compressed_size);
-  if (const auto named = listed_by_name_.find(header.name); entry == nullptr && named != listed_by_name_.end())
-    if (named->second.crc32 != 0) told.push_back(named->second.compressed_size);
+  if (entry != nullptr)
+    told.push_back(entry->member.compressed_size);
+  else if (const Listed* const named = only_listed(header.name))
+    told.push_back(named->compressed_size);
   if (header.compressed_size) told.push_back(*header.compressed_size);
 
   const std::optional<End> end = find_end(header, told);

@@ -64,6 +64,11 @@ class SalvageWalk {
     std::uint64_t offset;
     bool is_only_one = true;
   };
+  /// What the directory says of a member.
+  struct Listed {
+    std::uint32_t crc32 = 0;  ///< 0: nothing, for there are several
+    std::uint64_t compressed_size = 0;
+  };
   /// Names that are longer are no checkpoint's.
   static constexpr std::size_t longest_name = 2 * limits::kib;
   /// Where a member ends, or what stands where one ought to.
@@ -75,8 +80,10 @@ class SalvageWalk {
 
   void read_listed();
   void note_names(const std::vector<DirectoryEntry>& directory);
+  [[nodiscard]] const Listed* only_listed(const std::string& name) const;
   [[nodiscard]] std::uint32_t listed_checksum(const std::string& name) const;
-  [[nodiscard]] std::optional<LocalHeader> moved_first_header() const;
+  std::optional<LocalHeader> moved_first_header();
+  void tell_of_header(const std::string& name, std::uint64_t offset);
   static bool is_name(const std::string& name);
   void fault(std::string found, std::uint64_t at, std::string expected);
   void remark_of_gap(std::uint64_t begin, std::uint64_t end);
@@ -110,13 +117,8 @@ class SalvageWalk {
   ReadContext context_;
   std::uint64_t size_;  ///< of the file
   std::vector<DirectoryEntry> listed_;
-  NameViewMap<Place> offsets_;  ///< of headers, as listed
-  /// What the directory says of the only member of a name, also one whose offsets are wrong.
-  struct Listed {
-    std::uint32_t crc32 = 0;  ///< 0: nothing, for there are several
-    std::uint64_t compressed_size = 0;
-  };
-  NameMap<Listed> listed_by_name_;
+  NameViewMap<Place> offsets_;                 ///< of headers, as listed
+  NameMap<Listed> listed_by_name_;             ///< also of a directory whose offsets are wrong
   std::optional<DirectoryEntry> moved_first_;  ///< the first member, of a directory whose offsets are wrong
   std::uint64_t directory_offset_;             ///< the file's size, where there is no directory
   std::string root_;                           ///< the folder of the first member, with its slash

@@ -198,7 +198,7 @@ std::optional<SalvageWalk::End> SalvageWalk::find_end(LocalHeader& header, const
     const auto end = place(header, size, found->next);
     if (!end) continue;
     if (header.data_offset != begin && !header.bytes.empty())  // else it has been told
-      fault("the local header of member " + quoted_name(header.name) + " is damaged", at_, "a sound one");
+      tell_of_header(header.name, at_);
     return end;
   }
   for (const std::uint64_t size : told)

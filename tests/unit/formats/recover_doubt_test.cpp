@@ -20,6 +20,7 @@ namespace {
 using recover_testing::Bytes;
 using recover_testing::recovered;
 using recover_testing::says;
+using recover_testing::survivals;
 using torch_testing::floats;
 using torch_testing::legacy_storage;
 using torch_testing::LegacyFile;
@@ -56,13 +57,6 @@ Bytes rest_of(const Bytes& bytes, std::size_t from) {
   return {bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.end()};
 }
 Bytes without_directory(const Bytes& bytes) { return begin_of(bytes, place(bytes, "PK\1\2")); }
-
-std::string survivals(const Recovery& found) {
-  std::string all;
-  for (const RecoveredTensor& tensor : found.tensors)
-    all += tensor.name + " " + std::string(survival_name(tensor.survival)) + "; ";
-  return all;
-}
 
 /// What the storage that the tensor lies in begins with.
 float first_of(const Recovery& found, std::size_t tensor) {
@@ -286,46 +280,6 @@ TEST(RecoverDoubt, JudgesWhatABrokenPickleDoesWithNames) {
   EXPECT_TRUE(dangerous(bytes));
   bytes[place(bytes, "u.PK") + 1] = std::byte{0xff};
   EXPECT_TRUE(dangerous(bytes));
-}
-
-/// Of two storages one is named twice, the other never: which of the names is wrong, nothing tells.
-TEST(RecoverDoubt, DoubtsALegacyFileWithAStorageThatNothingNames) {
-  LegacyFile file;
-  const auto of = [](const std::string& key) { return tensor(legacy_storage({.key = key}), {4}, {1}); };
-  file.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("0")}, {py::str("c"), of("2")}});
-  file.data = {{"0", 4, a1}, {"1", 4, b1}, {"2", 4, a2}};
-  const Recovery found = recovered(bytes_of(file));
-  EXPECT_EQ(survivals(found), "a whole; b whole; c whole; ");
-  EXPECT_TRUE(says(found, "the list of storage keys has '1'"));
-  EXPECT_FALSE(found.is_certain);
-  ASSERT_EQ(found.findings.size(), 1U);
-  EXPECT_TRUE(found.findings[0].fault);
-}
-
-/// Storages of tensors that are none any more, in a file without checksums.
-TEST(RecoverDoubt, DoubtsAFileWhoseTensorsHaveLostTheirName) {
-  const Bytes file = recover_testing::legacy_file();
-  Bytes other_call = file;
-  other_call[place(file, "ctorch._utils") + 1] = std::byte{'T'};
-  EXPECT_TRUE(says(recovered(other_call), "1 storage that no tensor lies in"));
-  EXPECT_FALSE(recovered(other_call).is_complete());
-  LegacyFile empty;
-  empty.object = py::dict({});
-  empty.data = {{"0", 4, a1}};
-  EXPECT_TRUE(says(recovered(bytes_of(empty)), "more follows an object that names no storage"));
-  empty.data = {};
-  EXPECT_TRUE(recovered(bytes_of(empty)).is_complete());
-}
-
-/// A view's key that stands for two ranges: both are doubted, and all else is saved.
-TEST(RecoverDoubt, DoubtsViewsThatContradictEachOther) {
-  const auto of = [](const std::string& key, std::int64_t offset) {
-    return tensor(legacy_storage({.key = "0"}, torch_testing::view(key, offset, 2)), {2}, {1});
-  };
-  LegacyFile file;
-  file.object = py::dict({{py::str("a"), of("v", 0)}, {py::str("b"), of("v", 1)}, {py::str("c"), of("w", 2)}});
-  const Recovery found = recovered(bytes_of(file));
-  EXPECT_EQ(survivals(found), "a lost; b lost; c whole; ");
 }
 
 /// One bit of the directory makes it say that a member's header stands within the one before it, which is longer then.

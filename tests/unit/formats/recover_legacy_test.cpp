@@ -73,5 +73,45 @@ TEST(Recover, BelievesTheFileRatherThanADamagedCount) {
   EXPECT_FALSE(found.is_certain);  // the numbers beside it may be damaged, too
 }
 
+/// Of two storages one is named twice, the other never: which of the names is wrong, nothing tells.
+TEST(RecoverLegacy, DoubtsALegacyFileWithAStorageThatNothingNames) {
+  LegacyFile file;
+  const auto of = [](const std::string& key) { return tensor(legacy_storage({.key = key}), {4}, {1}); };
+  file.object = py::dict({{py::str("a"), of("0")}, {py::str("b"), of("0")}, {py::str("c"), of("2")}});
+  file.data = {{"0", 4, floats(first)}, {"1", 4, floats(second)}, {"2", 4, floats(first)}};
+  const Recovery found = recovered(bytes_of(file));
+  EXPECT_EQ(survivals(found), "a whole; b whole; c whole; ");
+  EXPECT_TRUE(says(found, "the list of storage keys has '1'"));
+  EXPECT_FALSE(found.is_certain);
+  ASSERT_EQ(found.findings.size(), 1U);
+  EXPECT_TRUE(found.findings[0].fault);
+}
+
+/// Storages of tensors that are none any more, in a file without checksums.
+TEST(RecoverLegacy, DoubtsAFileWhoseTensorsHaveLostTheirName) {
+  const Bytes file = legacy_file();
+  Bytes other_call = file;
+  other_call[place(file, io_testing::bytes_of("ctorch._utils")) + 1] = std::byte{'T'};
+  EXPECT_TRUE(says(recovered(other_call), "1 storage that no tensor lies in"));
+  EXPECT_FALSE(recovered(other_call).is_complete());
+  LegacyFile empty;
+  empty.object = py::dict({});
+  empty.data = {{"0", 4, floats(first)}};
+  EXPECT_TRUE(says(recovered(bytes_of(empty)), "more follows an object that names no storage"));
+  empty.data = {};
+  EXPECT_TRUE(recovered(bytes_of(empty)).is_complete());
+}
+
+/// A view's key that stands for two ranges: both are doubted, and all else is saved.
+TEST(RecoverLegacy, DoubtsViewsThatContradictEachOther) {
+  const auto of = [](const std::string& key, std::int64_t offset) {
+    return tensor(legacy_storage({.key = "0"}, torch_testing::view(key, offset, 2)), {2}, {1});
+  };
+  LegacyFile file;
+  file.object = py::dict({{py::str("a"), of("v", 0)}, {py::str("b"), of("v", 1)}, {py::str("c"), of("w", 2)}});
+  const Recovery found = recovered(bytes_of(file));
+  EXPECT_EQ(survivals(found), "a lost; b lost; c whole; ");
+}
+
 }  // namespace
 }  // namespace ckpt

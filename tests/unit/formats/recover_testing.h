@@ -62,6 +62,14 @@ inline Survival survival_of(const Recovery& found, const std::string& name) {
   return Survival::lost;
 }
 
+/// "a whole; b lost; "
+inline std::string survivals(const Recovery& found) {
+  std::string all;
+  for (const RecoveredTensor& tensor : found.tensors)
+    all += tensor.name + " " + std::string(survival_name(tensor.survival)) + "; ";
+  return all;
+}
+
 /// Written and read again.
 inline Names names_saved(const Recovery& found) {
   return torch_testing::names(torch_testing::read_bytes(torch_testing::written(found.checkpoint)));
