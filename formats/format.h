@@ -20,6 +20,7 @@
 #include "io/file_pool.h"
 #include "io/inflating_share.h"
 #include "io/keyed_hash.h"
+#include "io/machine_error.h"
 
 namespace ckpt {
 
@@ -77,9 +78,6 @@ struct ReadContext {
 inline bool is_text_entry(const std::pair<std::string, std::string>& entry) {
   return is_utf8(entry.first) && is_utf8(entry.second);
 }
-
-/// That a read fails or memory runs out is no fault of the file.
-bool is_of_the_machine(const Error& error);
 
 /// Whether any of them is more than a remark.
 bool has_faults(std::span<const Finding> findings);

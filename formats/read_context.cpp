@@ -90,8 +90,4 @@ bool has_faults(std::span<const Finding> findings) {
   return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.fault; });
 }
 
-bool is_of_the_machine(const Error& error) {
-  return error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory;
-}
-
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 
 #include "ckpt/limits.h"
 #include "io/bytes.h"
+#include "io/machine_error.h"
 #include "model/pair_lists.h"
 #include "pickle/call_policy.h"
 #include "pickle/machine_state.h"
@@ -295,7 +296,7 @@ JudgedNames Machine::judge_names() {
     const Program program = run_to_end();
     return {program.globals, program.end, true};
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+    if (is_of_the_machine(error)) throw;
     if (error.code() != ErrorCode::limit_exceeded) judge_uses();
   }
   return {std::move(program_.globals), at_, false};

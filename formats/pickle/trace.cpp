@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "io/bytes.h"
+#include "io/machine_error.h"
 #include "pickle/opcodes.h"
 #include "pickle/tracer.h"
 
@@ -305,13 +306,13 @@ Trace Tracer::run() {
     } while (trace_.end < options_.until);
     judge_appliers();
   } catch (Error& error) {
-    if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+    if (is_of_the_machine(error)) throw;
     if (options_.until != 0) judge_appliers();
     trace_.broken = error.at(trace_.end);  // which a text that is cut has said more exactly
     try {
       if (error.code() == ErrorCode::truncated) import_cut_name();
     } catch (const Error& further) {  // past a cap; what broke the trace has been told
-      if (further.code() == ErrorCode::io || further.code() == ErrorCode::out_of_memory) throw;
+      if (is_of_the_machine(further)) throw;
     }
   }
   trace_.read = std::max(trace_.end, scanner_.read());

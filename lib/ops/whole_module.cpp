@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ckpt/error.h"
+#include "io/machine_error.h"
 #include "ops/plain_tensors.h"
 #include "ops/prune.h"
 
@@ -109,7 +110,7 @@ bool has_no_state(const Checkpoint& checkpoint) {
     refuse_unsayable(checkpoint, told);
     return told.tensors.empty();
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::io || error.code() == ErrorCode::out_of_memory) throw;
+    if (is_of_the_machine(error)) throw;
     return true;
   }
 }
