@@ -8,6 +8,7 @@
 #include "ckpt/error.h"
 #include "format.h"
 #include "io/file_source.h"
+#include "io/paths.h"
 #include "io/posix.h"
 
 namespace ckpt {
@@ -90,7 +91,7 @@ ByteSourcePtr open_checkpoint(const std::string& path) {
     throw Error(ErrorCode::invalid_argument, "a file's name is empty")
         .expected("a path")
         .hint("a variable in the command may be unset");
-  if (path == "-" || !is_folder(path)) return open_file(path);
+  if (path == "-" || holds_nul(path) || !is_folder(path)) return open_file(path);
   std::string folder = path;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   const Names names = names_in(folder);

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "ckpt/error.h"
 #include "ckpt/file_sink.h"
@@ -71,6 +73,14 @@ bool lands_in(const std::string& path, const std::string& read) {
   };
   // A file may be called as that stream is.
   return is_it(status_of(read, false)) || (read == "standard input" && is_it(status_of(STDIN_FILENO)));
+}
+
+/// Whether `path` leads to the file that was read, however the two are spelt. (Under another hard link of it a new file
+/// appears.)
+bool is_replaced(const std::string& path, const std::string& read) {
+  std::error_code none, none_either;
+  const auto out = std::filesystem::canonical(path, none), in = std::filesystem::canonical(read, none_either);
+  return path == read || (path != "-" && !none && !none_either && out == in);
 }
 
 Error loses_rest(const std::string& file) {
@@ -232,7 +242,7 @@ constexpr std::string_view foreign_formats[] = {".onnx", ".h5",      ".hdf5", ".
 
 std::string format_to_save(const Checkpoint& checkpoint, std::string_view path, const WriteOptions& options) {
   if (!options.format.empty()) return options.format;
-  if (path == checkpoint.file) return checkpoint.format;
+  if (is_replaced(std::string(path), checkpoint.file)) return checkpoint.format;
   const std::string_view compression = suffix_among(path, foreign_compressions);
   if (const std::string_view suffix = compression.empty() ? suffix_among(path, foreign_formats) : compression;
       !suffix.empty())

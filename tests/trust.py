@@ -66,7 +66,7 @@ ROWS = [
         "stride, offset, device, storage and SHA-256 ([corpus.md](corpus.md))",
         "{corpus.files} files, {corpus.tensors} tensors", "corpus"),
     Row("… of damaged files too",
-        "mutants of real checkpoints, their checksums repaired, given to `torch.load(weights_only=True)` and to ckpt: "
+        "mutants of small files that PyTorch saved, their checksums repaired, given to `torch.load(weights_only=True)` and to ckpt: "
         "what both read is equal, and where one refuses, the reason is one that somebody has looked at",
         "{interop.mutants} mutants, {?interop.read-by-both} read by both", "interop"),
     Row("… of the other formats too",
@@ -156,7 +156,8 @@ INTRO = """# Trust
 
 People hand ckpt the only copy they have, and files from strangers. This page says what it promises, how each promise is
 tested, and how much of it was tried in the last full run. Written by `tests/trust.py --write-page`; a run of `./dev test`
-fails where it counted otherwise. What depends on the machine or on chance is rounded, after "about".
+fails where it counted otherwise: by more than a twentieth where versions of libraries matter, by more than a factor of three where
+the machine or chance does, which is rounded, after "about".
 
 | promise | how it is tested | how much | again |
 |---|---|---|---|
@@ -275,7 +276,7 @@ def outro():
 def fill(text, figures):
     def shown(match):
         count = figures[match[2]]
-        return f"about {about(count):,}" if match[1] == "~" and count >= 100 else f"{count:,}"
+        return f"about {about(count):,}" if match[1] == "~" else f"{count:,}"
 
     return NAMES.sub(shown, text)
 

@@ -123,7 +123,8 @@ std::vector<std::string> other_parts(const Inspection& inspection) {
   std::vector<std::string_view> paths;
   for (const StateDictSummary& found : inspection.state_dicts) paths.push_back(found.path);
   for (const Module& found : inspection.modules) paths.push_back(found.path);
-  for (const OptimizerState& found : inspection.optimizers) paths.push_back(found.path);
+  for (const OptimizerState& found : inspection.optimizers)
+    for (const OptimizerState::Part& part : found.parts) paths.push_back(part.path);
   std::sort(paths.begin(), paths.end());
   if (paths.empty() || paths.front().empty()) return others;
   for (const MappingEntry& entry : mapping_entries(checkpoint.values, checkpoint.root)) {

@@ -37,6 +37,12 @@ std::uint8_t luma(const Colour& colour) {
 
 std::vector<std::uint8_t> picture_tensor(std::span<const std::byte> png, const PictureShape& shape,
                                          const std::string& name) {
+  if (shape.width == 0 || shape.width > limits::picture_side || shape.height == 0 ||
+      shape.height > limits::picture_side || shape.width * shape.height > limits::picture_pixels)
+    throw Error(ErrorCode::limit_exceeded,
+                "a picture of " + std::to_string(shape.width) + " by " + std::to_string(shape.height) + " is asked for")
+        .expected("1 to " + std::to_string(limits::picture_side) + " a side, " +
+                  std::to_string(limits::picture_pixels) + " pixels at most");
   const Pixels pixels = resized(decode_png(png, name), shape.width, shape.height);
   std::vector<std::uint8_t> tensor(shape.bytes());
   const std::uint8_t* pixel = pixels.bytes.data();

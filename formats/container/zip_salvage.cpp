@@ -116,6 +116,13 @@ bool SalvageWalk::is_where_listed(std::uint64_t offset) const {
   return listed_at(offset) != nullptr || offset == directory_offset_;
 }
 
+/// Whether a member begins there of whose name the directory, which is at hand, knows none.
+bool SalvageWalk::is_unlisted(std::uint64_t offset) const {
+  if (listed_.empty() || offset >= directory_offset_) return false;
+  const auto header = read_local_header(*source_, offset);
+  return header && !offsets_.contains(header->name);
+}
+
 const DirectoryEntry* SalvageWalk::listed_at(std::uint64_t offset) const {
   const auto found = std::lower_bound(
       listed_.begin(), listed_.end(), offset,
@@ -364,7 +371,7 @@ std::optional<SalvagedMember> SalvageWalk::next(const Expected& expected) {
     const auto found = search(at_ + 1, nullptr);
     if (at_ == 0 && found)
       fault(std::to_string(found->next) + " bytes before the first member", 0, "none");
-    else if (found && is_where_listed(found->next))
+    else if (found && (is_where_listed(found->next) || is_unlisted(found->next)))
       remark_of_gap(at_, found->next);
     else {
       has_gaps_ = has_gaps_ || found.has_value();

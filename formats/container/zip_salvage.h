@@ -89,6 +89,7 @@ class SalvageWalk {
   void remark_of_gap(std::uint64_t begin, std::uint64_t end);
   /// Whether the directory has a member, or stands itself, there.
   [[nodiscard]] bool is_where_listed(std::uint64_t offset) const;
+  [[nodiscard]] bool is_unlisted(std::uint64_t offset) const;
   [[nodiscard]] const DirectoryEntry* listed_at(std::uint64_t offset) const;
   [[nodiscard]] bool is_plausible(const LocalHeader& header, std::uint64_t offset) const;
   [[nodiscard]] bool is_within_listed(std::uint64_t offset) const;

@@ -64,6 +64,9 @@ class Encoder {
     written_.reserve(chosen_.size());
     for (const StorageUse* const use : chosen_) {
       Storage storage = checkpoint_.storages[use->storage];
+      if (storage.bytes == nullptr)
+        throw Error(ErrorCode::invalid_argument, "storage '" + storage.key + "' has no bytes")
+            .expected(std::to_string(storage.nbytes));
       if (!own_key(*use).empty()) {
         const std::uint64_t size = dtype_size(storage.dtype);
         storage.key = use->view->key;

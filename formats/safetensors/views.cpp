@@ -143,13 +143,17 @@ std::vector<View> take_views(Metadata& metadata, std::span<const Entry> entries,
   std::vector<View> views;
   const auto own = std::find_if(metadata.begin(), metadata.end(), [](const auto& e) { return e.first == views_key; });
   if (own != metadata.end()) {
+    bool is_whole = true;
     try {
       views = read_map(own->second);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::corrupt) throw;
       context.report(error, "");
+      is_whole = false;
     }
+    const std::size_t told = views.size();
     views = checked(std::move(views), in_file, context);
+    is_whole = is_whole && views.size() == told;
     metadata.erase(own);
     // What save_model would have left of the same views goes with them.
     NameViewMap<std::string_view> of;
@@ -158,18 +162,23 @@ std::vector<View> take_views(Metadata& metadata, std::span<const Entry> entries,
       const auto found = of.find(entry.first);
       return found != of.end() && found->second == entry.second;
     });
-    return views;
+    if (is_whole) return views;
   }
+  // Of a damaged map, too, this is left: whoever reads what is written of it finds the same.
+  NameSet known;
+  for (const View& view : views) known.insert(view.name);
   std::erase_if(metadata, [&](const auto& entry) {
-    if (!is_removed_name(entry, in_file)) return false;
+    if (known.contains(entry.first) || !is_removed_name(entry, in_file)) return false;
     views.push_back({.name = entry.first, .of = entry.second});
     return true;
   });
-  if (!views.empty())
-    warnings.push_back("the metadata says of '" + views.front().name + "'" +
-                       (views.size() > 1 ? " and " + std::to_string(views.size() - 1) + " more" : "") +
-                       " that it shared memory with '" + views.front().of +
+  if (const std::size_t added = views.size() - known.size(); added > 0) {
+    const View& first = views[known.size()];
+    warnings.push_back("the metadata says of '" + first.name + "'" +
+                       (added > 1 ? " and " + std::to_string(added - 1) + " more" : "") +
+                       " that it shared memory with '" + first.of +
                        "' and was left out, as save_model does; it is read as the same tensor");
+  }
   return views;
 }
 

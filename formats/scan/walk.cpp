@@ -140,7 +140,7 @@ void Walk::look_at(Part part) {
          .stream = part.stream});
   }
   const bool is_archive = part.may_be_archive && open_archive(part, head);
-  if (part.may_be_archive && !is_zip(*part.bytes)) open_tail(part, is_archive);
+  if (!is_zip(*part.bytes)) open_tail(part, is_archive);
   if (is_flatbuffer(as_text(head)) && part.role != Role::storage) {
     result_.recognised = true;
     note(Error(ErrorCode::unsupported, "this is a TorchScript model as a flatbuffer, and was not looked into"), part);
@@ -159,7 +159,10 @@ void Walk::look_at(Part part) {
   const bool begins_as_archive = as_text(head).starts_with("PK\3\4");
   if (!begins_as_archive || (part.role == Role::pickle && !is_one_zip(part, context_)))
     follow_pickles(part, is_archive, is_numbers);
-  if (!is_archive && !is_numbers) note_packed(part, as_text(head));
+  // A tar's first name may be spelt so that its header begins a stream, too; the length of safetensors begins none.
+  constexpr std::size_t before_ustar = 257;
+  if (!is_numbers && !(is_archive && has_gzip_magic(head)))
+    note_packed(part, as_text(head).substr(0, is_archive ? before_ustar : head.size()));
 }
 
 /// What may hide anything, and is not opened. Its first bytes may be a pickle.
@@ -172,12 +175,17 @@ void Walk::note_packed(const Part& part, std::string_view head) {
   note(Error(ErrorCode::unsupported, "this is " + std::string(packed) + ", and was not looked into"), part);
 }
 
-/// An archive that something else stands before, which is looked at as well. Of what is inflated, its end is not asked
-/// for, unless all of it is.
-void Walk::open_tail(const Part& part, bool is_archive) {
+/// Where an archive begins that something else may stand before. Of what is inflated, its end is not asked for, unless
+/// all of it is.
+std::optional<std::uint64_t> Walk::begin_of_tail(const Part& part) {
   const bool is_at_hand = part.stream.empty() || part.stream == "gzip";
-  if (!is_at_hand || part.role == Role::storage) return;
-  const auto begin = begin_of_zip(*part.bytes);
+  if (!part.may_be_archive || !is_at_hand || part.role == Role::storage) return std::nullopt;
+  return begin_of_zip(*part.bytes);
+}
+
+/// What stands before it is looked at as well.
+void Walk::open_tail(const Part& part, bool is_archive) {
+  const auto begin = begin_of_tail(part);
   if (!begin) return;
   if (part.depth >= limits::nesting) return note(too_deep(), part);
   if (*begin == 0) return open_.push_back({part, &Walk::open_zip});

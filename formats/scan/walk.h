@@ -51,6 +51,7 @@ class Walk {
   void look_at(Part part);
   void count_headers(std::uint64_t bytes);
   bool open_archive(const Part& part, std::span<const std::byte> head);
+  static std::optional<std::uint64_t> begin_of_tail(const Part& part);
   void open_tail(const Part& part, bool is_archive);
   void open_array(const Part& part);
   void note_packed(const Part& part, std::string_view head);

@@ -147,9 +147,11 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
       neighbours->lack = neighbours->lack || trace.lacks;
       neighbours->until = trace.broken && trace.fetches ? UINT64_MAX : at + 1;
     }
-    const bool is_prose = at == 0 && trace.broken && !trace.announced && !trace.past_a_cap() &&
+    // No text is an archive, or has one behind it.
+    const bool is_prose = at == 0 && !is_archive && trace.broken && !trace.announced && !trace.past_a_cap() &&
                           !calls_something(trace) && !trace.changes && !is_named_as_pickle(part) &&
-                          is_of_lines(*part.bytes) && !recognises(*find_format("dcp"), *part.bytes);
+                          is_of_lines(*part.bytes) && !begin_of_tail(part) &&
+                          !recognises(*find_format("dcp"), *part.bytes);
     if (is_prose) break;
     const bool believed = is_believed(part, trace, at == 0);
     const bool is_of_legacy = is_legacy && met++ < legacy_pickles;  // each of which has an unpickler of its own

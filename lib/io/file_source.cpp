@@ -106,6 +106,7 @@ ByteSourcePtr file_source(UniqueFd fd, std::uint64_t begin, std::uint64_t size, 
 }
 
 UniqueFd open_regular(const std::string& path, struct stat& status) {
+  if (holds_nul(path)) throw_system_error("cannot open", path, EINVAL);
   // Without O_NONBLOCK a pipe that nobody writes to would never be opened.
   constexpr int how = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   const auto open_as = [&](int flags) { return UniqueFd(uninterrupted([&] { return ::open(path.c_str(), flags); })); };
@@ -137,6 +138,7 @@ ByteSourcePtr open_file(const std::string& path) {
     if (!input) throw_system_error("cannot read", "standard input", errno);
     return open_descriptor(std::move(input), "standard input", {});
   }
+  if (holds_nul(path)) throw_system_error("cannot open", path, EINVAL);
   UniqueFd file(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
   if (!file) throw_system_error("cannot open", path, errno);
   return open_descriptor(std::move(file), path, folder_of(path));

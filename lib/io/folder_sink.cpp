@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "ckpt/error.h"
@@ -26,7 +27,9 @@ struct FolderSink::State {
   std::optional<TemporaryName> temporary;  ///< none in a dry run, and after commit()
   UniqueFd folder;                         ///< the temporary one
   std::uint64_t bytes = 0;
-  std::size_t unfinished = 0;  ///< files that were added and not committed
+  std::size_t unfinished = 0;   ///< files that were added and not committed
+  std::set<std::string> names;  ///< of a dry run's files: no folder knows them
+  bool committed = false;
   std::vector<std::string> removed;
 
   ~State() { remove_temporary(); }
@@ -69,15 +72,28 @@ class FileInFolder final : public ByteSink {
   FolderSink::State& folder_;
 };
 
+/// The same in a dry run.
 class CountedFile final : public ByteSink {
  public:
-  CountedFile(std::string name, std::uint64_t& total) : ByteSink(std::move(name)), total_(total) {}
-  void commit() override { total_ += offset(); }
+  CountedFile(std::string name, FolderSink::State& folder) : ByteSink(std::move(name)), folder_(folder) {
+    ++folder_.unfinished;
+  }
+
+  void commit() override {
+    require_open();
+    committed_ = true;
+    --folder_.unfinished;
+    folder_.bytes += offset();
+  }
 
  private:
-  void append(std::span<const std::byte> /*bytes*/) override {}
+  void append(std::span<const std::byte> /*bytes*/) override { require_open(); }
+  void require_open() const {
+    if (committed_) throw committed_already(name());
+  }
 
-  std::uint64_t& total_;
+  FolderSink::State& folder_;
+  bool committed_ = false;
 };
 
 }  // namespace
@@ -132,8 +148,11 @@ std::unique_ptr<ByteSink> FolderSink::add(const std::string& name) {
   const std::string shown = state.shown + "/" + name;
   if (!stays_inside(name) || name.find('/') != std::string::npos)
     throw Error(ErrorCode::invalid_argument, "'" + name + "' is no name of a file in a folder").on_output();
-  if (state.options.dry_run) return std::make_unique<CountedFile>(shown, state.bytes);
-  if (!state.temporary) throw committed_already(state.shown);
+  if (state.committed) throw committed_already(state.shown);
+  if (state.options.dry_run) {
+    if (!state.names.insert(name).second) throw output_error("cannot create", shown, EEXIST);
+    return std::make_unique<CountedFile>(shown, state);
+  }
   const SignalsBlocked blocked;
   state.temporary->add_file(state.folder.get(), name);
   constexpr int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC;
@@ -144,13 +163,16 @@ std::unique_ptr<ByteSink> FolderSink::add(const std::string& name) {
 
 void FolderSink::commit() {
   State& state = *state_;
-  if (state.options.dry_run) return;
-  if (!state.temporary) throw committed_already(state.shown);
+  if (state.committed) throw committed_already(state.shown);
   if (state.unfinished > 0)
     throw Error(ErrorCode::invalid_argument, std::to_string(state.unfinished) + " of its files are not committed")
         .expected("all of them whole")
         .in(state.shown)
         .on_output();
+  if (state.options.dry_run) {
+    state.committed = true;
+    return;
+  }
   take_over_permissions(state.folder.get(), state.target);
   if (!sync_folder(state.folder.get())) state.fail("cannot write");
   const SignalsBlocked blocked;
@@ -172,6 +194,7 @@ void FolderSink::commit() {
   }
   if (!done && errno == EEXIST && state.options.no_clobber) throw exists_already(state.shown);
   if (!done) state.fail("cannot create");
+  state.committed = true;
   state.temporary.reset();
   if (!sync_folder(parent)) state.fail("was written, but its folder cannot be synced");
 }

@@ -75,8 +75,8 @@ bool has_gzip_magic(std::span<const std::byte> bytes) {
 }
 
 Error inflates_past(std::uint64_t most) {
-  return Error(ErrorCode::limit_exceeded, "gzip within gzip grows past " + std::to_string(most) + " bytes")
-      .expected("at most " + std::to_string(limits::inflated_ratio) + " times the file, and " +
+  return Error(ErrorCode::limit_exceeded, "inflates past " + std::to_string(most) + " bytes")
+      .expected("no more: of gzip within gzip, " + std::to_string(limits::inflated_ratio) + " times the file and " +
                 std::to_string(limits::inflated_floor));
 }
 

@@ -22,7 +22,7 @@ inline constexpr std::size_t gzip_trailer_bytes = 8;
 /// True where `bytes` begin with 1f 8b.
 [[nodiscard]] bool has_gzip_magic(std::span<const std::byte> bytes);
 
-/// That more comes out of gzip in gzip than `most` bytes.
+/// That more comes out than `most` bytes.
 [[nodiscard]] Error inflates_past(std::uint64_t most);
 
 /// Goes past one member's header, which begins with 1f 8b. Optional fields are skipped, in whatever length they claim,

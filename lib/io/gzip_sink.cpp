@@ -15,6 +15,7 @@
 #include "io/gzip_index.h"
 #include "io/gzip_member.h"
 #include "io/indexed_gzip_source.h"
+#include "io/output.h"
 #include "io/workers.h"
 
 namespace ckpt {
@@ -78,7 +79,11 @@ class GzipSink final : public ByteSink {
   }
 
  private:
-  [[nodiscard]] Block& now() { return blocks_[submitted_ % blocks_.size()]; }
+  /// The one that is filled. Throws Error (invalid_argument) after commit().
+  [[nodiscard]] Block& now() {
+    if (committed_) throw committed_already(name());
+    return blocks_[submitted_ % blocks_.size()];
+  }
 
   std::span<std::byte> prepare() override {
     Block& block = now();

@@ -140,6 +140,7 @@ bool is_permitted(const std::string& path, int use) {
 OutputTarget open_target(const std::string& path) {
   OutputTarget target;
   target.shown = path;
+  if (holds_nul(path)) throw output_error("cannot create", path, EINVAL);
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) throw output_error("cannot create", path, errno);
@@ -160,6 +161,7 @@ OutputTarget open_folder_target(const std::string& path) {
   while (bare.size() > 1 && bare.ends_with('/')) bare.pop_back();
   OutputTarget target;
   target.shown = path;
+  if (holds_nul(path)) throw output_error("cannot create", path, EINVAL);
   struct stat status {};
   bare = follow_links(bare);
   const bool exists = ::lstat(bare.c_str(), &status) == 0;

@@ -8,8 +8,10 @@ std::string folder_of(std::string_view path) {
   return slash == 0 ? "/" : std::string(path.substr(0, slash));
 }
 
+bool holds_nul(std::string_view path) { return path.find('\0') != std::string_view::npos; }
+
 bool stays_inside(std::string_view name) {
-  if (name.find('\0') != std::string_view::npos) return false;
+  if (holds_nul(name)) return false;
   while (true) {
     const std::size_t slash = name.find('/');
     const std::string_view part = name.substr(0, slash);

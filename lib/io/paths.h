@@ -12,4 +12,7 @@ std::string folder_of(std::string_view path);
 /// empty parts, and of bytes that a path may have.
 bool stays_inside(std::string_view name);
 
+/// Whether the system would see but a part of it, and another file.
+bool holds_nul(std::string_view path);
+
 }  // namespace ckpt

@@ -20,7 +20,13 @@ inline bool is_packed(std::string_view key) {
   return key.ends_with("_packed_params") || key.ends_with("_packed_params.dtype");
 }
 
+/// The last part of the key under which stands what get_extra_state() of a module gave.
+inline constexpr std::string_view extra_state = "_extra_state";
+
 /// Whether a state dict may hold anything under that key: what get_extra_state() of a module gave, or is_packed().
-inline bool may_hold_anything(std::string_view key) { return key.ends_with("_extra_state") || is_packed(key); }
+/// PyTorch hands either to the module as it is.
+inline bool may_hold_anything(std::string_view key) {
+  return key.substr(key.rfind('.') + 1) == extra_state || is_packed(key);
+}
 
 }  // namespace ckpt

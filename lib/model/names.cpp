@@ -13,8 +13,7 @@
 
 namespace ckpt {
 
-std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
-  const ValueGraph& values = checkpoint.values;
+std::vector<bool> values_holding(const ValueGraph& values, const std::vector<ValueId>& held) {
   std::vector<std::uint32_t> first(values.size() + 1, 0);
   const auto each_edge = [&](auto&& use) {
     for (ValueId id = 0; id < values.size(); ++id) values.each_operand(id, [&](ValueId item) { use(id, item); });
@@ -31,13 +30,19 @@ std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
     if (!holds[id]) open.push_back(id);
     holds[id] = true;
   };
-  for (const Tensor& tensor : checkpoint.tensors) mark(tensor.value);
+  for (const ValueId id : held) mark(id);
   while (!open.empty()) {
     const ValueId id = open.back();
     open.pop_back();
     for (std::uint32_t i = first[id]; i < first[id + 1]; ++i) mark(holders[i]);
   }
   return holds;
+}
+
+std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint) {
+  std::vector<ValueId> tensors;
+  for (const Tensor& tensor : checkpoint.tensors) tensors.push_back(tensor.value);
+  return values_holding(checkpoint.values, tensors);
 }
 
 namespace {

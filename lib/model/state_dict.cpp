@@ -68,6 +68,8 @@ class Search {
     if (kind == Kind::state_dict) return add_to(found_.state_dicts, id);
     if (kind == Kind::other_part) return;
     if (kind == Kind::mixed) add_to(found_.mixed, id);
+    if (beside_optimizers_.contains(id))
+      std::erase_if(entries, [&](const MappingEntry& entry) { return is_optimizers(entry); });
     walk_.enter(id, children_of(id, entries, again));
   }
 
@@ -76,11 +78,19 @@ class Search {
       const MappingEntry* const state = find_entry(values_, entries, "state");
       const MappingEntry* const groups = find_entry(values_, entries, "param_groups");
       if (state != nullptr && groups != nullptr && is_mapping(values_, state->value) && is_list(groups->value)) {
-        found_.optimizers.push_back({spent_path(), id, size_of(state->value), size_of(groups->value)});
-        return Kind::other_part;
-      }
-      if (const auto parameters = of_flat_optimizer(entries)) {
-        found_.optimizers.push_back({spent_path(), id, *parameters, 0});
+        const bool alone = entries.size() == 2 || !holds_model_beside(id, entries);
+        found_.optimizers.push_back({spent_path(), {}, size_of(state->value), size_of(groups->value)});
+        std::vector<OptimizerState::Part>& parts = found_.optimizers.back().parts;
+        if (alone) {
+          parts.push_back({spent_path(), id});
+          return Kind::other_part;
+        }
+        const std::string path = spent_path() + (walk_.path().empty() ? "" : ".");
+        parts.push_back({path + "state", state->value});
+        parts.push_back({path + "param_groups", groups->value});
+        beside_optimizers_.insert(id);
+      } else if (const auto parameters = of_flat_optimizer(entries)) {
+        found_.optimizers.push_back({spent_path(), {{spent_path(), id}}, *parameters, 0});
         return Kind::other_part;
       }
       if (is_state_dict(entries)) return Kind::state_dict;
@@ -89,6 +99,30 @@ class Search {
     if (!modules_.read(id).is_module()) return Kind::other;
     found_.modules.push_back({spent_path(), id, class_name(values_, id)});
     return Kind::other_part;
+  }
+
+  bool is_optimizers(const MappingEntry& entry) const {
+    return values_.is_string(entry.key, "state") || values_.is_string(entry.key, "param_groups");
+  }
+
+  /// Whether a mapping that has an optimizer's entries has a model's, too, or holds one. What optimizers keep beside
+  /// the two (slow weights by number, a scale) is theirs.
+  bool holds_model_beside(ValueId id, const std::vector<MappingEntry>& entries) {
+    if (has_models_tensor(id, entries)) return true;
+    if (!holds_models_) {
+      std::vector<ValueId> models;
+      for (ValueId each = 0; each < values_.size(); ++each)
+        if (is_mapping(values_, each) ? has_models_tensor(each, mapping_entries(values_, each))
+                                      : modules_.read(each).is_module())
+          models.push_back(each);
+      holds_models_ = values_holding(values_, models);
+    }
+    return std::ranges::any_of(entries, [&](const MappingEntry& entry) {
+      if (is_optimizers(entry)) return false;
+      const bool is_usual = values_.is_string(entry.key) && is_mapping(values_, entry.value) &&
+                            std::ranges::find(usual_paths, values_.text(entry.key)) != usual_paths.end();
+      return (*holds_models_)[entry.value] || (is_usual && is_state_dict(mapping_entries(values_, entry.value)));
+    });
   }
 
   /// What torch.distributed.checkpoint's get_optimizer_state_dict() gives with flatten_optimizer_state_dict: of how
@@ -194,8 +228,10 @@ class Search {
   std::vector<bool> is_tensor_;
   PathWalk walk_;
   std::vector<Kind> kinds_;
-  std::unordered_set<ValueId> usual_;       ///< in the root, where trainers keep a model
-  std::optional<std::vector<bool>> holds_;  ///< asked where a value is held twice
+  std::unordered_set<ValueId> usual_;              ///< in the root, where trainers keep a model
+  std::optional<std::vector<bool>> holds_;         ///< asked where a value is held twice
+  std::optional<std::vector<bool>> holds_models_;  ///< asked where more stands beside an optimizer's entries
+  std::unordered_set<ValueId> beside_optimizers_;  ///< mappings that hold a model as well as an optimizer's entries
   std::uint64_t steps_ = 0;
   NameBudget part_bytes_, path_bytes_;
   std::unordered_map<ValueId, std::size_t> sizes_;

@@ -74,7 +74,9 @@ std::vector<ValueId> state_mappings(const ValueGraph& values, ValueId state);
 /// What APPEND(S) put into a value after it was made.
 std::vector<ValueId> appended_to(const ValueGraph& values, ValueId id);
 
-/// For each value, whether a tensor can be reached from it: a search backward from the tensors, linear in the graph.
+/// For each value, whether one of `held` can be reached from it: a search backward from those, linear in the graph.
+std::vector<bool> values_holding(const ValueGraph& values, const std::vector<ValueId>& held);
+/// The same of the checkpoint's tensors.
 std::vector<bool> values_holding_tensors(const Checkpoint& checkpoint);
 
 /// What tensor_names() may come to. Tests give smaller ones.

@@ -183,7 +183,7 @@ class Averager {
         continue;
       }
       // What an extra state's numbers mean, its module knows.
-      if (!whole || is_extra_state(key)) {
+      if (!whole || may_hold_anything(key)) {
         report_.kept.push_back(name);
       } else if (auto sources = sources_of(dicts, tensors, key, name)) {
         add_view(views.front(), *sources, name);

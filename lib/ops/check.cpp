@@ -172,12 +172,12 @@ class Checker {
   CheckReport run() {
     for (const auto& [name, version] : entries_.modules) versions_[name] = version;
     for (const Entries::Entry& wanted : wanted_.all) {
-      if (wanted.shape == nullptr && !is_extra_state(wanted.key)) continue;  // None: the model has no such parameter
+      if (wanted.shape == nullptr && !may_hold_anything(wanted.key)) continue;  // None: the model has no such parameter
       ++report_.keys;
       const Entries::Entry* const entry = entries_.find(wanted.key);
       if (entry == nullptr)
         add_missing(std::string(wanted.key));
-      else if (!is_extra_state(wanted.key))
+      else if (!may_hold_anything(wanted.key))
         compare(wanted, *entry);
     }
     add_unexpected();
@@ -230,7 +230,7 @@ class Checker {
     std::vector<std::pair<Modules::Owner, std::string_view>> found;
     for (const Entries::Entry& entry : entries_.all) {
       const Entries::Entry* const wanted = wanted_.find(entry.key);
-      const bool known = wanted != nullptr && (wanted->shape != nullptr || is_extra_state(entry.key));
+      const bool known = wanted != nullptr && (wanted->shape != nullptr || may_hold_anything(entry.key));
       if (!known) found.emplace_back(modules_.owner(entry.key), entry.key);
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) {

@@ -38,14 +38,6 @@ struct FoundStateDict {
 /// The module that a key belongs to, dot included: "bn." of "bn.weight"; empty for the root.
 inline std::string_view module_of(std::string_view key) { return key.substr(0, key.rfind('.') + 1); }
 
-inline constexpr std::string_view extra_state = "_extra_state";
-
-/// Whether what stands there is what get_extra_state() of its module gave, or what a quantised layer packs: PyTorch
-/// hands either to the module as it is.
-inline bool is_extra_state(std::string_view key) {
-  return key.substr(module_of(key).size()) == extra_state || is_packed(key);
-}
-
 /// What check() tells of one state dict against another, but for a fix and for what PyTorch does not copy.
 CheckReport check_keys(const FoundStateDict& dict, const FoundStateDict& like);
 

@@ -47,7 +47,8 @@ std::set<ValueId> states_of_whole_optimizers(const ValueGraph& values) {
 std::vector<bool> of_optimizers(const Checkpoint& checkpoint) {
   std::vector<bool> below(checkpoint.values.size()), found(checkpoint.storages.size());
   std::set<ValueId> states = states_of_whole_optimizers(checkpoint.values);
-  for (const OptimizerState& state : find_optimizer_states(checkpoint)) states.insert(state.value);
+  for (const OptimizerState& state : find_optimizer_states(checkpoint))
+    for (const OptimizerState::Part& part : state.parts) states.insert(part.value);
   for (const ValueId state : states) mark_held(checkpoint.values, state, {}, below);
   for (const auto& [id, use] : checkpoint.storage_uses)
     if (below[id]) found[use.storage] = true;

@@ -278,6 +278,9 @@ void Differ::compare_sharing(bool shared_in_a) {
 }  // namespace
 
 CheckpointDiff diff(const Checkpoint& a, const Checkpoint& b, const DiffOptions& options) {
+  for (const auto& tolerance : {options.rtol, options.atol})
+    if (tolerance && !(*tolerance >= 0))
+      throw Error(ErrorCode::invalid_argument, "a tolerance of " + std::to_string(*tolerance)).expected("0 or more");
   return Differ(a, b, options).run();
 }
 

@@ -15,6 +15,7 @@
 #include "model/graph_copy.h"
 #include "model/joined_metadata.h"
 #include "model/raise_protocol.h"
+#include "model/rooted.h"
 #include "model/tensor_calls.h"
 #include "ops/prune.h"
 
@@ -33,6 +34,7 @@ class Merger {
 
   void add(Checkpoint next) {
     const std::string file = next.file;
+    check_root(next);
     for (std::string& warning : finish_joined(next)) next.warnings.push_back(std::move(warning));
     const std::size_t told = next.warnings.size();
     if (next.tensors.empty() && !next.pickled) return add_texts(std::move(next));  // a part of texts alone

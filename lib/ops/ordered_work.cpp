@@ -124,6 +124,8 @@ void work_alone(const NextPiece& next) {
 }  // namespace
 
 void work_in_order(std::size_t threads, const NextPiece& next) {
+  constexpr std::size_t most = 256;  // more only wait for each other, and take memory
+  threads = std::min(threads, most);
   if (threads < 2) return work_alone(next);
   OrderedWork work(threads, next);
   Workers workers(threads - 1);

@@ -21,8 +21,8 @@ class WorkPiece {
 /// Called by one thread at a time.
 using NextPiece = std::function<std::unique_ptr<WorkPiece>(std::unique_ptr<WorkPiece> used)>;
 
-/// Does all pieces, on `threads` threads at most, this one among them. Only a few are held at a time. Throws what the
-/// first piece in order threw that threw anything; later ones are not joined then.
+/// Does all pieces, on `threads` threads at most and never more than 256, this one among them. Only a few are held at a
+/// time. Throws what the first piece in order threw that threw anything; later ones are not joined then.
 void work_in_order(std::size_t threads, const NextPiece& next);
 
 /// As many as may work, and as pieces of some hundred KiB may be held for.

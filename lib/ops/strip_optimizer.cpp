@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "ckpt/error.h"
@@ -13,7 +14,8 @@ namespace {
 /// States, and lists and tuples of states alone.
 std::vector<bool> of_optimizers(const ValueGraph& values, const std::vector<OptimizerState>& states) {
   std::vector<bool> is_state(values.size());
-  for (const OptimizerState& state : states) is_state[state.value] = true;
+  for (const OptimizerState& state : states)
+    for (const OptimizerState::Part& part : state.parts) is_state[part.value] = true;
   std::vector<bool> found = is_state;
   for (ValueId id = 0; id < values.size(); ++id) {
     if (values.kind(id) != ValueKind::list && values.kind(id) != ValueKind::tuple) continue;
@@ -22,7 +24,7 @@ std::vector<bool> of_optimizers(const ValueGraph& values, const std::vector<Opti
       any = true;
       all = all && is_state[item];
     });
-    found[id] = any && all;
+    found[id] = is_state[id] || (any && all);
   }
   return found;
 }
@@ -56,7 +58,11 @@ std::pair<Checkpoint, StripOptimizerReport> strip_optimizer(Checkpoint checkpoin
   std::vector<bool> stays(count);
   mark_held(checkpoint.values, checkpoint.root, checkpoint.discarded, stays);
   StripOptimizerReport report;
-  for (const OptimizerState& state : found) (stays[state.value] ? report.left : report.removed).push_back(state.path);
+  for (const OptimizerState& state : found) {
+    const bool is_held =
+        std::ranges::any_of(state.parts, [&](const OptimizerState::Part& part) { return stays[part.value]; });
+    (is_held ? report.left : report.removed).push_back(state.path);
+  }
   return {prune(std::move(checkpoint)), std::move(report)};
 }
 

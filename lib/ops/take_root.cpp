@@ -62,7 +62,8 @@ ValueId find_value(const Checkpoint& checkpoint, std::string_view path) {
 void warn_of_choice(Checkpoint& checkpoint, const StateDict& dict) {
   std::vector<std::string_view> known{dict.path};
   const std::vector<OptimizerState> optimizers = find_optimizer_states(checkpoint);
-  for (const OptimizerState& optimizer : optimizers) known.push_back(optimizer.path);
+  for (const OptimizerState& optimizer : optimizers)
+    for (const OptimizerState::Part& part : optimizer.parts) known.push_back(part.path);
   const std::vector<NamedTensor> names = tensor_names(checkpoint);
   std::unordered_set<const Tensor*> taken;  // under another name, too
   for (const NamedTensor& named : names)

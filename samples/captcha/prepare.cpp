@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <utility>
 
 #include "arguments.h"
 #include "commands.h"
@@ -36,6 +37,37 @@ std::vector<Labelled> labelled_pictures(const std::string& folder) {
   }
   return all;
 }
+
+/// A folder in which batches are written until all of them are there: one picture that cannot be read costs no earlier
+/// data set.
+class Staging {
+ public:
+  explicit Staging(std::filesystem::path out) : out_(std::move(out)) {
+    clear();
+    std::filesystem::create_directories(folder_);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging() { clear(); }
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// In place of an earlier run's: that may have made more, which would stay beside other pictures.
+  void publish() const {
+    for (const char* name : {"training", "validating", "testing"})
+      for (const std::filesystem::path& old : numbered_files(out_, name)) std::filesystem::remove(old);
+    for (const auto& made : std::filesystem::directory_iterator(folder_))
+      std::filesystem::rename(made.path(), out_ / made.path().filename());
+  }
+
+ private:
+  void clear() const {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  std::filesystem::path out_, folder_ = out_ / "unfinished";
+};
 
 /// Inputs (N, 3, 56, 24) in [0, 1]; targets (N, 144) one-hot: a to z, then 0 to 9, a position.
 training::Batch batch_of(const std::vector<Labelled>& pictures) {
@@ -72,20 +104,18 @@ int prepare(int count, const char* const* words) {
         .hint("captcha generate makes pictures; --batch N makes smaller batches");
 
   const at::Tensor order = training::Orders(arguments.number("--seed", 0, 0)).next(all);
-  std::filesystem::create_directories(out);
-  // An earlier run may have made more batches: the rest would stay beside other pictures.
-  for (const char* name : {"training", "validating", "testing"})
-    for (const std::filesystem::path& old : numbered_files(out, name)) std::filesystem::remove(old);
+  const Staging staging(out);
   for (std::int64_t number = 0; number < all / batch; ++number) {
     for (const Part& part : split(batch)) {
       std::vector<Labelled> chosen;
       for (std::int64_t i = part.begin; i < part.end; ++i)
         chosen.push_back(pictures[static_cast<std::size_t>(order[number * batch + i].item<std::int64_t>())]);
-      training::save_batch(batch_of(chosen),
-                           (out / (std::string(part.name) + "_set." + std::to_string(number) + ".pt")).string());
+      const std::string name = std::string(part.name) + "_set." + std::to_string(number) + ".pt";
+      training::save_batch(batch_of(chosen), (staging.folder() / name).string());
     }
     std::cout << "batch " << number + 1 << " of " << all / batch << std::endl;
   }
+  staging.publish();
   std::cout << out.string() << ": " << all / batch << " batches of " << batch << " pictures; " << all % batch << " of "
             << all << " are left out\n";
   return 0;

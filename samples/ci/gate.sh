@@ -4,7 +4,8 @@
 #
 #   gate.sh NEW LAST DATA BAR      gate.sh model.pt.gz last.pt.gz data/MNIST/raw 97%
 #
-# Beside the log: eval.xml (JUnit), eval.md (for the job's summary), eval.json, eval.html.
+# Beside the log: eval.xml (JUnit), and where the model is read eval.md (for the job's summary), eval.json, eval.html. What an
+# earlier gate left of them goes first.
 set -uo pipefail
 
 if (( $# != 4 )); then
@@ -22,8 +23,10 @@ ask() {
   return 0
 }
 
-ask ckpt verify "$new" --finite                # every size and checksum, no NaN, no infinity
-ask ckpt check "$new" --like "$last"           # the keys and shapes that the released code expects
-ask ckpt eval "$new" --data "$data" --min-accuracy "$bar" --baseline "$last" --max-drop 0.5% \
-  --junit=eval.xml --markdown=eval.md --json=eval.json --report eval.html
+rm -f eval.xml eval.md eval.json eval.html
+# A name that begins with "-" is no option: behind = or --.
+ask ckpt verify --finite -- "$new"             # every size and checksum, no NaN, no infinity
+ask ckpt check --like="$last" -- "$new"        # the keys and shapes that the released code expects
+ask ckpt eval --data="$data" --min-accuracy="$bar" --baseline="$last" --max-drop=0.5% \
+  --junit=eval.xml --markdown=eval.md --json=eval.json --report=eval.html -- "$new"
 exit "$status"

@@ -44,7 +44,7 @@ Idx read_any(const std::filesystem::path& folder, const std::string& name) {
       .hint("prepare --digits FILE makes a small data set of the digits that ckpt brings: samples/digits");
 }
 
-/// Digits of a batch file (uint8 [N, 1, 28, 28], int64 [N]) from `first` to `last`.
+/// Digits of a batch file (uint8 [N, 1, 28, 28], int64 or uint8 [N]) from `first` to `last`.
 Pair part_of(const training::Batch& batch, std::int64_t first, std::int64_t last) {
   const at::Tensor images = batch.inputs.narrow(0, first, last - first).contiguous();
   const at::Tensor labels = batch.targets.narrow(0, first, last - first).to(at::kByte).contiguous();
@@ -58,9 +58,15 @@ Pair part_of(const training::Batch& batch, std::int64_t first, std::int64_t last
 
 std::pair<Pair, Pair> split_digits(const std::string& path) {
   const training::Batch batch = training::load_batch(path);
-  if (batch.inputs.scalar_type() != at::kByte || batch.inputs[0].numel() != 28 * 28)
-    throw ckpt::Error(ckpt::ErrorCode::unsupported, "these are no digits of 28 by 28 bytes").in(path);
   const std::int64_t count = batch.inputs.size(0), training = count * 4 / 5;
+  if (batch.inputs.scalar_type() != at::kByte || batch.inputs.numel() != count * 28 * 28)
+    throw ckpt::Error(ckpt::ErrorCode::unsupported, "these are no digits of 28 by 28 bytes").in(path);
+  // Cast to a byte, 260 would be a 4.
+  if (!at::isIntegralType(batch.targets.scalar_type(), false) || batch.targets.dim() != 1 ||
+      batch.targets.lt(0).logical_or(batch.targets.gt(9)).any().item<bool>())
+    throw ckpt::Error(ckpt::ErrorCode::unsupported, "its labels are no digits")
+        .in(path)
+        .expected("whole numbers (N), 0 to 9");
   return {part_of(batch, 0, training), part_of(batch, training, count)};
 }
 

@@ -8,9 +8,9 @@ files, cut at every byte and with every bit flipped; a test for each cap.
 one of all other operations (operations.py), by its name, and eval on some; --all-operations: all of them on each, which takes
 hours.
 
-Each command runs in 1 GiB of address space (--memory 0: as much as it likes, for sanitizers) and 60 s, which guards
-against a hang and measures nothing: three times what SECURITY.md calls a fault, for slow machines. It must end by itself
-with the status listed, say what is listed, leave no output where it fails, and print nothing that steers a terminal.
+Each command runs in 1 GiB of address space (--memory 0: as much as it likes, for sanitizers) and 60 s, which SECURITY.md
+calls a fault. It must end by itself with the status listed, say what is listed, leave no output where it fails, and print
+nothing that steers a terminal.
 """
 
 import itertools

@@ -238,6 +238,13 @@ def behind_others():
         ("tar-in-gzip", gzip.compress(tar_attacks.tar(tar_attacks.member(b"in.x", broken + packed)), mtime=0)),
     ):
         yield from hit(f"archive-behind-a-broken-pickle-in-{title}.x", data)
+    lines = b"\nmain\n\n" + b" " * 600 + torch_zip()  # torch reads both, and no text has an archive behind it
+    yield from hit("harmless-archive-behind-lines.model", b"cunittest.__main__" + lines, "dangerous: unittest.__main__.main")
+    header = bytearray((b"cunittest.__main__" + lines)[:100] + b"0000644 0000000 0000000 00000000000 00000000000         0".ljust(412))
+    header[148:156] = b"%06o  " % sum(header)
+    in_lines = bytes(header) + tar_attacks.tar(tar_attacks.member(b"a.pkl", GOOD))
+    yield from hit("tar-whose-header-is-lines.model", in_lines, "dangerous: unittest.__main__.main")
+    yield from unjudged("harmless-archive-behind-lines-of-nobody-knows-what.model", b"cevil" + lines, "unreadable")
     # miniz steps back by 4,093 bytes, and so looks farther than a comment is long.
     far = archive([Part("w.pth", torch_zip(EVIL))], before=broken) + bytes(69_500)
     yield from hit("archive-whose-end-is-far.x", far)
@@ -327,6 +334,10 @@ def packed():
         said = "this is an lzma file" if data is of_4_kib else "joblib of before 2015"
         yield from unjudged(f"{title}.pkl", data, said)
         yield from unjudged(f"{title}-as-member.pt", torch_zip(GOOD, more=[Part("r/x.pkl", data)]), said)
+    # A tar's header that is the beginning of a stream as well, of one block of 12,336 bytes that is stored.
+    for title, head, said in (("zlib", b"x^h0~\xcf\x81X  ", "this is a zlib stream"), ("lzma", b"]\0\0\1\0", "this is an lzma file"), ("old-joblib", b"ZF0x20".ljust(24), "joblib of before 2015")):
+        tar = tar_attacks.tar(tar_attacks.member(head, b" " * 9216), tar_attacks.member(b"a.pkl", GOOD))
+        yield from unjudged(f"{title}-that-is-a-tar.joblib", tar, said)
     yield from harmless("utf-16.pt", torch_zip(GOOD, more=[Part("r/notes", "] = 1; this is no lzma".encode("utf-16-le"))]))
     yield from unjudged("7z-in-a-zip.zip", archive([Part("x", b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100))]), "this is a 7z archive")
     yield from unjudged("7z-in-a-folder", {"x.7z": b"7z\xbc\xaf\x27\x1c\0\4" + bytes(100)}, "x.7z: unreadable: this is a 7z archive")

@@ -70,7 +70,7 @@ def merges(checks):
         checks.suite.check(f"{label}: still tied", tied, got)
     done = checks.run("merge, a name twice", "merge", *saved(checks, [a, dict(a)]), checks.path(), code=2)
     checks.suite.check("merge, a name twice: says both", "'a.weight' is in" in done.err, done)
-    other = {"coo": tensor_cases.sparse()["coalesced"], "none_extra_state": {"x": [1]}}
+    other = {"coo": tensor_cases.sparse()["coalesced"], "none._extra_state": {"x": [1]}}
     other |= {"parameter": torch.nn.Parameter(torch.ones(2)), **tensor_cases.quantised()}
     out = checks.path()
     paths = saved(checks, [a, other])

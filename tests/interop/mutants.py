@@ -119,7 +119,7 @@ class Tally:
 
 
 def differential(checks):
-    """Mutants of real checkpoints, read by both."""
+    """Mutants of what PyTorch saved, read by both."""
     mutator = Mutator(SEED)
     paths = []
     for number in range(COUNT):

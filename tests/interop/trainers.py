@@ -168,6 +168,36 @@ def flattened_optimizers(checks):
     set_state_dict(model, optimizer, model_state_dict=weights_of, optim_state_dict=got["optim"], options=options)
 
 
+def optimizers_beside_models(checks):
+    """{"model": model.state_dict(), **optimizer.state_dict()}"""
+    model, optimizer, _ = trained()
+    weights_of, state = model.state_dict(), optimizer.state_dict()
+    beside = {
+        "state dict": {"net": weights_of, "epoch": 3},
+        "module": {"net": model},
+        "tensors": dict(weights_of),
+        "master weights of no names": {"slow": {0: torch.ones(2)}},
+    }
+    for label, more in beside.items():
+        for outer in (lambda obj: obj, lambda obj: {"agents": [obj, obj], "best": torch.tensor(0.5)}):
+            saved, source = outer({**more, **state}), checks.path()
+            ZIP.save(saved, source)
+            if "slow" in more:
+                if "best" in saved:
+                    out = checks.written(f"an optimizer beside {label}: --strip-optimizer", source, "--strip-optimizer")
+                    checks.same_object(f"an optimizer beside {label}: gone", {"best": saved["best"]}, saving.load(out))
+                continue
+            out = checks.written(f"an optimizer beside {label}: --strip-optimizer", source, "--strip-optimizer")
+            checks.same_object(f"an optimizer beside {label}: what is left", outer(dict(more)), saving.load(out, weights_only=False))
+    wrapped, source = {f"module.{key}": value for key, value in weights_of.items()}, checks.path()
+    ZIP.save({"model": wrapped, "epoch": 3, **state}, source)
+    out = checks.path()
+    checks.run("an optimizer beside DataParallel's: strip-prefix", "strip-prefix", source, out)
+    checks.same_object("an optimizer beside DataParallel's: stripped", {"model": dict(weights_of), "epoch": 3, **state}, saving.load(out))
+    out = checks.written("an optimizer beside DataParallel's: --weights-only", source, "--weights-only", "--strip-prefix")
+    checks.same_object("an optimizer beside DataParallel's: weights", dict(weights_of), saving.load(out))
+
+
 @process_group()
 def distributed_tensors(checks):
     """FSDP2's state_dict(): the numbers of a DTensor are another tensor's, which is not averaged."""
@@ -257,4 +287,4 @@ def plain_files(checks):
         checks.suite.check(f"a trainer's {name}: the rest", all(k in said for k in others), text)
 
 
-GROUPS = [lightning_files, lightning_runs, flattened_optimizers, distributed_tensors, streams, transformers_folder, plain_files]
+GROUPS = [lightning_files, lightning_runs, flattened_optimizers, optimizers_beside_models, distributed_tensors, streams, transformers_folder, plain_files]

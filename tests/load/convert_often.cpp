@@ -1,7 +1,7 @@
-// Converts one file again and again in one process, as a server would, and says after each thousand what it holds:
-// `RUNS RESIDENT_BYTES DESCRIPTORS`.
+// Converts files in turn, again and again in one process, as a server would, and says after each thousand what it
+// holds: `RUNS RESIDENT_BYTES DESCRIPTORS`.
 //
-//     ckpt_convert_often IN OUT RUNS
+//     ckpt_convert_often RUNS OUT IN…
 #include <unistd.h>
 
 #include <cstdlib>
@@ -37,10 +37,10 @@ void convert(const std::string& in, const std::string& out) {
 }  // namespace
 
 int main(int count, char** words) try {
-  if (count != 4) return 2;
-  constexpr int some = 1000;
-  for (int run = 1, runs = std::atoi(words[3]); run <= runs; ++run) {
-    convert(words[1], words[2]);
+  constexpr int options = 3, some = 1000;
+  if (count <= options) return 2;
+  for (int run = 1, runs = std::atoi(words[1]); run <= runs; ++run) {
+    convert(words[options + run % (count - options)], words[2]);
     if (run % some == 0) std::cout << run << ' ' << resident_bytes() << ' ' << descriptors() << std::endl;
   }
 } catch (const std::exception& error) {

@@ -93,6 +93,15 @@ def batches_of_an_earlier_run_go(suite, sample, folder):
     suite.equal("files", left, sorted([*names, "notes_set.2.pt"]), done)
 
 
+def a_picture_that_cannot_be_read_costs_no_earlier_run(suite, sample, folder):
+    pictures, data, _ = made(sample, folder, 30, 10)
+    before = {path.name: path.read_bytes() for path in data.iterdir()}
+    sorted(pictures.iterdir())[-1].write_bytes(b"broken")
+    done = sample("captcha", "prepare", pictures, "--out", data, "--batch", 10, "--seed", 3)
+    suite.check("refused", done.code == 1, done)
+    suite.equal("files", {path.name: path.read_bytes() for path in data.iterdir()}, before)
+
+
 def a_gap_in_the_batches_is_told(suite, sample, folder):
     _, data, _ = made(sample, folder, 30, 10)
     (data / "training_set.1.pt").unlink()
@@ -197,6 +206,7 @@ GROUPS = [
     generated_pictures_are_what_they_say,
     batches_are_split_as_python_splits_them,
     batches_of_an_earlier_run_go,
+    a_picture_that_cannot_be_read_costs_no_earlier_run,
     a_gap_in_the_batches_is_told,
     what_cannot_be_prepared_is_told,
     one_step_is_pythons,

@@ -74,6 +74,21 @@ def shipped_digits_become_mnists_files(suite, sample, folder):
     suite.equal("four fifths to train on", len(read_idx(raw / NAMES[0])), int(len(labels) * 4 / 5))
 
 
+def what_are_no_digits_is_refused(suite, sample, folder):
+    images = torch.zeros(10, 1, 28, 28, dtype=torch.uint8)
+    for name, targets, text in [
+        ("one-hot", torch.eye(10), "its labels are no digits"),
+        ("floats", torch.full((10,), 4.7), "its labels are no digits"),
+        ("past a byte", torch.full((10,), 260), "its labels are no digits"),
+        ("below nothing", torch.full((10,), -252), "its labels are no digits"),
+        ("none", torch.zeros(0, dtype=torch.long), "there are no images"),
+    ]:
+        torch.save((images[: len(targets)], targets), folder / "batch.pt")
+        done = sample("mnist", "prepare", "--digits", folder / "batch.pt", "--out", folder / "never")
+        suite.check(name, done.code == 1 and text in done.err, done)
+    suite.check("and nothing is written", not (folder / "never").exists())
+
+
 def compressed_and_dotted_files_are_taken(suite, sample, folder):
     raw = prepared(sample, folder)
     other = folder / "other"
@@ -146,6 +161,7 @@ def wrong_words_are_told(suite, sample, folder):
 
 GROUPS = [
     shipped_digits_become_mnists_files,
+    what_are_no_digits_is_refused,
     compressed_and_dotted_files_are_taken,
     the_recipe_gives_pythons_weights,
     accuracy_rises,

@@ -59,6 +59,12 @@ def the_gate_stays_shut_for_what_is_not(suite, sample, folder):
     (folder / "cut.pt.gz").write_bytes(whole[: len(whole) // 2])
     done = run(sample, command.replace(DIGITS, "cut.pt.gz", 1), folder)
     suite.check("the gravest answer is given", done.returncode == 3, done.stdout)
+    left = sorted(file.name for file in folder.glob("eval.*"))
+    suite.equal("what the last gate left is gone", left, ["eval.xml"])
+    suite.equal("failures in eval.xml", ET.parse(folder / "eval.xml").getroot().get("failures"), "1")
+    (folder / "--version").write_bytes(b"broken")
+    done = run(sample, command.replace(DIGITS, "--version", 2), folder)
+    suite.check("no name is an option", done.returncode == 3, done.stdout)
     done = run(sample, "samples/ci/gate.sh", folder)
     suite.check("usage", done.returncode == 2 and "usage: gate.sh" in done.stdout, done.stdout)
 

@@ -39,7 +39,7 @@ inline constexpr PictureShape digit_picture{28, 28, PictureLayout::grey_rows};
 
 /// The picture in a PNG file as shape.bytes() bytes, each 0 to 255: what Pillow's
 /// `Image.open(file).resize((width, height)).convert("RGB")` (or "L") gives (docs/pictures.md). Thread-safe.
-/// Throws Error: unsupported (no PNG), corrupt, truncated, limit_exceeded, io.
+/// Throws Error: unsupported (no PNG), corrupt, truncated, limit_exceeded (of the file, or of `shape`), io.
 CKPT_EVAL_API std::vector<std::uint8_t> read_picture(const std::string& path, const PictureShape& shape);
 
 /// Characters of a captcha's code.

@@ -29,7 +29,8 @@ struct TensorSource {
   ByteOrder byte_order = ByteOrder::little;
   std::string location = "cpu";  ///< UTF-8
   std::int64_t offset = 0;       ///< of the first element in the storage, in elements
-  /// torch's lazy views: the values are the complex conjugates, the negatives, of what `bytes` hold.
+  /// torch's lazy views: the values are the complex conjugates, the negatives, of what `bytes` hold. (PyTorch 2.11
+  /// loads negative views of any dtype but bool, and cannot compute those of float8 and of uint16 to uint64.)
   bool conjugate = false, negative = false;
 };
 

@@ -70,14 +70,15 @@ struct WriteOptions {
 };
 
 /// The format in which `path` is written: where the options name none, that of its suffix, unless the checkpoint's own
-/// has that suffix too; else the checkpoint's own. A file that is replaced stays what it was. Throws Error
-/// (invalid_argument) for a suffix of what is not written (`.onnx`, `.zst` …).
+/// has that suffix too; else the checkpoint's own. A file that is replaced stays what it was, by whatever path it is
+/// named. Throws Error (invalid_argument) for a suffix of what is not written (`.onnx`, `.zst` …).
 CKPT_API std::string format_to_save(const Checkpoint& checkpoint, std::string_view path, const WriteOptions& options);
 
 /// Writes a checkpoint to a sink; does not commit it. What is moved here is given back as soon as it is written: of
 /// tens of thousands of tensors that is a good part of the memory. Formats that are folders only save() writes. Throws
-/// Error: invalid_argument (no root; options), unsafe, unsupported (by the tensor's name), io, and what reading the
-/// source throws: a CRC that does not match stops the copy.
+/// Error: invalid_argument (no root; options), unsafe, unsupported (by the tensor's name), io, what unpack_modules()
+/// throws where another format has no place for a module, and what reading the source throws: a CRC that does not match
+/// stops the copy.
 CKPT_API void write(Checkpoint checkpoint, ByteSink& sink, const WriteOptions& options = {});
 
 /// How much of a file is read again before it appears.
@@ -130,8 +131,8 @@ struct Finding {
 };
 
 /// Reads every byte and checks every size, CRC and reference; goes on after a fault. Throws Error: unsupported (a
-/// format that is not recognised, or what it holds that is not read: then nothing is said of the rest), io,
-/// out_of_memory.
+/// format that is not recognised, or what it holds that is not read: then nothing is said of the rest), limit_exceeded
+/// (gzip inside gzip inside gzip), io, out_of_memory.
 CKPT_API std::vector<Finding> verify(const ByteSourcePtr& source);
 
 }  // namespace ckpt

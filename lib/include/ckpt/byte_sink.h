@@ -41,7 +41,8 @@ class CKPT_API ByteSink {
   /// Throws as write() does, and what reading throws.
   std::optional<std::uint32_t> take(const ByteSource& source, std::uint64_t begin, std::uint64_t size);
 
-  /// Makes it all final, once. Throws Error (io, on_output): the old state stands, unless only a folder's sync failed.
+  /// Makes it all final, once: nothing is appended after it. Throws Error (io, on_output): the old state stands, unless
+  /// only a folder's sync failed.
   virtual void commit() = 0;
 
   /// Bytes appended so far.

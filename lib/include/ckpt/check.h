@@ -71,7 +71,7 @@ struct ModelTensor {
 
 /// Of whole modules it takes what their state_dict() would give. Reads no tensor bytes. Throws Error: invalid_argument
 /// (a root holds no state dict), unsupported (a tensor is quantised in a way that torch does not know), limit_exceeded
-/// (more entries than ckpt/limits.h allows to be walked).
+/// (more entries than ckpt/limits.h allows to be walked), and what unpack_modules() throws.
 CKPT_API CheckReport check(const Checkpoint& checkpoint, const Checkpoint& like, const CheckOptions& options = {});
 
 /// The same for a model that is known by what its state_dict() would hold, in its order.

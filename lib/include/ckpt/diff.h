@@ -20,12 +20,14 @@ namespace ckpt {
 struct DiffOptions {
   /// With either, values of floating and complex tensors are compared as numbers, |a - b| <= atol + rtol * |b|, as
   /// torch.allclose(equal_nan=True) does, in double precision; integers and bools stay exact. With none, by their bits.
+  /// Neither may be negative or NaN.
   std::optional<double> rtol, atol;
   bool ignore_devices = false;
   bool ignore_dtypes = false;  ///< dtypes may differ; values are compared as numbers
   /// What is neither a tensor nor how one is quantised: other values, their types, requires_grad.
   bool ignore_other = false;
-  std::size_t threads = 0;  ///< that work at a time; 0: usable_cores(), at most 16. What is found is the same
+  /// That work at a time, 256 at most; 0: usable_cores(), at most 16. What is found is the same.
+  std::size_t threads = 0;
 };
 
 /// How the elements of two tensors of one shape differ.
@@ -99,7 +101,7 @@ struct CheckpointDiff {
 
 /// Compares. Reads both forward, a few MiB at a time; recorded checksums are compared on the way, so that damage is an
 /// error and no difference. The checkpoints must outlive the result. Throws Error, naming the file: what reading
-/// throws, limit_exceeded (ckpt/limits.h).
+/// throws, limit_exceeded (ckpt/limits.h), invalid_argument (a tolerance).
 CKPT_API CheckpointDiff diff(const Checkpoint& a, const Checkpoint& b, const DiffOptions& options = {});
 
 }  // namespace ckpt

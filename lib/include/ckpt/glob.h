@@ -10,8 +10,8 @@ namespace ckpt {
 
 /// True where `pattern` matches the whole of `name`, as fnmatch(3) does without FNM_PATHNAME, but knows no classes
 /// (`[[:alpha:]]`): `*` is any run of characters, dots too; `?` one character; `[a-z]` one of a set, `[!a-z]` one
-/// outside it; `\` takes the next literally. Characters are code points. Time is at most the product of the two
-/// lengths.
+/// outside it; `\` takes the next literally, and is itself at the end. Characters are code points. Time is at most the
+/// product of the two lengths.
 CKPT_API bool glob_match(std::string_view pattern, std::string_view name);
 
 /// The pattern that matches `name` alone; a NUL, which no argument of a program can hold, is matched by `?`.

@@ -65,7 +65,8 @@ CKPT_API std::string weights_only_options(const Checkpoint& checkpoint, const Pa
 /// held. What is known to differ from Python (hooks, classes that write their own) is added to `warnings`. Where there
 /// is no module, the checkpoint comes back as it is.
 /// Throws Error: corrupt (a module within itself), unsupported (no tensor is left, as a class of torch writes its own
-/// state), limit_exceeded (modules shared past ckpt/limits.h).
+/// state), invalid_argument (a TorchScript module without parameters and buffers), limit_exceeded (modules shared past
+/// ckpt/limits.h), and of TorchScript, whose code it reads, what reading throws.
 CKPT_API Checkpoint unpack_modules(Checkpoint checkpoint);
 
 }  // namespace ckpt

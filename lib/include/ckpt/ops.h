@@ -13,7 +13,8 @@
 #include "ckpt/state_dict.h"
 
 /// Pure operations: each takes a checkpoint by value and returns the edited one. Move in what is no longer needed,
-/// copy what is; storages are shared either way. Without a root there is nothing to take apart: invalid_argument.
+/// copy what is; storages are shared either way. Where a checkpoint has no root, what looks for something below it
+/// throws invalid_argument; all else finds nothing and gives the checkpoint back.
 namespace ckpt {
 
 /// Rewrites the location tags of storages (all of them, an optimizer's too) as `map` says, and the device of tensors

@@ -34,7 +34,8 @@ CKPT_API std::vector<MappingEntry> mapping_entries(const ValueGraph& values, Val
 CKPT_API std::vector<MappingEntry> mapping_pairs(const ValueGraph& values, ValueId mapping);
 
 /// A model's weights by name: a mapping with string keys, at least one tensor, and all values tensors, None, or
-/// anything under a key that ends in "_extra_state" or as those of what a quantised layer packs ("_packed_params").
+/// anything under a key whose last part is "_extra_state", or that ends as those of what a quantised layer packs
+/// ("_packed_params").
 struct StateDict {
   std::string path;  ///< from the root, joined by dots; empty for the root itself
   ValueId value = no_value;
@@ -42,7 +43,7 @@ struct StateDict {
 
 /// Every state dict of the checkpoint in file order: mappings reached from the root through mappings, lists and tuples,
 /// one that several paths lead to under each of them. Not searched: objects' attributes, and what lies in an
-/// optimizer's state (a mapping with the keys "state" and "param_groups"). A file that is a module
+/// optimizer's state (OptimizerState::parts). A file that is a module
 /// (FormatDetails::whole_module) has none. Throws Error (limit_exceeded): shared containers give rise to more names
 /// than ckpt/limits.h allows.
 CKPT_API std::vector<StateDict> find_state_dicts(const Checkpoint& checkpoint);
@@ -54,8 +55,14 @@ CKPT_API std::unordered_set<ValueId> models_of(const ValueGraph& values, const s
 /// What an optimizer's state_dict() gives: a mapping with the keys "state", a mapping, and "param_groups", a list. Or
 /// what torch.distributed.checkpoint makes of it where that is flattened: keys "state.NAME…" and "param_groups.NAME…".
 struct OptimizerState {
+  struct Part {
+    std::string path;
+    ValueId value = no_value;
+  };
   std::string path;
-  ValueId value = no_value;
+  /// The mapping; where it holds a model as well ({"model": …, **optimizer.state_dict()}), its entries "state" and
+  /// "param_groups" alone.
+  std::vector<Part> parts;
   std::size_t parameters = 0;  ///< that it keeps a state of
   std::size_t groups = 0;      ///< 0 where it is flattened, and its groups are not told apart
 };

@@ -59,12 +59,14 @@ struct StatsOptions {
   std::string root;               ///< as digest() takes it; names are relative to it
   std::vector<std::string> keys;  ///< globs: only tensors whose name one of them matches; none: all
   std::size_t bins = 20;          ///< of histograms; 0: none, which takes one pass instead of two
-  std::size_t threads = 0;        ///< that work at a time; 0: usable_cores(), at most 16. The figures are the same
+  /// That work at a time, 256 at most; 0: usable_cores(), at most 16. The figures are the same.
+  std::size_t threads = 0;
 };
 
 /// Reads each storage once a pass, forward, whatever the number of tensors that view it; an expanded view counts its
-/// elements as often as it shows them. Throws Error: invalid_argument (root), limit_exceeded (views that expand past
-/// ckpt/limits.h), and what reading throws: recorded checksums of storages that are read whole are compared.
+/// elements as often as it shows them. Throws Error: invalid_argument (root), limit_exceeded (more bins, or views that
+/// expand further, than ckpt/limits.h allows), and what reading throws: recorded checksums of storages that are read
+/// whole are compared.
 CKPT_API CheckpointStats stats(const Checkpoint& checkpoint, const StatsOptions& options = {});
 
 }  // namespace ckpt

@@ -22,7 +22,7 @@ struct Storage {
   std::string location;  ///< the tag as the file has it: "cuda:0"
   std::uint64_t nbytes = 0;
   ByteOrder byte_order = ByteOrder::little;  ///< of `bytes`
-  ByteSourcePtr bytes;                       ///< `nbytes` of them
+  ByteSourcePtr bytes;                       ///< `nbytes` of them; null only of a meta storage, which is not written so
 };
 
 /// Reads all of a storage into `out`, as large as it is, once and forward, and compares the CRC-32 that the container

@@ -89,6 +89,21 @@ TEST(RecoverSafetensors, LosesViewsOfWhatIsLostAlone) {
   EXPECT_EQ(whole(with("{" + view_of_b)), "b ");  // which is no map
 }
 
+/// add_views() says of whole views what save_model does, too.
+TEST(RecoverSafetensors, FindsTiedNamesWhereTheMapOfViewsIsDamaged) {
+  const std::string b = "\"b.weight\":" + entry("F32", "[4]", 0, 16);
+  for (const std::string map : {"{", "{\\\"q\\\":{\\\"of\\\":\\\"r\\\"}}"}) {
+    const Recovery found = recovered_of(
+        file("{\"__metadata__\":{\"ckpt.views\":\"" + map + "\",\"a.weight\":\"b.weight\"}," + b + "}", data));
+    EXPECT_EQ(whole(found), "b.weight a.weight ") << map;
+    EXPECT_FALSE(found.is_certain) << map;
+    const io_testing::TemporaryFolder folder;
+    save(found.checkpoint, folder / "out.safetensors");
+    EXPECT_EQ(torch_testing::names(load(folder / "out.safetensors")),
+              (std::vector<std::string>{"a.weight", "b.weight"}));
+  }
+}
+
 TEST(RecoverSafetensors, PassesOverWhatFollowsTheHeader) {
   const std::string a = "{\"a\":" + entry("F32", "[4]", 0, 16) + "}";
   const Recovery found = recovered_of(file(a + " \x30 ", data));

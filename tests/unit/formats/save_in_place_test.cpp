@@ -30,6 +30,47 @@ TEST(Save, MayReplaceItsOwnSource) {
   EXPECT_EQ(io_testing::text_of(folder / "model.pt"), before);
 }
 
+TEST(Save, KeepsTheFormatOfAFileThatItReplacesByWhateverPath) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model.bin";
+  for (const std::string& out : {folder / "model.bin", folder / "./model.bin", folder / "link.bin"}) {
+    const Checkpoint checkpoint = torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::weight()}}));
+    save(checkpoint, model, {{.format = "safetensors"}});
+    std::filesystem::remove(folder / "link.bin");
+    std::filesystem::create_symlink("model.bin", folder / "link.bin");
+    EXPECT_EQ(save(load(model), out).format, "safetensors") << out;
+    EXPECT_EQ(load(model).format, "safetensors") << out;
+  }
+  // A hard link is a name of its own: what was there under the other one stays.
+  std::filesystem::create_hard_link(model, folder / "other.pt");
+  EXPECT_EQ(save(load(model), folder / "other.pt").format, "torch");
+  EXPECT_EQ(load(model).format, "safetensors");
+}
+
+TEST(Save, TakesNoPathOfWhichTheSystemSeesAPart) {
+  const TemporaryFolder folder;
+  const Checkpoint checkpoint = torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::weight()}}));
+  save(checkpoint, folder / "model.pt");
+  const std::string hidden = (folder / "model.pt") + std::string("\0.pt", 4);
+  EXPECT_TRUE(error_of([&] { save(checkpoint, hidden); }));
+  EXPECT_TRUE(error_of([&] { save(checkpoint, hidden, {{.format = "dcp"}}); }));
+  EXPECT_TRUE(error_of([&] { load(hidden); }));
+  EXPECT_TRUE(error_of([&] { load(folder.path() + std::string("\0", 1)); }));
+  EXPECT_EQ(folder.entries(), std::vector<std::string>{"model.pt"});
+}
+
+TEST(Save, NamesAStorageWithoutBytes) {
+  const TemporaryFolder folder;
+  for (const char* format : {"torch", "torch-legacy"}) {
+    Checkpoint checkpoint = torch_testing::checkpoint_of(py::dict({{py::str("w"), torch_testing::weight()}}));
+    checkpoint.storages.at(0).bytes = nullptr;
+    checkpoint.storages[0].location = "meta";
+    const auto error = error_of([&] { save(checkpoint, folder / "out", {{.format = format}}); });
+    ASSERT_TRUE(error) << format;
+    EXPECT_EQ(error->code(), ErrorCode::invalid_argument) << format;
+  }
+}
+
 /// A checkpoint, and something behind it.
 Bytes with_more() {
   Bytes more = bytes_of(ZipFile{.object = torch_testing::weight()});

@@ -64,6 +64,24 @@ TEST(FolderSinkTest, WhatIsCommittedTakesNoMore) {
   EXPECT_EQ(text_of(folder / "out/a"), "one");
 }
 
+TEST(FolderSinkTest, ADryRunRefusesWhatWouldBeRefused) {
+  for (const bool dry_run : {false, true}) {
+    const TemporaryFolder folder;
+    FolderSink sink(folder / "out", {.no_clobber = false, .dry_run = dry_run});
+    const auto file = sink.add("a");
+    file->write(as_bytes("one"));
+    EXPECT_TRUE(error_of([&] { (void)sink.add("a"); })) << dry_run;
+    EXPECT_TRUE(error_of([&] { sink.commit(); })) << dry_run;
+    file->commit();
+    EXPECT_TRUE(error_of([&] { file->write(as_bytes("more")); })) << dry_run;
+    EXPECT_TRUE(error_of([&] { file->commit(); })) << dry_run;
+    sink.commit();
+    EXPECT_TRUE(error_of([&] { (void)sink.add("b"); })) << dry_run;
+    EXPECT_TRUE(error_of([&] { sink.commit(); })) << dry_run;
+    EXPECT_EQ(sink.bytes(), 3u) << dry_run;
+  }
+}
+
 TEST(FolderSinkTest, WithoutCommitNothingIsLeft) {
   const TemporaryFolder folder;
   {

@@ -38,6 +38,19 @@ TEST(GzipSink, writes_the_same_whatever_the_threads) {
   }
 }
 
+TEST(GzipSink, takes_no_more_once_it_is_committed) {
+  MemorySink target;
+  const auto sink = gzip_sink(target, {.threads = 1});
+  sink->write(random_bytes(1000));
+  sink->commit();
+  const Bytes before = target.bytes();
+  EXPECT_TRUE(error_of([&] { sink->write(random_bytes(1)); }));
+  EXPECT_TRUE(error_of([&] { sink->write(random_bytes(5'000'000)); }));
+  EXPECT_TRUE(error_of([&] { sink->announce(5'000'000); }));
+  EXPECT_TRUE(error_of([&] { sink->commit(); }));
+  EXPECT_EQ(target.bytes(), before);
+}
+
 /// 1 kB, a part of 2 MB, 1 kB, a part of 100 kB, and one that is too small to stand apart.
 void write_parts(ByteSink& sink, const Bytes& bytes) {
   std::uint64_t at = 0;

@@ -85,6 +85,20 @@ TEST(OptimizerStates, AreFoundWithWhatTheyKeep) {
   EXPECT_EQ(found[0].groups, 1U);
 }
 
+TEST(OptimizerStates, AreTheirEntriesAloneWhereAModelStandsBesideThem) {
+  const auto code = py::dict({{py::str("state"), py::dict({{py::integer(0), weights("fc.weight")}})},
+                              {py::str("param_groups"), py::list({weights("fc.weight")})},
+                              {py::str("net"), weights("fc.weight")},
+                              {py::str("epoch"), py::integer(3)}});
+  EXPECT_EQ(paths(py::dict({{py::str("a"), py::put(code, 9)}, {py::str("b"), py::get(9)}})), (Paths{"a.net", "b.net"}));
+  const auto found = find_optimizer_states(checkpoint_of(py::dict({{py::str("a"), code}})));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].path, "a");
+  ASSERT_EQ(found[0].parts.size(), 2U);
+  EXPECT_EQ(found[0].parts[0].path, "a.state");
+  EXPECT_EQ(found[0].parts[1].path, "a.param_groups");
+}
+
 TEST(StateDicts, MayHoldNone) {
   EXPECT_EQ(paths(py::dict({{py::str("bias"), py::none()}, {py::str("w"), weight()}})), (Paths{""}));
 }
@@ -92,6 +106,12 @@ TEST(StateDicts, MayHoldNone) {
 TEST(StateDicts, MayHoldAnythingAsExtraState) {
   EXPECT_EQ(paths(py::dict({{py::str("w"), weight()}, {py::str("fc._extra_state"), py::list({py::integer(1)})}})),
             (Paths{""}));
+}
+
+TEST(StateDicts, HoldNothingElseUnderANameThatEndsSo) {
+  const auto more = py::dict({{py::str("model"), weights()}});
+  EXPECT_EQ(paths(py::dict({{py::str("a.w"), weight()}, {py::str("trainer_extra_state"), more}})),
+            (Paths{"trainer_extra_state.model"}));
 }
 
 TEST(StateDicts, MayHoldWhatAQuantisedLayerPacks) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ckpt/error.h"
 #include "formats/safetensors_files.h"
@@ -41,6 +42,14 @@ TEST(Diff, NothingDiffersFromItself) {
   const CheckpointDiff found = diff(checkpoint, checkpoint);
   EXPECT_TRUE(found.same());
   EXPECT_EQ(found.compared, 2U);
+}
+
+TEST(Diff, ToleratesNothingBelowNothing) {
+  const Checkpoint checkpoint = Checkpoint();
+  for (const double tolerance : {-1.0, std::nan("")}) {
+    EXPECT_TRUE(io_testing::error_of([&] { diff(checkpoint, checkpoint, {.rtol = tolerance, .atol = {}}); }));
+    EXPECT_TRUE(io_testing::error_of([&] { diff(checkpoint, checkpoint, {.rtol = {}, .atol = tolerance}); }));
+  }
 }
 
 TEST(Diff, ValuesOfATensorAreFound) {

@@ -55,6 +55,15 @@ TEST(Merge, JoinsWhatModulesSay) {
   EXPECT_EQ(modules, "'' 'a' 'b' ");
 }
 
+TEST(Merge, TakesNothingThatWasMovedFrom) {
+  Checkpoint moved = assemble({source("a", 1)});
+  const Checkpoint taken = std::move(moved);
+  // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
+  const auto error = io_testing::error_of([&] { merge({taken, moved}); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::invalid_argument);
+}
+
 TEST(Merge, TellsInWhichFileANameIsMet) {
   Checkpoint first = assemble({source("a", 1)}), second = assemble({source("b", 1)});
   first.file = "first.pt", second.file = "second.pt";

@@ -55,7 +55,8 @@ std::vector<int> joined(std::size_t threads, int count, const std::vector<int>& 
 TEST(OrderedWork, IsJoinedInTheOrderInWhichItWasMade) {
   std::vector<int> expected;
   for (int i = 0; i < 500; ++i) expected.push_back(i);
-  for (const std::size_t threads : {1U, 2U, 8U}) EXPECT_EQ(joined(threads, 500), expected) << threads;
+  for (const std::size_t threads : {std::size_t{1}, std::size_t{2}, std::size_t{8}, SIZE_MAX})
+    EXPECT_EQ(joined(threads, 500), expected) << threads;
 }
 
 TEST(OrderedWork, ThrowsWhatTheFirstPieceThrew) {

@@ -152,6 +152,38 @@ TEST(StripOptimizer, NamesAStateThatADroppedCallGivesAnObject) {
   EXPECT_TRUE(report.removed.empty());
 }
 
+/// {**optimizer.state_dict(), KEY: VALUE}
+py::Code optimizer_beside(const std::string& key, const py::Code& value) {
+  return py::dict(
+      {{py::str("state"), py::dict({{py::integer(0), py::dict({{py::str("m"), torch_testing::weight()}})}})},
+       {py::str(key), value},
+       {py::str("param_groups"), py::list({})}});
+}
+
+TEST(StripOptimizer, LeavesAModelThatStandsInTheSameDict) {
+  const auto layer = py::dict({{py::str("fc.weight"), torch_testing::weight()}});
+  for (const auto& [key, value] : {std::pair("anything", layer), std::pair("model", model()),
+                                   std::pair("deeper", py::dict({{py::str("nets"), py::list({layer})}})),
+                                   std::pair("fc.weight", torch_testing::weight())}) {
+    for (const bool is_root : {true, false}) {
+      const auto code = optimizer_beside(key, value);
+      const auto [checkpoint, report] = strip_optimizer(
+          torch_testing::checkpoint_of(is_root ? code : py::dict({{py::str("agents"), py::list({code})}})));
+      EXPECT_EQ(report.removed, (Names{is_root ? "" : "agents.0"})) << key;
+      const Names names = torch_testing::names(checkpoint);
+      ASSERT_EQ(names.size(), 1U) << key;
+      EXPECT_NE(names[0].find(key), std::string::npos) << names[0];
+    }
+  }
+}
+
+TEST(StripOptimizer, TakesWhatAnOptimizerKeepsBesideItsState) {
+  const auto slow = py::dict({{py::integer(0), py::dict({{py::str("slow_buffer"), torch_testing::weight()}})}});
+  const auto [checkpoint, report] = strip_optimizer(torch_testing::checkpoint_of(
+      py::dict({{py::str("model"), model()}, {py::str("opt"), optimizer_beside("slow_state", slow)}})));
+  EXPECT_EQ(torch_testing::names(checkpoint), (Names{"model.w"}));
+}
+
 TEST(StripOptimizer, RefusesAFileOfNothingElse) {
   EXPECT_TRUE(io_testing::error_of([] { strip_optimizer(torch_testing::checkpoint_of(optimizer())); }));
 }

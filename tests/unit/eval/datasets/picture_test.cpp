@@ -1,5 +1,7 @@
 #include "datasets/picture.h"
 
+#include "ckpt/error.h"
+#include "ckpt/limits.h"
 #include "eval/datasets/png_testing.h"
 
 namespace ckpt::eval {
@@ -34,6 +36,18 @@ TEST(Picture, HasTheSizeThatTheModelWants) {
   const auto file = png({.width = 3, .height = 2, .rows = {{1, 2, 3}, {4, 5, 6}}});
   EXPECT_EQ(picture_tensor(file, captcha_picture, "x.png").size(), 3U * 56 * 24);
   EXPECT_EQ(picture_tensor(file, digit_picture, "x.png").size(), 28U * 28);
+}
+
+TEST(Picture, OfNoSizeOrPastTheLimitIsRefused) {
+  const auto file = png({.rows = {{9}}});
+  const std::size_t most = limits::picture_side;
+  for (const PictureShape shape : {PictureShape{0, 4, PictureLayout::grey_rows},
+                                   {most, most, PictureLayout::grey_rows},
+                                   {std::size_t{1} << 62, 4, PictureLayout::rgb_columns}}) {
+    const auto error = error_of([&] { picture_tensor(file, shape, "x.png"); });
+    ASSERT_TRUE(error) << shape.width;
+    EXPECT_EQ(error->code(), ErrorCode::limit_exceeded) << shape.width;
+  }
 }
 
 TEST(Picture, GreyBecomesThreeEqualChannels) { EXPECT_EQ(rgb_of({.rows = {{9}}}), (Row{9, 9, 9})); }
