@@ -109,20 +109,31 @@ class Search {
   /// the two (slow weights by number, a scale) is theirs.
   bool holds_model_beside(ValueId id, const std::vector<MappingEntry>& entries) {
     if (has_models_tensor(id, entries)) return true;
-    if (!holds_models_) {
-      std::vector<ValueId> models;
-      for (ValueId each = 0; each < values_.size(); ++each)
-        if (is_mapping(values_, each) ? has_models_tensor(each, mapping_entries(values_, each))
-                                      : modules_.read(each).is_module())
-          models.push_back(each);
-      holds_models_ = values_holding(values_, models);
+    if (!holds_models_) holds_models_ = values_holding(values_, models());
+    return std::ranges::any_of(
+        entries, [&](const MappingEntry& entry) { return !is_optimizers(entry) && (*holds_models_)[entry.value]; });
+  }
+
+  /// Modules, mappings with a model's tensors, and state dicts under a key that is usual for one, wherever they are.
+  std::vector<ValueId> models() {
+    std::vector<ValueId> found;
+    std::unordered_set<ValueId> asked;
+    const auto is_usual = [&](const MappingEntry& entry) {
+      return values_.is_string(entry.key) && is_mapping(values_, entry.value) &&
+             std::ranges::find(usual_paths, values_.text(entry.key)) != usual_paths.end();
+    };
+    for (ValueId id = 0; id < values_.size(); ++id) {
+      if (!is_mapping(values_, id)) {
+        if (modules_.read(id).is_module()) found.push_back(id);
+        continue;
+      }
+      const std::vector<MappingEntry> entries = mapping_entries(values_, id);
+      if (has_models_tensor(id, entries)) found.push_back(id);
+      for (const MappingEntry& entry : entries)
+        if (is_usual(entry) && asked.insert(entry.value).second && is_state_dict(mapping_entries(values_, entry.value)))
+          found.push_back(entry.value);
     }
-    return std::ranges::any_of(entries, [&](const MappingEntry& entry) {
-      if (is_optimizers(entry)) return false;
-      const bool is_usual = values_.is_string(entry.key) && is_mapping(values_, entry.value) &&
-                            std::ranges::find(usual_paths, values_.text(entry.key)) != usual_paths.end();
-      return (*holds_models_)[entry.value] || (is_usual && is_state_dict(mapping_entries(values_, entry.value)));
-    });
+    return found;
   }
 
   /// What torch.distributed.checkpoint's get_optimizer_state_dict() gives with flatten_optimizer_state_dict: of how

@@ -92,6 +92,13 @@ def state_dicts():
         "convert FILE OUT --rename x$=y": refused("the names in the file take more than 268435456 bytes"),
     }
 
+    memo = Memo()
+    state, groups, model = memo.keep(text("state")), memo.keep(text("param_groups")), memo.keep(text("model"))
+    wide = memo.keep(b"}(" + b"".join(text(f"{i:05d}") + b"N" for i in range(80_000)) + b"u")
+    yield "80000-optimizers-beside-one-dict.pt", listed(memo, [b"}(" + state + b"}" + groups + b"]" + model + wide + b"u"] * 80_000), {
+        "convert FILE OUT --add-prefix=module.": DONE,
+    }
+
     # A path that leads through a dict to itself, and every dict on it looked at again.
     wide = b"}r\0\0\0\0(" + text("a") + b"j\0\0\0\0" + b")N" * 10_000 + b"u"
     path = ".".join("a" * 20_000) + ".b"
