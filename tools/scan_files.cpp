@@ -73,10 +73,17 @@ class Excluded {
   std::vector<bool> used_;
 };
 
+/// What a walk has met of each torch.package that lies unpacked.
+struct Packages {
+  std::vector<std::string> folders;  ///< each ends in a slash
+  std::vector<std::string> links;    ///< to folders, in a package or not: they are not walked into
+};
+
 /// One folder of a walk through `root`; folders in it are added to `open`.
 void list_folder(const fs::path& folder, const std::string& root, Excluded& excluded, std::vector<fs::path>& open,
-                 FileList& list) {
+                 FileList& list, Packages& packages) {
   std::error_code error;
+  if (fs::exists(folder / ".data/extern_modules", error)) packages.folders.push_back((folder / "").string());
   for (fs::directory_iterator next(folder, error); !error && next != fs::directory_iterator(); next.increment(error)) {
     const fs::path& path = next->path();
     if (excluded.match(path, root)) continue;
@@ -87,33 +94,35 @@ void list_folder(const fs::path& folder, const std::string& root, Excluded& excl
     // A loader finds a link by its name, wherever it leads.
     const bool is_file = fs::is_regular_file(fs::is_symlink(status) ? next->status(gone) : status);
     if (fs::is_symlink(status) && !is_file && leads_out(path, root)) list.links.push_back(path.string());
+    if (fs::is_symlink(status) && fs::is_directory(next->status(gone))) packages.links.push_back(path.string());
     if (fs::is_directory(status)) open.push_back(path);
     if (is_file) list.files.push_back({path.string(), false});
   }
   if (error) list.results.push_back(unopened(folder.string(), "cannot read the folder: " + error.message()));
 }
 
-/// Adds what is run of each torch.package that lies unpacked among the files from `first` on.
-void add_package_code(std::ptrdiff_t first, FileList& list) {
-  constexpr std::string_view mark = "/.data/extern_modules", source = ".py";
-  std::vector<std::string> packages;
+/// Adds what is run of each torch.package among the files from `first` on.
+void add_package_code(const Packages& packages, std::ptrdiff_t first, FileList& list) {
+  const auto is_in_one = [&](const std::string& path) {
+    return std::ranges::any_of(packages.folders, [&](const std::string& folder) { return path.starts_with(folder); });
+  };
   for (auto file = list.files.begin() + first; file != list.files.end(); ++file)
-    if (file->path.ends_with(mark)) packages.push_back(file->path.substr(0, file->path.size() - mark.size()) + "/");
-  for (auto file = list.files.begin() + first; file != list.files.end(); ++file)
-    if (file->path.ends_with(source) &&
-        std::ranges::any_of(packages, [&](const std::string& package) { return file->path.starts_with(package); }))
-      list.results.push_back(package_code(file->path));
+    if (file->path.ends_with(".py") && is_in_one(file->path)) list.results.push_back(package_code(file->path));
+  for (const std::string& link : packages.links)
+    if (is_in_one(link))
+      list.results.push_back(unopened(link, "a link to a folder in a torch.package, which runs what it leads to"));
 }
 
 void walk(const std::string& root, Excluded& excluded, FileList& list) {
   const auto files = static_cast<std::ptrdiff_t>(list.files.size());
   const auto results = static_cast<std::ptrdiff_t>(list.results.size());
+  Packages packages;
   for (std::vector<fs::path> open{root}; !open.empty();) {
     const fs::path folder = std::move(open.back());
     open.pop_back();
-    list_folder(folder, root, excluded, open, list);
+    list_folder(folder, root, excluded, open, list, packages);
   }
-  add_package_code(files, list);
+  add_package_code(packages, files, list);
   std::sort(list.files.begin() + files, list.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   std::sort(list.results.begin() + results, list.results.end(),
             [](const auto& a, const auto& b) { return a.file < b.file; });

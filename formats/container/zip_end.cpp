@@ -203,7 +203,8 @@ std::optional<std::uint64_t> find_begin(const ByteSource& source) {
     const bool is_in_front = records_at != found->position;
     if (!is_in_front || has_signature(source, load_le<std::uint64_t>(locator + 8), end64_signature)) return 0;
   }
-  if (has_entry(end.directory_offset)) return 0;
+  // miniz goes by the narrow record where the locator leads to none.
+  if (has_entry(end.directory_offset) || has_entry(load_le<std::uint32_t>(found->record + 16))) return 0;
   if (end.directory_size > records_at || !has_entry(records_at - end.directory_size)) return std::nullopt;
   const std::uint64_t directory = records_at - end.directory_size;
   // Python would begin before the file, and does not mind.

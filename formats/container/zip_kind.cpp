@@ -15,7 +15,16 @@
 namespace ckpt {
 namespace {
 
-bool is_pickle(std::string_view name) { return name.ends_with("/data.pkl"); }
+/// torch finds a member in any case of letters.
+bool are_alike(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+bool is_pickle(std::string_view name) {
+  constexpr std::string_view end = "/data.pkl";
+  return name.size() >= end.size() && are_alike(name.substr(name.size() - end.size()), end);
+}
 
 /// Its path within the folder at the top; empty where it lies in none.
 std::string_view below_top(std::string_view name) {
@@ -24,7 +33,7 @@ std::string_view below_top(std::string_view name) {
 }
 
 /// Whether it is `file` in a folder at the top.
-bool is_at_top(std::string_view name, std::string_view file) { return below_top(name) == file; }
+bool is_at_top(std::string_view name, std::string_view file) { return are_alike(below_top(name), file); }
 
 /// What the pickle says where it comes first; nothing where it does not stand there as it is.
 std::optional<ZipKind> kind_by_pickle(const ByteSource& source) {

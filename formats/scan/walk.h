@@ -59,6 +59,7 @@ class Walk {
   bool is_named_as_pickle(const Part& part) const;
   void judge_values(const Part& part, const pickle::Trace& trace, std::uint64_t begin, std::uint64_t until,
                     Verdict most = Verdict::dangerous);
+  bool makes_legacy_magic(const Part& part, std::uint64_t at, const pickle::Trace& trace) const;
   void add_up_to_lack(const Part& part, std::uint64_t at, bool odd_too);
   void follow_as_one(const Part& part, const Neighbours& neighbours);
   pickle::Trace follow_pickle(const Part& part, std::uint64_t at);

@@ -7,6 +7,7 @@
 #include "pickle/machine.h"
 #include "pickle/opcodes.h"
 #include "pickle/policy.h"
+#include "pickled_tensors/legacy_magic.h"
 #include "scan/walk.h"
 #include "suffix.h"
 
@@ -124,10 +125,12 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
   // In front of the storages of a file before PyTorch 1.6.
   constexpr std::size_t legacy_pickles = 5;
   const bool is_legacy = part.role != Role::storage && recognises(*find_format("torch-legacy"), *part.bytes);
-  std::size_t met = 0;
+  std::size_t met = 0, whole = 0;
+  bool is_opened = false;  // a legacy file that begins further behind
   std::optional<Neighbours> neighbours;
   std::vector<pickle::Trace> passed_over;
-  for (std::uint64_t at = 0; const std::size_t got = part.bytes->read_at(at, next);) {
+  std::uint64_t at = 0;
+  while (const std::size_t got = part.bytes->read_at(at, next)) {
     const auto code = std::to_integer<std::uint8_t>(next[0]);
     const std::string_view begin = as_text(std::span(next).first(got));
     if (at != 0 && begin == numpy_magic) open_rest(part, at);
@@ -140,6 +143,15 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
     pickle::Trace trace = follow_pickle(part, at);
     if (is_numbers && trace.names.empty())
       trace.announced = false;  // the length that safetensors begins with may be spelt as PROTO is
+    if (!trace.broken) ++whole;
+    if (!is_legacy && !is_opened && part.role != Role::storage && makes_legacy_magic(part, at, trace)) {
+      is_opened = true;
+      if (at != 0 && recognises(*find_format("torch-legacy"), *stretch(part, at, part.bytes->size()).bytes))
+        open_rest(part, at);
+      else
+        note(Error(ErrorCode::corrupt, "what a file of PyTorch's before 1.6 begins with is not spelt as torch does"),
+             part, at);
+    }
     // A window is read to begin one; most are short.
     followed_ += std::max(trace.end - at, trace.read - at > pickle_window ? trace.read - at : 0);
     if (neighbours) {
@@ -192,9 +204,29 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
     // What begins as an archive may be none, and be the next pickle.
     is_archive_here = is_archive_here || (part.may_be_archive && open_behind(part, at));
   }
+  // That of a legacy file may be made by what is called.
+  if (!is_legacy && !is_opened && part.role != Role::storage && whole >= legacy_pickles &&
+      part.bytes->read_at(at, std::span(next).first(1)) > 0)
+    note(Error(ErrorCode::unsupported, "what stands behind " + std::to_string(whole) + " pickles was not looked into"),
+         part, at);
   // torch reads those of a legacy file with one unpickler each.
   const bool is_read_apart = is_legacy && open_rest(part, "torch-legacy");
   if (neighbours && neighbours->fetch && (!is_read_apart || neighbours->lack)) follow_as_one(part, *neighbours);
+}
+
+/// Whether the value of a pickle is the number that a file of PyTorch's before 1.6 begins with, however it is spelt.
+bool Walk::makes_legacy_magic(const Part& part, std::uint64_t at, const pickle::Trace& trace) const {
+  constexpr std::uint64_t most = 4 * limits::kib;
+  if (trace.broken || !trace.names.empty() || trace.end - at > most) return false;
+  try {
+    ValueGraph values;
+    const pickle::Program program = pickle::run(*part.bytes, at, values, most);
+    return values.kind(program.root) == ValueKind::big_integer &&
+           values.text(program.root).starts_with(torch::legacy_magic);
+  } catch (const Error& error) {
+    if (is_of_the_machine(error)) throw;
+    return false;
+  }
 }
 
 /// An unpickler of its own gets no further than to what another one would have to have stored.

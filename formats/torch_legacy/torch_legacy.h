@@ -6,6 +6,7 @@
 #include "ckpt/checkpoint.h"
 #include "format.h"
 #include "model/end_of_file.h"
+#include "pickled_tensors/legacy_magic.h"
 
 namespace ckpt::torch {
 
@@ -21,8 +22,6 @@ Checkpoint read_legacy(const ByteSourcePtr& source, const ReadContext& context);
 Salvage salvage_legacy(const ByteSourcePtr& source, const ReadContext& context);
 WriteReceipt write_legacy(Checkpoint& checkpoint, ByteSink& sink, const WriteOptions& options);
 
-/// The number that every legacy file begins with: 0x1950a86a20f9469cfc6c, little-endian.
-inline constexpr std::string_view legacy_magic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 inline constexpr std::int64_t legacy_version = 1001;
 
 /// What a legacy file holds beside its object and storages.

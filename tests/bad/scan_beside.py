@@ -3,13 +3,14 @@ of others only their names say that somebody may load them."""
 
 import gzip
 import lzma
+import pickle
 import struct
 import zlib
 
 import tar_attacks
 from attack import Attack, Outcome
-from forge import Part, archive, call, mapping, name, npy, program, safetensors, stack_name, text, torch_zip
-from scan_cases import EVIL, GOOD, OLD, WHOLE, harmless, hit, plain
+from forge import MAGIC, Part, archive, call, legacy, mapping, name, npy, program, safetensors, stack_name, storage, tensor, text, torch_zip
+from scan_cases import EVIL, GOOD, OLD, WHOLE, harmless, hit, plain, unjudged
 
 SKIPPED = "1 skipped"
 
@@ -101,6 +102,36 @@ def behind_forged_ends():
     yield from hit("zip-behind-a-member-that-is-shorter.tar", whole[:at] + zipped)
 
 
+def behind_a_locator_that_leads_nowhere():
+    """miniz, by which torch.jit.load and torch.package read, goes by the narrow record then."""
+    front = safetensors()
+    data = bytearray(archive([Part("data.pkl", EVIL)], before=front))
+    entries, end = data.index(b"PK\1\2"), data.rindex(b"PK\5\6")
+    assert struct.unpack("<I", data[end + 16 : end + 20])[0] == entries
+    wide = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, 0, 0, 1 << 60, 5) + struct.pack("<IIQI", 0x07064B50, 0, 0, 1)
+    yield from hit("archive-behind-a-bogus-zip64-end.x", bytes(data[:end]) + wide + bytes(data[end:]))
+
+
+def of_legacy_files_elsewhere():
+    """torch.load reads a file of before 1.6 from where a stream stands, and compares the number that it begins with."""
+    first, number = legacy(), pickle.dumps(MAGIC, 2)
+    rest = first[len(number) :] + legacy(EVIL)
+    yield from hit("legacy-behind-a-number-as-text.pth", b"L%dL\n." % MAGIC + rest)
+    yield from unjudged("legacy-behind-an-idle-number.pth", number[:2] + b"N0" + number[2:] + rest, "unreadable: what a file of PyTorch's before 1.6 begins with")
+    made = program(call(name("decimal", "Decimal"), text(str(MAGIC))))
+    yield from unjudged("legacy-behind-a-number-that-is-made.pth", made + rest, "unreadable: what stands behind 5 pickles")
+    yield from hit("legacy-behind-a-pickle-and-a-legacy.pth", GOOD + first + legacy(EVIL))
+    yield from hit("pickle-behind-a-pickle-and-a-legacy.pth", GOOD + first + EVIL)
+    yield from harmless("legacy-behind-a-pickle.pth", GOOD + first)
+
+
+def of_names_in_capitals():
+    """miniz finds a member in any case of letters."""
+    four = {"0": b"\5\6\7\x08"}
+    data = torch_zip(program(mapping(("w", tensor(storage(elements=1024), (1024,))))), four).replace(b"/data.pkl", b"/DATA.PKL")
+    yield from unjudged("a-short-storage-in-capitals.pt", data, "unreadable: ")
+
+
 def spelt_as_python_2():
     """From protocol 3 on, __builtin__ is a file's name like any other."""
     yield from hit("python-2-names-in-protocol-4.pkl", program(stack_name("__builtin__", "object") + b")\x81", 4), "dangerous: __builtin__.object")
@@ -168,4 +199,4 @@ def everyday():
     yield Attack("scan-subset.pkl", program(subset), {"scan": Outcome(0, "unknown: torch.utils.data.dataset.Subset")})
 
 
-GROUPS = (reached, without_calls, odd_attributes, numbers_by_name_alone, behind_forged_ends, spelt_as_python_2, texts, numbers, packed_otherwise, everyday)
+GROUPS = (reached, without_calls, odd_attributes, numbers_by_name_alone, behind_forged_ends, behind_a_locator_that_leads_nowhere, of_legacy_files_elsewhere, of_names_in_capitals, spelt_as_python_2, texts, numbers, packed_otherwise, everyday)
