@@ -76,6 +76,8 @@ void Machine::effect(const Op& op, EffectKind kind, std::span<const ValueId> ope
                         ? symbolic || has == ValueKind::set
                         : symbolic || has == ValueKind::global || has == ValueKind::extension;
   if (!fits) fail(std::string(opcode_table[op.code].name) + " on a value that cannot take it");
+  // An empty batch does nothing, but that it may call an object's method.
+  if (operands.empty() && (!symbolic || kind == EffectKind::set_items)) return;
   // What is imported is everybody's: changed, it does in other hands what it should not.
   if (kind == EffectKind::build) {
     judge(target, Verdict::dangerous);

@@ -54,7 +54,14 @@ class States {
   explicit States(const ValueGraph& graph) : graph_(graph) {}
 
   std::uint64_t weight(ValueId id) {
-    if (graph_.kind(id) != ValueKind::dict) return 0;
+    const ValueKind kind = graph_.kind(id);
+    if (kind == ValueKind::tuple) {  // of attributes and slots
+      std::uint64_t sum = 0;
+      for (const ValueId item : graph_.items(id))
+        if (graph_.kind(item) != ValueKind::tuple) sum += weight(item);
+      return sum;
+    }
+    if (kind != ValueKind::dict && kind != ValueKind::object) return 0;
     const auto [known, fresh] = weights_.try_emplace(id, 0);
     if (!fresh) return known->second;
     std::uint64_t items = 0;

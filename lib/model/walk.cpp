@@ -108,6 +108,7 @@ NamedChildren named_children(const ValueGraph& values, ValueId id, NameBudget& b
   for (auto handle = values.first_effect(id); handle != 0; handle = values.effect(handle).next) {
     const Effect& effect = values.effect(handle);
     const auto items = values.items(effect);
+    const std::size_t before = states.size();
     switch (effect.kind) {
       case EffectKind::append:
       case EffectKind::add_items:
@@ -121,6 +122,8 @@ NamedChildren named_children(const ValueGraph& values, ValueId id, NameBudget& b
         add_state(values, items[0], states, into);
         break;
     }
+    // As a name, for it is looked at as often as the value is met.
+    if (items.empty() || (effect.kind == EffectKind::build && states.size() == before)) budget.spend_repeats(1, 0);
   }
   return children;
 }

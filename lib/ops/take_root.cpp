@@ -64,11 +64,18 @@ void warn_of_choice(Checkpoint& checkpoint, const StateDict& dict) {
   const std::vector<OptimizerState> optimizers = find_optimizer_states(checkpoint);
   for (const OptimizerState& optimizer : optimizers)
     for (const OptimizerState::Part& part : optimizer.parts) known.push_back(part.path);
+  // None of them lies below another: a dot being the least, the one before a name is the one that it may lie below.
+  const auto before = [](std::string_view a, std::string_view b) {
+    const auto rank = [](char c) { return c == '.' ? 0 : static_cast<unsigned char>(c) + 1; };
+    return std::ranges::lexicographical_compare(a, b, {}, rank, rank);
+  };
+  std::ranges::sort(known, before);
   const std::vector<NamedTensor> names = tensor_names(checkpoint);
   std::unordered_set<const Tensor*> taken;  // under another name, too
-  for (const NamedTensor& named : names)
-    if (std::ranges::any_of(known, [&](std::string_view path) { return name_below(path, named.name).has_value(); }))
-      taken.insert(named.tensor);
+  for (const NamedTensor& named : names) {
+    const auto behind = std::ranges::upper_bound(known, std::string_view(named.name), before);
+    if (behind != known.begin() && name_below(*std::prev(behind), named.name)) taken.insert(named.tensor);
+  }
   std::size_t count = 0;
   std::string first;
   for (const NamedTensor& named : names)

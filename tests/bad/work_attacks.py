@@ -99,6 +99,34 @@ def state_dicts():
         "convert FILE OUT --add-prefix=module.": DONE,
     }
 
+    memo = Memo()
+    w, kind, none, metadata = memo.keep(WEIGHT), memo.keep(ORDERED), memo.keep(b")"), memo.keep(text("_metadata"))
+    wide = memo.keep(ORDERED + b")R(" + b"".join(text(f"{i:05d}") + b"N" for i in range(20_000)) + b"u")
+    yield "20000-dicts-of-one-ordered-state.pt", listed(memo, [kind + none + b"R(" + metadata + w + b"u" + wide + b"b"] * 20_000), {
+        "convert FILE OUT --add-prefix=module.": refused("the pickle gives its calls the same values again and again"),
+    }
+
+    memo = Memo()
+    slots = memo.keep(b"N}(" + b"".join(text(f"{i:05d}") + b"N" for i in range(20_000)) + b"u\x86")
+    yield "an-object-given-its-slots-20000-times.pt", listed(memo, [call(name("mylab", "C")) + (slots + b"b") * 20_000]), {
+        "diff FILE FILE": refused("the pickle gives its calls the same values again and again"),
+    }
+
+    memo = Memo()
+    often = memo.keep(mapping(("x", WEIGHT)) + b"(u" * 20_000)
+    yield "20000-times-empty-batches.pt", listed(memo, [often] * 20_000), {"inspect FILE": DONE, "convert FILE OUT --format safetensors": DONE}
+
+    memo = Memo()
+    state = memo.keep(mapping(("x", WEIGHT)))
+    often = memo.keep(call(name("mylab", "C")) + (state + b"b") * 20_000)
+    yield "20000-times-one-state-given-often.pt", listed(memo, [often] * 20_000), {"inspect FILE": refused("the names in the file take more than")}
+
+    memo = Memo()
+    w, key, first, second = memo.keep(WEIGHT), memo.keep(text("fc.weight")), memo.keep(text("state")), memo.keep(text("param_groups"))
+    optimizers = b"](" + (b"}(" + first + b"}" + second + b"]u") * 20_000 + b"e"
+    ema = mapping(("ema", b"}(" + key + w + b"u"), ("x", b"](" + w * 20_000 + b"e"), ("y", optimizers))
+    yield "20000-names-beside-20000-optimizers.pt", pickled(program(memo.code + ema)), {"digest FILE --root auto": DONE, "convert FILE OUT --root auto": DONE}
+
     # A path that leads through a dict to itself, and every dict on it looked at again.
     wide = b"}r\0\0\0\0(" + text("a") + b"j\0\0\0\0" + b")N" * 10_000 + b"u"
     path = ".".join("a" * 20_000) + ".b"
