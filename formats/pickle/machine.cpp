@@ -66,6 +66,14 @@ std::int64_t Machine::line_integer(const Op& op) const {
   return value;
 }
 
+/// Whether what has changed the value last is an empty batch.
+bool Machine::ends_in_empty(ValueId target, EffectKind kind) const {
+  const std::uint32_t first = graph_.first_effect(target);
+  if (first == 0) return false;
+  const Effect& last = graph_.effect(graph_.effect(first).last);
+  return last.kind == kind && last.count == 0;
+}
+
 void Machine::effect(const Op& op, EffectKind kind, std::span<const ValueId> operands) {
   const auto [target, fetched] = top();
   const ValueKind has = graph_.kind(target);
@@ -76,8 +84,8 @@ void Machine::effect(const Op& op, EffectKind kind, std::span<const ValueId> ope
                         ? symbolic || has == ValueKind::set
                         : symbolic || has == ValueKind::global || has == ValueKind::extension;
   if (!fits) fail(std::string(opcode_table[op.code].name) + " on a value that cannot take it");
-  // An empty batch does nothing, but that it may call an object's method.
-  if (operands.empty() && (!symbolic || kind == EffectKind::set_items)) return;
+  // What does nothing is kept once: many would be walked over as often as the value is met.
+  if (operands.empty() && ends_in_empty(target, kind)) return;
   // What is imported is everybody's: changed, it does in other hands what it should not.
   if (kind == EffectKind::build) {
     judge(target, Verdict::dangerous);

@@ -105,6 +105,7 @@ class Machine {
   void judge(ValueId global, Verdict verdict);
   ValueId global(std::string_view module, std::string_view name);
   void push_stack_global(const Op& op);
+  [[nodiscard]] bool ends_in_empty(ValueId target, EffectKind kind) const;
   void effect(const Op& op, EffectKind kind, std::span<const ValueId> operands);
   void put(std::uint64_t index);
   void get(std::uint64_t index);
