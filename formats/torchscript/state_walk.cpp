@@ -17,7 +17,7 @@ class StateWalk {
   StateWalk(const Checkpoint& checkpoint, const ScriptClasses& classes)
       : values_(checkpoint.values),
         classes_(classes),
-        bytes_(checkpoint.file),
+        bytes_(checkpoint.file, limits::tensor_name_bytes),
         most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()),
         is_tensor_(values_.size()),
         on_path_(values_.size()) {

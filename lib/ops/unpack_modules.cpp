@@ -31,7 +31,7 @@ class Unpacker {
         values_(checkpoint.values),
         walk_(checkpoint),
         tensors_(checkpoint),
-        bytes_(checkpoint.file),
+        bytes_(checkpoint.file, limits::tensor_name_bytes),  // they become tensors' names, and are held more than once
         most_names_(limits::tensor_names + limits::names_a_tensor * checkpoint.tensors.size()) {}
 
   ValueId state_dict(const Module& module) {

@@ -127,6 +127,16 @@ def state_dicts():
     ema = mapping(("ema", b"}(" + key + w + b"u"), ("x", b"](" + w * 20_000 + b"e"), ("y", optimizers))
     yield "20000-names-beside-20000-optimizers.pt", pickled(program(memo.code + ema)), {"digest FILE --root auto": DONE, "convert FILE OUT --root auto": DONE}
 
+    memo = Memo()
+    parameters, buffers, modules, first = (memo.keep(text(key)) for key in ("_parameters", "_buffers", "_modules", "0"))
+    kind, empty = memo.keep(name("torch.nn.modules.container", "Sequential")), memo.keep(b"}")
+    outer = kind + b")\x81}(" + parameters + empty + buffers + empty + modules + b"}" + first
+    inner = kind + b")\x81}(" + parameters + mapping(("w", WEIGHT)) + buffers + empty + modules + b"}ub"
+    yield "13000-modules-in-each-other.pt", pickled(program(memo.code + outer * 13_000 + inner + b"sub" * 13_000)), {
+        "check FILE --like FILE": refused("the names in the file take more than 67108864 bytes"),
+        "convert FILE OUT --weights-only": refused("the names in the file take more than 67108864 bytes"),
+    }
+
     # A path that leads through a dict to itself, and every dict on it looked at again.
     wide = b"}r\0\0\0\0(" + text("a") + b"j\0\0\0\0" + b")N" * 10_000 + b"u"
     path = ".".join("a" * 20_000) + ".b"
