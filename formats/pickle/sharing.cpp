@@ -55,7 +55,7 @@ class States {
 
   std::uint64_t weight(ValueId id) {
     const ValueKind kind = graph_.kind(id);
-    if (kind == ValueKind::tuple) {  // of attributes and slots
+    if (kind == ValueKind::tuple && graph_.items(id).size() == 2) {  // of attributes and slots
       std::uint64_t sum = 0;
       for (const ValueId item : graph_.items(id))
         if (graph_.kind(item) != ValueKind::tuple) sum += weight(item);
