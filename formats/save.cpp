@@ -78,9 +78,10 @@ bool lands_in(const std::string& path, const std::string& read) {
 /// Whether `path` leads to the file that was read, however the two are spelt. (Under another hard link of it a new file
 /// appears.)
 bool is_replaced(const std::string& path, const std::string& read) {
+  if (path == read || path == "-") return path == read;
   std::error_code none, none_either;
   const auto out = std::filesystem::canonical(path, none), in = std::filesystem::canonical(read, none_either);
-  return path == read || (path != "-" && !none && !none_either && out == in);
+  return !none && !none_either && out == in;
 }
 
 Error loses_rest(const std::string& file) {

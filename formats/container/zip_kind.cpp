@@ -11,20 +11,13 @@
 #include "container/zip_forward.h"
 #include "container/zip_reader.h"
 #include "io/bytes.h"
+#include "suffix.h"
 
 namespace ckpt {
 namespace {
 
 /// torch finds a member in any case of letters.
-bool are_alike(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-bool is_pickle(std::string_view name) {
-  constexpr std::string_view end = "/data.pkl";
-  return name.size() >= end.size() && are_alike(name.substr(name.size() - end.size()), end);
-}
+bool is_pickle(std::string_view name) { return ends_with_in_any_case(name, "/data.pkl"); }
 
 /// Its path within the folder at the top; empty where it lies in none.
 std::string_view below_top(std::string_view name) {
@@ -33,7 +26,7 @@ std::string_view below_top(std::string_view name) {
 }
 
 /// Whether it is `file` in a folder at the top.
-bool is_at_top(std::string_view name, std::string_view file) { return are_alike(below_top(name), file); }
+bool is_at_top(std::string_view name, std::string_view file) { return equal_in_any_case(below_top(name), file); }
 
 /// What the pickle says where it comes first; nothing where it does not stand there as it is.
 std::optional<ZipKind> kind_by_pickle(const ByteSource& source) {

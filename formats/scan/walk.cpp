@@ -140,7 +140,7 @@ void Walk::look_at(Part part) {
          .stream = part.stream});
   }
   const bool is_archive = part.may_be_archive && open_archive(part, head);
-  if (!is_zip(*part.bytes)) open_tail(part, is_archive);
+  if (part.may_be_archive && !is_zip(*part.bytes)) open_tail(part, is_archive);
   if (is_flatbuffer(as_text(head)) && part.role != Role::storage) {
     result_.recognised = true;
     note(Error(ErrorCode::unsupported, "this is a TorchScript model as a flatbuffer, and was not looked into"), part);

@@ -294,7 +294,6 @@ TEST(RecoverDoubt, FindsAMemberWhoseEntryPointsBeforeIt) {
   }
 }
 
-/// Only the directory has the checksum of a tensor whose end is not where it should be.
 /// All offsets of the directory are wrong then, and what is damaged is the header of the pickle.
 TEST(RecoverDoubt, FindsThePickleInWhoseHeaderBytesAreMissingOrTooMany) {
   const Bytes sound = zip_of(a1, b1);
@@ -312,6 +311,7 @@ TEST(RecoverDoubt, FindsThePickleInWhoseHeaderBytesAreMissingOrTooMany) {
   }
 }
 
+/// Only the directory has the checksum of a tensor whose end is not where it should be.
 /// Between a byte that is gone and one that is too many, what the directory lists stands one byte before its place.
 TEST(RecoverDoubt, TakesNoTensorThatTheDirectoryDisownsByName) {
   Bytes file = zip_of(a1, b1);
