@@ -35,8 +35,11 @@ std::string format_of(std::string_view out) {
 
 Checkpoint extract_from(Checkpoint checkpoint, const std::string& name, bool named) {
   const std::string file = checkpoint.file;
-  std::vector<std::string> names;
-  for (NamedTensor& each : tensor_names(checkpoint)) names.push_back(std::move(each.name));
+  std::vector<std::string> names, warnings;
+  for (NamedTensor& each : tensor_names(checkpoint, &warnings)) names.push_back(std::move(each.name));
+  const std::string spelt = "'" + name + "'";
+  for (const std::string& warning : warnings)
+    if (warning.find(spelt) != std::string::npos) print_warning(file + ": " + warning);
   try {
     return extract(std::move(checkpoint), name, named);
   } catch (Error& error) {
