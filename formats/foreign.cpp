@@ -9,6 +9,7 @@
 #include "container/zip_reader.h"
 #include "foreign_shapes.h"
 #include "foreign_zip.h"
+#include "io/ascii.h"
 #include "io/bytes.h"
 
 namespace ckpt {
@@ -119,9 +120,8 @@ std::string_view text_kind(std::string_view head) {
   };
   const std::string_view begin = head.substr(0, 64);  // what follows may be in any script
   if (!std::all_of(begin.begin(), begin.end(), is_text)) return {};
-  std::string start(head.substr(std::min(head.find_first_not_of(" \t\n\r\f"), head.size())).substr(0, 16));
-  for (char& c : start)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string start =
+      ascii_lower(head.substr(std::min(head.find_first_not_of(" \t\n\r\f"), head.size())).substr(0, 16));
   if (start.starts_with("<!doctype") || start.starts_with("<html")) return "a web page";
   if (start.starts_with("<?xml")) return "XML";
   if (start.starts_with("{") || start.starts_with("[")) return "JSON";

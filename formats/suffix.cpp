@@ -4,6 +4,7 @@
 
 #include "ckpt/formats.h"
 #include "format.h"
+#include "io/ascii.h"
 
 namespace ckpt {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::string_view gz = ".gz";
 
 bool equal_in_any_case(std::string_view name, std::string_view lower) {
   return std::equal(name.begin(), name.end(), lower.begin(), lower.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; });
+                    [](char a, char b) { return ascii_lower(a) == b; });
 }
 
 bool ends_with_in_any_case(std::string_view name, std::string_view lower) {

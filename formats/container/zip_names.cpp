@@ -6,22 +6,21 @@
 #include "ckpt/error.h"
 #include "container/quoted_name.h"
 #include "container/zip_format.h"
+#include "io/ascii.h"
 
 namespace ckpt::zip {
 namespace {
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::uint64_t folded_hash(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (char c : name) hash = (hash ^ static_cast<unsigned char>(lower(c))) * 0x100000001b3;
+  for (char c : name) hash = (hash ^ static_cast<unsigned char>(ascii_lower(c))) * 0x100000001b3;
   return hash;
 }
 
 int compare_folded(std::string_view a, std::string_view b) {
   const std::size_t shared = std::min(a.size(), b.size());
   for (std::size_t i = 0; i < shared; ++i) {
-    const auto x = static_cast<unsigned char>(lower(a[i])), y = static_cast<unsigned char>(lower(b[i]));
+    const auto x = static_cast<unsigned char>(ascii_lower(a[i])), y = static_cast<unsigned char>(ascii_lower(b[i]));
     if (x != y) return x < y ? -1 : 1;
   }
   if (a.size() == b.size()) return 0;
@@ -49,7 +48,8 @@ void check_name(std::string_view name) {
   if (name.find('\0') != name.npos) refuse("a NUL in member name");
   if (name.find('\\') != name.npos) refuse("a backslash in member name");
   if (name[0] == '/') refuse("an absolute path as member name");
-  const bool has_drive = name.size() > 1 && name[1] == ':' && lower(name[0]) >= 'a' && lower(name[0]) <= 'z';
+  const bool has_drive =
+      name.size() > 1 && name[1] == ':' && ascii_lower(name[0]) >= 'a' && ascii_lower(name[0]) <= 'z';
   if (has_drive && (name.size() == 2 || name[2] == '/'))  // torch.save calls the folder after a file "a:b.pt"
     refuse("an absolute path as member name");
   if (has_parent(name)) refuse("'..' in member name");

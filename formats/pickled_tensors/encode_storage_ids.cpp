@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "io/ascii.h"
 #include "io/keyed_hash.h"
 #include "model/module_reader.h"
 #include "pickle/reach.h"
@@ -98,11 +99,8 @@ class Encoder {
   [[nodiscard]] bool are_members() const {
     std::set<std::string> keys;
     return std::all_of(chosen_.begin(), chosen_.end(), [&](const auto* use) {
-      std::string key = key_of(*use);
-      const bool plain = is_plain_key(key);
-      for (char& c : key)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-      return plain && keys.insert(std::move(key)).second;
+      const std::string key = key_of(*use);
+      return is_plain_key(key) && keys.insert(ascii_lower(key)).second;
     });
   }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 
 #include "ckpt/error.h"
+#include "io/ascii.h"
 
 namespace ckpt {
 namespace {
@@ -77,7 +77,7 @@ std::optional<std::string> tag_of(std::string_view text) {
 std::optional<std::string> suggestion(std::string_view text) {
   std::string plain;
   for (char c : text) {
-    if (c != ' ') plain.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+    if (c != ' ') plain.push_back(ascii_lower(c));
   }
   std::size_t letters = 0;
   while (letters < plain.size() && plain[letters] >= 'a' && plain[letters] <= 'z') ++letters;
