@@ -96,6 +96,11 @@ std::string JsonReader::string() {
   }
 }
 
+bool JsonReader::find_string() {
+  next_ = std::min(text_.find('"', next_), text_.size());
+  return next_ < text_.size();
+}
+
 void JsonReader::append_escape(std::string& to) {
   constexpr std::string_view letters = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
   if (next_ < text_.size()) {

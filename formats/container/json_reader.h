@@ -43,6 +43,8 @@ class JsonReader {
   bool accept_null();
   /// Any value, as it stands in the text; throws limit_exceeded where it is nested deeper than limits::json_depth.
   std::string_view skip();
+  /// Goes on to where the next string begins, whatever stands before it, JSON or not; false where there is none.
+  bool find_string();
   /// Nothing but white space may be left.
   void finish();
 

@@ -87,5 +87,7 @@ inline constexpr std::string_view computed_name = "(computed)";
 inline constexpr std::string_view text_module = "(text)";
 /// Whether it does. No pickler writes it.
 bool gives_memory(std::string_view text);
+/// The key under which a file names what PyTorch Lightning before 2.6 imports and calls when it loads a checkpoint.
+inline constexpr std::string_view instantiator = "_instantiator";
 
 }  // namespace ckpt

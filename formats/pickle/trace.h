@@ -28,6 +28,9 @@ struct TracedName {
   /// to make or to call, where it does that (see call_policy.h).
   std::uint64_t called_as_judged = 0;
   CallRisk risk{};
+
+  /// Of what is suspect, and no import: "(number)", "(text)".
+  [[nodiscard]] bool is_suspicion() const { return module.starts_with('('); }
 };
 
 /// "STACK_GLOBAL, REDUCE"
@@ -56,6 +59,7 @@ struct Trace {
   bool changes = false;         ///< it gives items or a state to what it imported or made
   bool fetches = false;         ///< from the memo
   bool lacks = false;           ///< fetches what it has not stored, of a memo that goes on
+  bool persists = false;        ///< it has ids of what its loader knows, as torch's storages are
   bool odd_frame = false;       ///< a frame ends within an instruction or behind STOP: who reads it goes on elsewhere
   std::optional<Error> broken;  ///< why there was no STOP
 

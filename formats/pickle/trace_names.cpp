@@ -62,11 +62,12 @@ void Tracer::add_text(Text text, std::string_view content) {
   }
   texts_.push_back(text);
   push({Kind::text, static_cast<std::uint32_t>(texts_.size() - 1)});
-  if (!gives_memory(content)) return;
+  const bool is_memory = gives_memory(content);
+  if (!is_memory && content != instantiator) return;
   Op op;
   op.code = text.form == Form::str ? BINUNICODE : BINSTRING;
   op.offset = text.at;
-  suspect(op, text_module, content);
+  suspect(op, text_module, content, is_memory ? Verdict::dangerous : Verdict::unknown);
 }
 
 void Tracer::push_text(const Op& op, Form form) {
@@ -169,7 +170,9 @@ void Tracer::import(const Op& op, std::string_view module, std::string_view name
         {.module = found->first.first, .name = found->first.second, .verdict = {}, .offset = op.offset, .by = {}});
     trace_.names.back().verdict = judge_global(module, name);
     trace_.names.back().risk = call_risk(module, name);
-    trace_.names.back().is_odd = !is_dotted_name(module) || name.empty();
+    // A line of prose that begins with a c may have an empty one below it.
+    const bool is_line = op.code != STACK_GLOBAL;
+    trace_.names.back().is_odd = !is_dotted_name(module) || (is_line && name.empty());
   }
   // From protocol 3 on Python does not look Python 2's names up as its own: any file may be called so.
   Verdict& verdict = trace_.names[found->second].verdict;
@@ -189,9 +192,9 @@ void Tracer::import_dangerous(const Op& op, std::string_view module, std::string
 }
 
 /// What is no name, and no pickler writes.
-void Tracer::suspect(const Op& op, std::string_view module, std::string_view name) {
+void Tracer::suspect(const Op& op, std::string_view module, std::string_view name, Verdict verdict) {
   import(op, module, name);
-  trace_.names[unpacked(stack_.back()).index].verdict = Verdict::dangerous;
+  trace_.names[unpacked(stack_.back()).index].verdict = verdict;
   stack_.pop_back();
 }
 
@@ -248,6 +251,7 @@ void Tracer::step_name(const Op& op) {
 /// Torch's ids are ('storage', class, …), and in legacy files ('module', class, file, source), which stands for the
 /// class: torch looks for its file, and writes another beside it where they differ.
 void Tracer::step_persistent(Cell id) {
+  trace_.persists = true;
   if (is_object(id) && id.index != none) refuse(id.index);
   if (id.kind == Kind::tuple) {
     const Tuple& tuple = tuples_[id.index];

@@ -91,7 +91,7 @@ class Tracer {
   Cell tuple_of(std::span<const std::uint32_t> items);
   void import(const Op& op, std::string_view module, std::string_view name);
   void import_dangerous(const Op& op, std::string_view module, std::string_view name);
-  void suspect(const Op& op, std::string_view module, std::string_view name);
+  void suspect(const Op& op, std::string_view module, std::string_view name, Verdict verdict = Verdict::dangerous);
   void import_cut_name();
   void import_from_stack(const Op& op);
   /// None for what is computed. Throws for what is no text.

@@ -1,5 +1,7 @@
 #include "scan/code_members.h"
 
+#include <array>
+
 #include "suffix.h"
 
 namespace ckpt::scanning {
@@ -24,6 +26,12 @@ bool is_at_root(std::string_view name, std::string_view path) {
 bool is_below(std::string_view name, std::string_view folder) {
   const auto begins = [&](std::string_view text) { return equal_in_any_case(text.substr(0, folder.size()), folder); };
   return begins(name) || begins(behind_root(name));
+}
+
+/// What AOTInductor's loader unpacks beside the folder of its own, by how the names begin and end.
+bool is_compiled_constant(std::string_view name) {
+  constexpr std::array<std::string_view, 5> suffixes{".so", ".pyd", ".cpp", ".o", ".obj"};
+  return is_below(name, "data/constants") && !suffix_among(name, suffixes).empty();
 }
 
 /// torch.jit.save keeps the code of all classes below `__torch__`. Code elsewhere is run all the same, where the pickle
@@ -53,7 +61,7 @@ CodeMembers::CodeMembers(const std::vector<ZipMember>& members) {
 const Code* CodeMembers::find(std::string_view name) const {
   if (is_script_ && (is_script_of_another_name(name) || is_at_root(name, "model.json"))) return &script;
   if (is_package_ && ends_with_in_any_case(name, ".py")) return &package;
-  if (is_below(name, "data/aotinductor/")) return &compiled;
+  if (is_below(name, "data/aotinductor/") || is_compiled_constant(name)) return &compiled;
   const bool is_program = is_below(name, "models/") || is_at_root(name, "serialized_exported_program.json");
   return is_export_ && is_program ? &exported : nullptr;
 }

@@ -38,7 +38,8 @@ struct Part {
   int depth = 0;           ///< how many parts it lies in
   int gzip_layers = 0;
   bool may_be_archive = true;
-  const Code* code = nullptr;  ///< where it is run by what loads the archive
+  const Code* code = nullptr;        ///< where it is run by what loads the archive
+  bool may_hold_serialized = false;  ///< pickles in its texts, by its name (see serialized_json.h)
   std::size_t file = 0;  ///< the innermost within which torch may load by itself that it lies in, by the walk's number
   std::size_t loader = SIZE_MAX;  ///< the use of torch.storage._load_from_bytes that it lies in, by the walk's number
 };

@@ -77,8 +77,8 @@ void each_tar_part(const Part& tar, const Visit& visit, const Note& note, const 
   if (!members) return visit_all_headers(tar, 0, visit, count);
   for (const TarMember& member : *members) {
     if (member.size == 0) continue;  // of a kind that a reader does not know, it is a file to Python's
-    visit(part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role_in_tar(member.name),
-                        member_name(member.name)));
+    const Role role = members->size() == 1 ? Role::pickle : role_in_tar(member.name);  // pandas unpacks it
+    visit(part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role, member_name(member.name)));
   }
   try {
     visit_rest(tar, end_of_tar(*members), visit, count);

@@ -16,6 +16,7 @@
 #include "scan/archives.h"
 #include "scan/code_members.h"
 #include "scan/salvage.h"
+#include "scan/serialized_json.h"
 
 namespace ckpt::scanning {
 namespace {
@@ -163,6 +164,7 @@ void Walk::look_at(Part part) {
   constexpr std::size_t before_ustar = 257;
   if (!is_numbers && !(is_archive && has_gzip_magic(head)))
     note_packed(part, as_text(head).substr(0, is_archive ? before_ustar : head.size()));
+  if (part.may_hold_serialized) count_headers(each_serialized(part, [&](const Part& inside) { visit(inside); }));
 }
 
 /// What may hide anything, and is not opened. Its first bytes may be a pickle.

@@ -24,6 +24,11 @@ bool names_something(const pickle::Trace& trace) {
   return std::any_of(trace.names.begin(), trace.names.end(), names);
 }
 
+/// Whether there is nothing but what no pickler writes, and a loader reads on behind.
+bool is_merely_suspect(const pickle::Trace& trace) {
+  return std::all_of(trace.names.begin(), trace.names.end(), [](const auto& name) { return name.is_suspicion(); });
+}
+
 /// However it is spelt.
 bool imports_something(const pickle::Trace& trace) {
   return !std::all_of(trace.names.begin(), trace.names.end(), is_extension);
@@ -126,6 +131,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
   constexpr std::size_t legacy_pickles = 5;
   const bool is_legacy = part.role != Role::storage && recognises(*find_format("torch-legacy"), *part.bytes);
   std::size_t met = 0, whole = 0;
+  bool persists = false;
   bool is_opened = false;  // a legacy file that begins further behind
   std::optional<Neighbours> neighbours;
   std::vector<pickle::Trace> passed_over;
@@ -144,6 +150,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
     if (is_numbers && trace.names.empty())
       trace.announced = false;  // the length that safetensors begins with may be spelt as PROTO is
     if (!trace.broken) ++whole;
+    persists = persists || trace.persists;
     if (!is_legacy && !is_opened && part.role != Role::storage && makes_legacy_magic(part, at, trace)) {
       is_opened = true;
       if (at != 0 && recognises(*find_format("torch-legacy"), *stretch(part, at, part.bytes->size()).bytes))
@@ -204,9 +211,9 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
     // What begins as an archive may be none, and be the next pickle.
     is_archive_here = is_archive_here || (part.may_be_archive && open_behind(part, at));
   }
-  // That of a legacy file may be made by what is called.
-  if (!is_legacy && !is_opened && part.role != Role::storage && whole >= legacy_pickles &&
-      part.bytes->read_at(at, std::span(next).first(1)) > 0)
+  // The number of a legacy file may be made by what is called; its storages stand behind its pickles, or are missing.
+  const bool goes_on = part.bytes->read_at(at, std::span(next).first(1)) > 0;
+  if (!is_legacy && !is_opened && part.role != Role::storage && whole >= legacy_pickles && (goes_on || persists))
     note(Error(ErrorCode::unsupported, "what stands behind " + std::to_string(whole) + " pickles was not looked into"),
          part, at);
   // torch reads those of a legacy file with one unpickler each.
@@ -217,7 +224,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
 /// Whether the value of a pickle is the number that a file of PyTorch's before 1.6 begins with, however it is spelt.
 bool Walk::makes_legacy_magic(const Part& part, std::uint64_t at, const pickle::Trace& trace) const {
   constexpr std::uint64_t most = 4 * limits::kib;
-  if (trace.broken || !trace.names.empty() || trace.end - at > most) return false;
+  if (trace.broken || trace.end - at > most) return false;
   try {
     ValueGraph values;
     const pickle::Program program = pickle::run(*part.bytes, at, values, most);
@@ -286,7 +293,7 @@ void Walk::judge_values(const Part& part, const pickle::Trace& trace, std::uint6
 
 bool Walk::is_pickle(const Part& part, const pickle::Trace& trace, bool believed, bool expected) {
   constexpr std::uint64_t least_instructions = 32;  // of a program that breaks off, and is no accident
-  const bool says_something = trace.names.empty() || believed;
+  const bool says_something = is_merely_suspect(trace) || believed;
   if (!says_something && !trace.announced && part.role != Role::pickle) return false;
   if (part.role == Role::storage) return !trace.broken || (trace.announced && believed);
   if (believed || !trace.broken || trace.past_a_cap()) return true;

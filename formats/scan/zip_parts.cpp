@@ -14,6 +14,7 @@
 #include "scan/archives.h"
 #include "scan/code_members.h"
 #include "scan/salvage.h"
+#include "scan/serialized_json.h"
 #include "suffix.h"
 
 namespace ckpt::scanning {
@@ -76,6 +77,7 @@ void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Lis
   }
   const auto look = [&](Part part) {
     part.may_be_archive = false;
+    part.may_hold_serialized = name == serialized_member || (listed != nullptr && listed->name == serialized_member);
     visit(part);
   };
   const ByteSourcePtr rest = slice(zip.bytes, data, to - data, zip.bytes->name() + ": " + where);
@@ -122,11 +124,13 @@ void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit,
     visit_gap(zip, behind, member.header_offset, visit, count);
     Role role = role_of_member(member.name);
     if (role == Role::storage && !roots.contains(root_of_storage(member.name))) role = Role::member;
+    if (role == Role::member && reader.members().size() == 1) role = Role::pickle;  // torch.hub, and pandas, unpack it
     const std::string where = member_name(member.name);
     Part part = member.method == zip::method_stored
                     ? part_in_place(zip, reader.read(member), member.data_offset, role, where)
                     : part_apart(zip, salvage(reader.read(member)), role, where);
     part.code = code.find(member.name);
+    part.may_hold_serialized = member.name == serialized_member;
     visit(part);
     behind = member.data_offset + member.compressed_size;
   }

@@ -120,6 +120,11 @@ def of_legacy_files_elsewhere():
     yield from unjudged("legacy-behind-an-idle-number.pth", number[:2] + b"N0" + number[2:] + rest, "unreadable: what a file of PyTorch's before 1.6 begins with")
     made = program(call(name("decimal", "Decimal"), text(str(MAGIC))))
     yield from unjudged("legacy-behind-a-number-that-is-made.pth", made + rest, "unreadable: what stands behind 5 pickles")
+    # Its storages are none of those that it has; to torch they are whatever stands in memory.
+    without = legacy(keys=pickle.dumps([], 2), data=b"")[len(number) :]
+    for title, before in (("idle-number", b"N0"), ("far-number", b"X" + struct.pack("<I", 5000) + b"a" * 5000 + b"0"), ("number-behind-a-name", name("collections", "OrderedDict") + b"0")):
+        yield from unjudged(f"legacy-without-storages-{title}.pth", number[:2] + before + number[2:] + without, "unreadable: what ")
+    yield from harmless("pickles-in-a-row.pkl", GOOD * 7)
     yield from hit("legacy-behind-a-pickle-and-a-legacy.pth", GOOD + first + legacy(EVIL))
     yield from hit("pickle-behind-a-pickle-and-a-legacy.pth", GOOD + first + EVIL)
     yield from harmless("legacy-behind-a-pickle.pth", GOOD + first)

@@ -1,5 +1,6 @@
 """Pickles that reach code, packed into archives, formats and compressions: `ckpt scan` must find each."""
 
+import base64
 import gzip
 import lzma
 import pickle
@@ -38,6 +39,14 @@ def zips():
     for title, code in (("ext1", b"\x82\x07"), ("ext2", b"\x83\x07\0"), ("ext4", b"\x84\x07\0\0\0")):
         yield from hit(f"member-{title}.pt", torch_zip(GOOD, more=[Part("r/x", call(code, ECHO) + b".")]), "dangerous: copyreg.extension.7")
     yield from hit("member-of-protocol-0.pt", torch_zip(GOOD, more=[Part("r/x", OLD)]))
+    for title, before in (("number", b"I 5\n0N."), ("text", b"S'__array_interface__'\n0N."), ("memo", b"Np 0\n0N.")):
+        yield from hit(f"member-behind-an-odd-{title}.pt", torch_zip(GOOD, more=[Part("r/x", before + OLD)]))
+        yield from hit(f"only-member-behind-an-odd-{title}.pth", archive([Part("weights", before + OLD)], after=b"N."))
+    empty_name = b"\x8c\x06pickle\x8c\0\x93."
+    yield from hit("member-that-imports-a-module.pt", torch_zip(GOOD, more=[Part("r/x", empty_name)]), "dangerous: pickle., imported")
+    # torch.hub, and pandas, unpack what is alone in an archive.
+    yield from hit("only-member-of-lines.zip", archive([Part("weights", b"cantigravity\nfoo\n")], after=b"N."), "dangerous: antigravity.foo")
+    yield from harmless("only-member-of-numbers.zip", archive([Part("w", safetensors())]))
     yield from hit("member-behind-an-odd-name.pt", torch_zip(GOOD, more=[Part("r/x", b"c81d243bd2c585b0f4821__mypyc\nx\n0" + OLD)]))
     for title, code in (("ext1", b"\x82\x07"), ("ext2", b"\x83\x07\0"), ("ext4", b"\x84\x07\0\0\0")):
         yield from hit(f"storage-{title}.pt", archive([*torch_parts(GOOD), Part("r/data/0", program(call(code, ECHO)))]), "dangerous: copyreg.extension.7")
@@ -287,6 +296,16 @@ def code_members():
     flags = b'{"compiler": "echo this must never run > ran; true"}'
     source = [Part("r/archive_format", b"pt2"), Part("r/data/aotinductor/model/x.wrapper_compile_flags.json", flags)]
     yield from hit("export-with-a-compiler.pt2", archive(source), "dangerous: (AOTInductor).(code)")
+    pickled = Part("r/x.pkl", b"N.")
+    for member in ("r/data/constants/m.wrapper.so", "r/data/constants/m.cpp", "r/data/constants_m.so", "data/constants/m.wrapper.so"):
+        yield from hit(f"constant-{member.replace('/', '_')}.pt2", archive([pickled, Part(member, b"\x7fELF" + bytes(60))]), "dangerous: (AOTInductor).(code)")
+    yield from harmless("constant-that-is-a-tensor.pt2", archive([pickled, Part("r/data/constants/tensor_0", bytes(64))]))
+    for title, quoted in (("", b'":serialized:": "%s"'), ("-in-escapes", b'"\\u003aserialized:" :\n"!%s"'), ("-among-no-json", b'"inf": -Infinity, ":serialized:": "%s"')):
+        data = b'{"n": {' + quoted.replace(b"%s", base64.b64encode(EVIL)) + b"}}"
+        for where, parts in (("listed", [Part("data", data), pickled]), ("twice", [Part("data", data), Part("data", b"{}"), pickled])):
+            yield from hit(f"baselines{title}-{where}.zip", archive(parts), "dangerous: os.system")
+    yield from harmless("baselines.zip", archive([Part("data", b'{"n": 1, "inf": -Infinity, ":serialized:": "gAJOLg=="}'), pickled]), ": safe (2 pickles")
+    yield from unjudged("baselines-of-half-a-text.zip", archive([Part("data", b'{":serialized:": "gAJO'), pickled]), "what Stable-Baselines3 reads")
     old = [Part("m/version", b"1"), Part("m/model.json", b"{}"), Part("m/code/__torch__.py", b"def forward(self): pass\n")]
     yield from harmless("old-torchscript.pt", archive(old), "unknown: (TorchScript).(code)")
     short = [Part("r/constants.pkl", b"\x80\2)."), Part("r/code/__torch__", b"x"), Part("r/code/__torch__x", b"x")]

@@ -3,7 +3,7 @@
 import codecs
 import struct
 
-from forge import WEIGHT, call, legacy, many, mapping, name, number, program, storage, text
+from forge import WEIGHT, call, legacy, many, mapping, name, number, program, storage, text, torch_zip
 from scan_cases import harmless, hit, octets, plain, unjudged
 
 CONTAINER = "torch.nn.modules.container"
@@ -188,6 +188,10 @@ def attributes():
     yield from plain("persistent-id-that-is-computed", made + b"Q}b", "dangerous: builtins.tuple")
     said = call(name("builtins", "str"), b"C\6module", text("ascii"))
     yield from plain("persistent-id-of-a-computed-text", many(said, name("argparse", "Namespace")) + b"Q", "dangerous: builtins.str", protocol=3)
+    packaged = many(text("reduce_package"), number(0), name("torch.nn.parallel.data_parallel", "DataParallel"), b")")
+    yield from plain("persistent-id-that-is-a-call", packaged + b"Q", "dangerous: torch.nn.parallel.data_parallel.DataParallel")
+    chosen = mapping(("hyper_parameters", mapping(("_instantiator", text("evil.run")))))
+    yield from harmless("instantiator.ckpt", torch_zip(program(chosen)), "unknown: (text)._instantiator")
     random = call(name("numpy.random._pickle", "__generator_ctor"), text("PCG64"), name("numpy.random._pickle", "__bit_generator_ctor"))
     ident = call(name("numpy.random._pickle", "__bit_generator_ctor"), text("MT19937"))
     names = many(random, ident, name("numpy", "float64"), call(name("numpy.ma.core", "MaskedConstant")))
