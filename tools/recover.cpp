@@ -145,14 +145,15 @@ int run(const RecoverOptions& options, bool quiet) {
         .expected("one whole tensor at least")
         .in(job.in)
         .hint(std::string(nothing_left));
-  const bool complete = found.is_complete();
+  const bool complete = found.is_complete(), damaged = std::ranges::any_of(found.findings, &Finding::fault);
   const std::uint64_t unchecked = found.unchecked;
   std::vector<std::string> done;
   if (!complete) done.push_back("what is lost of " + job.in + " is left out");
   write_output(std::move(found.checkpoint), job, done, quiet || options.json);
   if (complete && !quiet)
-    print_note(job.in + (unchecked > 0 ? ": nothing is missing or contradicts itself"
-                                       : ": every tensor and value in it is whole"));
+    print_note(job.in + (unchecked == 0 ? ": every tensor and value in it is whole"
+                         : damaged      ? ": no tensor or value is missing"
+                                        : ": nothing is missing or contradicts itself"));
   return complete ? exit_done : exit_no;
 }
 

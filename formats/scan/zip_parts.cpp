@@ -20,7 +20,7 @@
 namespace ckpt::scanning {
 namespace {
 
-constexpr std::uint64_t a_header = limits::kib, an_inflater = 16 * limits::kib;  // bytes that are read as fast
+constexpr std::uint64_t a_header = limits::kib, an_inflater = 64 * limits::kib;  // bytes that are read as fast
 /// Of a header and what it leads to that are so far from each other, in gzip: who goes back for the next one inflates
 /// what lies between, and before it.
 constexpr std::uint64_t far = 32 * limits::kib, a_way_back = 4 * limits::mib;

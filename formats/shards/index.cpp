@@ -10,6 +10,7 @@
 #include "container/json_reader.h"
 #include "io/bytes.h"
 #include "io/keyed_hash.h"
+#include "model/position_index.h"
 
 namespace ckpt::shards {
 namespace {
@@ -46,15 +47,15 @@ class Files {
 
 void read_map(JsonReader& json, Index& index, Files& files) {
   if (index.weight_map) throw twice("'weight_map'", json.position());
-  index.weight_map.emplace();
+  auto& map = index.weight_map.emplace();
+  PositionIndex places;
   json.enter_object();
   while (auto name = json.next_key()) {
-    const std::uint32_t place = files.place_of(json.string());
-    index.weight_map->emplace_back(*std::move(name), place);
+    const auto next = static_cast<std::uint32_t>(map.size());
+    if (places.add(hash_of(*name), next, [&](std::uint32_t other) { return map[other].first == *name; }) != next)
+      throw twice("tensor '" + *name + "'", json.position());
+    map.emplace_back(*std::move(name), files.place_of(json.string()));
   }
-  NameViewSet names;
-  for (const auto& entry : *index.weight_map)
-    if (!names.insert(entry.first).second) throw twice("tensor '" + entry.first + "'", json.position());
 }
 
 void read_list(JsonReader& json, Files& files) {
@@ -109,8 +110,8 @@ std::optional<bool> names_others(const ByteSource& source, std::string_view suff
   return std::nullopt;
 }
 
-Index read_index(const ByteSource& source) {
-  const std::vector<std::byte> bytes = read_all(source, limits::index_bytes);
+Index read_index(const ByteSource& source, std::uint64_t cap) {
+  const std::vector<std::byte> bytes = read_all(source, std::min(limits::index_bytes, cap));
   Index index;
   Files files;
   JsonReader json(as_text(bytes), 0, "the index");

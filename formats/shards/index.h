@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ckpt/byte_source.h"
+#include "ckpt/limits.h"
 
 namespace ckpt::shards {
 
@@ -23,8 +24,8 @@ struct Index {
 /// index.
 std::optional<bool> names_others(const ByteSource& source, std::string_view suffix);
 
-/// Throws Error: corrupt, limit_exceeded.
-Index read_index(const ByteSource& source);
+/// Throws Error: corrupt, limit_exceeded (more bytes than `cap`).
+Index read_index(const ByteSource& source, std::uint64_t cap = limits::index_bytes);
 
 /// As transformers writes it, down to its spaces: json.dumps(…, indent=2, sort_keys=True).
 std::string make_index(const Index& index);

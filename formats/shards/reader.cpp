@@ -99,25 +99,39 @@ class Joiner {
                 "; ckpt merge OTHER.pt SHARD… OUT joins it with the others");
     }
     warn_of_unnamed(names, sources, shard);
-    for (TensorSource& source : sources) add_tensor(std::move(source), shard);
+    Repeated repeated;
+    for (TensorSource& source : sources) add_tensor(std::move(source), shard, repeated);
+    report_repeated(repeated, shard);
     for (const std::string& loss : named_tensors::losses_beside_elements(checkpoint))
       if (std::find(warnings_.begin(), warnings_.end(), loss) == warnings_.end()) warnings_.push_back(loss);
     metadata_.add(checkpoint.metadata, shard_called(name), warnings_);
   }
 
-  void add_tensor(TensorSource tensor, std::uint32_t shard) {
+  /// Tensors of a shard that are another's.
+  struct Repeated {
+    std::size_t count = 0;
+    std::string first, other;  ///< its name, and the other shard's
+  };
+
+  void add_tensor(TensorSource tensor, std::uint32_t shard, Repeated& repeated) {
     const auto place = place_of_.find(tensor.name);
     const bool elsewhere = place != place_of_.end() && place->second != shard;
     const auto [first, fresh] = shard_of_.try_emplace(tensor.name, shard);
     if (elsewhere || !fresh) {
-      const std::string other = index_.shards[elsewhere ? place->second : first->second];
-      Error error(ErrorCode::corrupt, "tensor '" + tensor.name + "' is in it");
-      error.expected("it in " + shard_called(other) + " alone");
+      if (repeated.count++ == 0) repeated = {1, tensor.name, index_.shards[elsewhere ? place->second : first->second]};
       if (fresh) shard_of_.erase(first);
-      context_.report(error.within(shard_called(index_.shards[shard])), "");
       return;
     }
     tensors_.push_back(std::move(tensor));
+  }
+
+  /// One finding a shard.
+  void report_repeated(const Repeated& repeated, std::uint32_t shard) {
+    if (repeated.count == 0) return;
+    const std::string more = repeated.count > 1 ? ", and " + std::to_string(repeated.count - 1) + " more," : "";
+    Error error(ErrorCode::corrupt, "tensor '" + repeated.first + "'" + more + " is in it");
+    error.expected("it in " + shard_called(repeated.other) + " alone");
+    context_.report(error.within(shard_called(index_.shards[shard])), "");
   }
 
   /// A name that shares the storage of one that the index names is another name of the same weights, as in save_model.
@@ -212,7 +226,7 @@ bool probe(const ByteSource& source, const Flavour& flavour) {
 Checkpoint read(const ByteSourcePtr& source, const ReadContext& context, const Flavour& flavour) {
   if (context.depth > 0)
     throw Error(ErrorCode::unsupported, "an index of shards within another file").expected("a checkpoint in one file");
-  Checkpoint checkpoint = Joiner(read_index(*source), context).run();
+  Checkpoint checkpoint = Joiner(read_index(*source, context.pickle_cap), context).run();
   checkpoint.file = source->name();
   checkpoint.format = flavour.format;
   return checkpoint;

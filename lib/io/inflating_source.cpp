@@ -48,6 +48,10 @@ struct InflatingSource::Positions {
     if (decoder.output() < latest + spacing) return;
     kept.push_back(std::make_unique<const DecoderPosition>(decoder.position()));
     if (kept.size() <= most_positions) return;
+    thin();
+  }
+
+  void thin() {
     spacing *= 2;
     for (std::size_t i = 0; 2 * i + 1 < kept.size(); ++i) kept[i] = std::move(kept[2 * i + 1]);
     kept.resize(kept.size() / 2);
@@ -122,7 +126,8 @@ bool InflatingSource::note(const Error& error) const {
 
 bool InflatingSource::fill_window(Work& work) const {
   work.drop_old();
-  const std::size_t count = produce(work, {work.window.get() + work.held, window_bytes});
+  const std::size_t most = work.decoder->output() == 0 ? first_window_bytes : window_bytes;
+  const std::size_t count = produce(work, {work.window.get() + work.held, most});
   work.held += count;
   return count != 0;
 }
@@ -151,7 +156,7 @@ void InflatingSource::go_to(Work& work, std::uint64_t offset) const {
     work.broken = false;
     work.held = 0;
   }
-  goes_back_ = goes_back_ || (measured_ && offset >= work.decoder->output() + first_spacing);
+  goes_back_ = goes_back_ || (measured_ && offset >= work.decoder->output() + wide_spacing);
   while (offset > work.decoder->output()) {
     if (!fill_window(work)) return;
   }
@@ -187,6 +192,7 @@ std::size_t InflatingSource::read_at(std::uint64_t offset, std::span<std::byte> 
       offset + have == work.decoder->output()) {
     give_back();
     if (!goes_back_) positions_.reset();
+    while (positions_ && positions_->spacing < wide_spacing) positions_->thin();
   }
   return have;
 }

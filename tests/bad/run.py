@@ -33,6 +33,7 @@ import gguf_attacks  # noqa: E402
 import gzip_attacks  # noqa: E402
 import idx_attacks  # noqa: E402
 import import_attacks  # noqa: E402
+import inflate_attacks  # noqa: E402
 import legacy_attacks  # noqa: E402
 import numpy_attacks  # noqa: E402
 import operations  # noqa: E402
@@ -72,6 +73,7 @@ SUBJECTS = {
         container_attacks,
         scan_attacks,
         work_attacks,
+        inflate_attacks,
         sum_attacks,
         idx_attacks,
         behind_attacks,

@@ -2,7 +2,6 @@
 
 import pickle
 import struct
-import zlib
 
 from attack import Attack, Outcome
 from forge import (
@@ -197,95 +196,6 @@ def members():
     yield "20000-members-in-part.pt", archive(parts), {"digest FILE": DONE, "stats FILE": DONE}
 
 
-END = b"\3\0"  # an empty last block
-
-
-def repeated(piece, times):
-    """Deflated once."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return (packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)) * times + END
-
-
-def views_of_zeros(size, shapes, between=b""):
-    """A storage of `size` bytes, deflated, and its views: (shape, stride, offset) each. `between`: what stands behind the first
-    MiB in the deflated stream."""
-    memo = Memo()
-    held, kind, hooks = memo.keep(storage(elements=size // 4)), memo.keep(REBUILD), memo.keep(call(ORDERED))
-    made = {}
-
-    def kept(values):
-        if values not in made:
-            made[values] = memo.keep(many(*map(number, values)))
-        return made[values]
-
-    views = []
-    for i, (shape, stride, offset) in enumerate(shapes):
-        of = [held, number(offset), kept(shape), kept(stride), b"\x89", hooks]
-        views.append(text(f"t{i}") + kind + many(*of) + b"R")
-    code = program(memo.code + b"}(" + b"".join(views) + b"u")
-    data, crc = repeated(bytes(1 << 20), size >> 20), 0
-    first = (len(data) - len(END)) // (size >> 20)
-    data = data[:first] + between + data[first:]
-    for _ in range(size >> 20):
-        crc = zlib.crc32(bytes(1 << 20), crc)
-    big = Part("r/data/0", data, method=8, crc=crc, size=size, compressed=len(data))
-    return archive([Part("r/data.pkl", code, deflate=True), big, Part("r/version", b"3\n")])
-
-
-def views():
-    size = 48 << 20
-    elements = size // 4
-    # Each lies at both ends.
-    ends = [((2,), (elements - 301,), i) for i in range(300)]
-    yield "views-of-both-ends.pt", views_of_zeros(size, ends), {
-        "digest FILE": DONE,
-        "verify FILE --finite": Outcome(0, ": ok ("),
-        "stats FILE": DONE,
-        "diff FILE FILE": DONE,
-    }
-    size = 320 << 20
-    turned = [((size // 256, 64), (1, size // 256), 0)]
-    yield "a-turned-storage.pt", views_of_zeros(size, turned), {"digest FILE": DONE}
-    few = "too many views lie across their storages, expected at most 8388608"
-    again = "its compressed bytes would be inflated more than 128 times over"
-    for name, size, outcomes in (
-        ("8000-columns.pt", 320 << 20, {"verify FILE --finite": Outcome(1, few)}),
-        ("8000-short-columns.pt", 32 << 20, {"digest FILE": Outcome(3, again), "shard FILE OUT": DONE}),
-    ):
-        columns = [((size // 65_536 - 1,), (65_536 // 4,), i) for i in range(8000)]
-        yield name, views_of_zeros(size, columns), outcomes
-    size = 64 << 20
-    elements = size // 4
-    yield "20000-long-views.pt", views_of_zeros(size, [((2,), (elements - 20_001,), i) for i in range(20_000)]), {
-        "verify FILE --finite": Outcome(0, ": ok ("),
-        "stats FILE": DONE,
-        "digest FILE": Outcome(3, again),
-    }
-    # Between their ends lie 4 MB that stand for nothing: empty blocks of ten bits.
-    four_blocks = sum(2 << 10 * i for i in range(4)).to_bytes(5, "little")
-    size = 2 << 20
-    ends = [((2,), (size // 4 - 20_001,), i) for i in range(20_000)]
-    yield "views-across-nothing.pt", views_of_zeros(size, ends, four_blocks * 800_000), {
-        "digest FILE": Outcome(3, again),
-        "stats FILE": DONE,
-    }
-
-
-def header(name_size=0, extra=0, method=0):
-    return struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, method, 0, 0x21, 0, 0, 0, name_size, extra)
-
-
-def headers():
-    """Headers of members that no directory lists, which overlap."""
-    yield "headers-of-long-names.pt", header(65_535) * 66_000, {"scan": Outcome(3, "no end of central directory")}
-    bomb = repeated(b"(0" * (1 << 19), 40)
-    # Each leads to an empty block further on.
-    lead = b"".join(header(0, (1500 - i) * 35 - 30, 8) + b"\0\0\0\xff\xff" for i in range(1500))
-    yield "headers-with-blocks-before-a-bomb.pt", (lead + bomb[:3000]) * 40 + bomb, {
-        "scan": Outcome(3, "no end of central directory"),
-    }
-
-
 def texts():
     """A few bytes fetch a long text again and again."""
     again = refused("the pickle gives its dicts and sets the same values again and again")
@@ -379,6 +289,6 @@ def recoveries():
 
 
 def attacks():
-    for group in (state_dicts, names, places, long_name, members, views, headers, texts, dropped, expanded, recoveries):
+    for group in (state_dicts, names, places, long_name, members, texts, dropped, expanded, recoveries):
         for title, data, outcomes in group():
             yield Attack(title, data, outcomes)

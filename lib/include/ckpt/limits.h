@@ -37,9 +37,10 @@ constexpr std::uint64_t inflated_cap(std::uint64_t file_bytes) {
 
 /// Bytes that one compressed stream is inflated to, all told, while it is read here and there, as a multiple of its
 /// size, and what is free: thousands of tensors that lie across it would each have all of it inflated. A tensor is
-/// gathered across the grain in as many passes as it has blocks of 32 MiB; going back to one costs 2 MiB or a hundredth
-/// of the stream, and some eight thousand may lie in any order.
-inline constexpr std::uint64_t reinflated_floor = 8 * gib;
+/// gathered across the grain in as many passes as it has blocks of 32 MiB; going back to one costs 128 KiB or a
+/// hundredth of the stream, and thousands may lie in any order. Where blocks are tiny, a mebibyte takes a tenth of a
+/// second.
+inline constexpr std::uint64_t reinflated_floor = 256 * mib;
 inline constexpr std::uint64_t reinflated_ratio = 128;
 constexpr std::uint64_t reinflated_cap(std::uint64_t size) {
   if (size > (UINT64_MAX - reinflated_floor) / reinflated_ratio) return UINT64_MAX;

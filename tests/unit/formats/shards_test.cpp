@@ -156,6 +156,11 @@ TEST(Shards, ATensorInTwoOfThemIsRefused) {
   std::filesystem::remove(two.folder / "model.safetensors.index.json");
   put_checkpoint(two.folder / "model-00002-of-00002.safetensors", {source("a", {9})});
   EXPECT_TRUE(has(two.fault(), "tensor 'a' is in it, expected it in shard 'model-00001-of-00002.safetensors' alone"));
+  put_checkpoint(two.folder / "model-00001-of-00002.safetensors",
+                 {source("a", {9}), source("b", {9}), source("c", {9})});
+  put_checkpoint(two.folder / "model-00002-of-00002.safetensors",
+                 {source("a", {9}), source("b", {9}), source("c", {9})});
+  EXPECT_TRUE(has(two.fault(), "tensor 'a', and 2 more, is in it, expected it in shard"));
 }
 
 TEST(Shards, AnotherSizeThanTheIndexSaysIsToldOf) {
