@@ -30,10 +30,11 @@ class Outcome:
 
 class Log:
     """By target: executions, seconds of a processor, how many lines and branches of ckpt's own code were reached, and the last
-    runs in which that was `flat`: in all of them, each `[seconds, found anew]`, no more than one in a thousand was new. They
-    are counted from nothing where more than one in a thousand of the code in the files that are reached is other, or the corpus
-    is gone. (A program's edges are no measure: most of those that are found late are the standard library's, or copies of a
-    line in what it is inlined into.)"""
+    runs in which that was `flat`: in all of them, each `[seconds, found anew]`, no more than one in a thousand was new. What
+    was lost when a corpus was made smaller, and is found again, is not new: no run has found more than it reached beyond all
+    before. They are counted from nothing where more than one in a thousand of the code in the files that are reached is other,
+    or the corpus is gone. (A program's edges are no measure: most of those that are found late are the standard library's, or
+    copies of a line in what it is inlined into.)"""
 
     def __init__(self, path):
         self.path = path
@@ -44,10 +45,11 @@ class Log:
         is_other = abs(sums.get("countable", 0) - outcome.countable) > outcome.countable / 1000
         if is_other or not outcome.is_grown:
             sums.update(countable=outcome.countable, reached=0, flat=[])
+        new = min(outcome.new, max(0, outcome.reached - sums["reached"]))
         sums["executions"] += outcome.executions
         sums["seconds"] += round(outcome.seconds)
         sums["reached"] = max(sums["reached"], outcome.reached)
-        sums["flat"].append([round(outcome.seconds), outcome.new])
+        sums["flat"].append([round(outcome.seconds), new])
         while sum(new for _, new in sums["flat"]) > sums["reached"] / 1000:
             del sums["flat"][0]
         self.path.write_text(json.dumps(self.sums, indent=1, sort_keys=True) + "\n")
