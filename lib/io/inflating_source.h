@@ -23,7 +23,7 @@ class InflatingSource : public ByteSource {
   /// Inflated at a time for small reads, and kept behind that: a reader that took more than it needed may step back.
   static constexpr std::size_t window_bytes = 128 * 1024;
   static constexpr std::size_t history_bytes = 64 * 1024;
-  /// Bytes from one kept position to the next, as long as there are few, and of a stream that others are read beside.
+  /// Bytes from one kept position to the next, as long as there are few; and where buffers were given back.
   static constexpr std::uint64_t first_spacing = std::uint64_t{256} << 10, wide_spacing = std::uint64_t{4} << 20;
   /// Inflated for the first read of a stream, of which few bytes may be asked for.
   static constexpr std::size_t first_window_bytes = 16 * 1024;
