@@ -21,8 +21,9 @@ struct InflatingPlace {
 /// Counts what compressed streams are inflated to while they are read here and there. Any thread may call it.
 class InflatingBudget {
  public:
-  /// Compressed bytes that stand for nothing (empty blocks, empty members) take as long as so many that are inflated.
-  static constexpr std::uint64_t cost_of_nothing = 1024;
+  /// Compressed bytes that stand for nothing (empty blocks, empty members) take as long as so many that are inflated;
+  /// the first of them are free.
+  static constexpr std::uint64_t cost_of_nothing = 1024, free_nothing = 8 * limits::mib;
 
   /// Bytes that a decoder may take before it needs them, and gives back where its stream ends.
   static constexpr std::uint64_t taken_ahead = 8;
@@ -42,8 +43,10 @@ class InflatingBudget {
     const std::uint64_t before = std::exchange(farthest.inflated, std::max(farthest.inflated, end.inflated));
     farthest.compressed = std::max(farthest.compressed, end.compressed);
     const std::uint64_t size = size_ += farthest.inflated - before;
+    const std::uint64_t all_nothing = nothing_ += nothing;
+    const std::uint64_t costly = std::min(nothing, all_nothing - std::min(all_nothing, free_nothing));
     const std::uint64_t spent = spent_ +=
-        end.inflated - std::min(begin.inflated, end.inflated) + nothing * cost_of_nothing;
+        end.inflated - std::min(begin.inflated, end.inflated) + costly * cost_of_nothing;
     if (spent <= limits::reinflated_cap(size)) return;
     throw Error(ErrorCode::limit_exceeded, "its compressed bytes would be inflated more than " +
                                                std::to_string(limits::reinflated_ratio) + " times over")
@@ -53,7 +56,7 @@ class InflatingBudget {
   }
 
  private:
-  std::atomic<std::uint64_t> spent_ = 0, size_ = 0;
+  std::atomic<std::uint64_t> spent_ = 0, size_ = 0, nothing_ = 0;
 };
 
 /// What the streams of one file share.

@@ -104,7 +104,7 @@ TEST(Cap, inflated_ratio) {
   expect_past([&] { open(1499); });
 }
 
-// What counts is asked itself: to inflate so much takes seconds (tests/bad/work_attacks.py does).
+// What counts is asked itself: to inflate so much takes seconds (tests/bad/inflate_attacks.py does).
 void spend(std::uint64_t bytes, std::uint64_t fresh) {
   InflatingBudget budget;
   InflatingPlace farthest;
@@ -113,11 +113,11 @@ void spend(std::uint64_t bytes, std::uint64_t fresh) {
   budget.spend({0, fresh}, {0, bytes}, farthest, "test.gz");
 }
 
-/// Compressed bytes that stand for nothing.
+/// Compressed bytes that stand for nothing, beside those that are free.
 void spend_nothing(std::uint64_t bytes) {
   InflatingBudget budget;
   InflatingPlace farthest;
-  bytes += InflatingBudget::taken_ahead;
+  bytes += InflatingBudget::taken_ahead + InflatingBudget::free_nothing;
   budget.spend({}, {bytes, 0}, farthest, "test.gz");
   budget.spend({}, {bytes, 0}, farthest, "test.gz");
 }
