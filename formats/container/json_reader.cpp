@@ -1,6 +1,7 @@
 #include "container/json_reader.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
@@ -222,6 +223,13 @@ std::string_view JsonReader::skip() {
 void JsonReader::finish() {
   peek();
   if (next_ < text_.size()) fail("its end");
+}
+
+std::optional<char> first_mark(const ByteSource& source) {
+  std::array<std::byte, 64> start{};
+  const std::string_view head = as_text(std::span<const std::byte>(start).first(source.read_at(0, start)));
+  const std::size_t first = head.find_first_not_of(white_space);
+  return first == std::string_view::npos ? std::nullopt : std::optional(head[first]);
 }
 
 void append_json_string(std::string& to, std::string_view text) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "ckpt/byte_source.h"
+
 namespace ckpt {
 
 /// Reads JSON (RFC 8259) strictly and from left to right, straight into what its caller makes of it: no tree is built,
@@ -67,6 +69,9 @@ class JsonReader {
   std::size_t next_ = 0;
   bool first_ = true;  ///< nothing of the innermost object or array has been read
 };
+
+/// The first byte of a source that is no white space of JSON's, among 64; none where all of them are.
+std::optional<char> first_mark(const ByteSource& source);
 
 /// `text` as a string of JSON, in quotes, escaped as little as may be.
 void append_json_string(std::string& to, std::string_view text);

@@ -192,9 +192,11 @@ bool Tracer::step(const Op& op) {
       return true;
     case FRAME:
       return true;
-    case STOP:
-      pop(1);
+    case STOP: {
+      const Cell value = unpacked(pop(1)[0]);
+      trace_.makes_plain = value.kind == Kind::plain && value.index != container.index;
       return false;
+    }
     case MARK:
       count_to(marks_.size());
       marks_.push_back(stack_.size());

@@ -60,6 +60,7 @@ struct Trace {
   bool fetches = false;         ///< from the memo
   bool lacks = false;           ///< fetches what it has not stored, of a memo that goes on
   bool persists = false;        ///< it has ids of what its loader knows, as torch's storages are
+  bool makes_plain = false;     ///< neither a container nor what is named or called: a number, say
   bool odd_frame = false;       ///< a frame ends within an instruction or behind STOP: who reads it goes on elsewhere
   std::optional<Error> broken;  ///< why there was no STOP
 

@@ -1,6 +1,5 @@
 #include "scan/serialized_json.h"
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -31,17 +30,10 @@ std::vector<std::byte> decode_base64(std::string_view text) {
   return bytes;
 }
 
-bool begins_as_object(const ByteSource& source) {
-  std::array<std::byte, 64> head{};
-  const std::string_view begin = as_text(std::span(head).first(source.read_at(0, head)));
-  const std::size_t first = begin.find_first_not_of(" \t\r\n");
-  return first == std::string_view::npos ? begin.size() == head.size() : begin[first] == '{';
-}
-
 }  // namespace
 
 std::uint64_t each_serialized(const Part& json, const Visit& visit) {
-  if (!begins_as_object(*json.bytes)) return 0;
+  if (first_mark(*json.bytes).value_or('{') != '{') return 0;
   const std::vector<std::byte> bytes = read_all(*json.bytes, limits::zip_small_member);
   JsonReader reader(as_text(bytes), 0, "what Stable-Baselines3 reads");
   // Python takes numbers that JSON has not; strings are the same wherever they stand.

@@ -212,8 +212,8 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
     is_archive_here = is_archive_here || (part.may_be_archive && open_behind(part, at));
   }
   // The number of a legacy file may be made by what is called; its storages stand behind its pickles, or are missing.
-  const bool goes_on = part.bytes->read_at(at, std::span(next).first(1)) > 0;
-  if (!is_legacy && !is_opened && part.role != Role::storage && whole >= legacy_pickles && (goes_on || persists))
+  if (!is_legacy && !is_opened && part.role != Role::storage && whole >= legacy_pickles &&
+      (persists || part.bytes->read_at(at, std::span(next).first(1)) > 0))
     note(Error(ErrorCode::unsupported, "what stands behind " + std::to_string(whole) + " pickles was not looked into"),
          part, at);
   // torch reads those of a legacy file with one unpickler each.
@@ -224,7 +224,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
 /// Whether the value of a pickle is the number that a file of PyTorch's before 1.6 begins with, however it is spelt.
 bool Walk::makes_legacy_magic(const Part& part, std::uint64_t at, const pickle::Trace& trace) const {
   constexpr std::uint64_t most = 4 * limits::kib;
-  if (trace.broken || trace.end - at > most) return false;
+  if (trace.broken || !trace.makes_plain || trace.end - at > most) return false;
   try {
     ValueGraph values;
     const pickle::Program program = pickle::run(*part.bytes, at, values, most);

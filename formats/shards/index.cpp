@@ -1,7 +1,6 @@
 #include "shards/index.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <numeric>
 
@@ -15,7 +14,7 @@
 namespace ckpt::shards {
 namespace {
 
-constexpr std::string_view map_key = "weight_map", list_key = "ckpt.shards", white_space = " \t\n\r";
+constexpr std::string_view map_key = "weight_map", list_key = "ckpt.shards";
 
 Error twice(const std::string& what, std::uint64_t position) {
   return Error(ErrorCode::corrupt, what + " comes twice").expected("each key once").at(position);
@@ -77,13 +76,6 @@ void read_metadata(JsonReader& json, Index& index) {
   }
 }
 
-bool may_be_json(const ByteSource& source) {
-  std::array<std::byte, 64> start{};
-  const std::string_view head = as_text(std::span<const std::byte>(start).first(source.read_at(0, start)));
-  const std::size_t first = head.find_first_not_of(white_space);
-  return first != std::string_view::npos && head[first] == '{';
-}
-
 /// The same of a map or list of files, whose error read_index() tells.
 bool names_others(JsonReader& json, bool is_map, std::string_view suffix) {
   try {
@@ -99,7 +91,7 @@ bool names_others(JsonReader& json, bool is_map, std::string_view suffix) {
 }  // namespace
 
 std::optional<bool> names_others(const ByteSource& source, std::string_view suffix) {
-  if (!may_be_json(source)) return std::nullopt;
+  if (first_mark(source) != '{') return std::nullopt;
   const std::vector<std::byte> bytes = read_all(source, limits::index_bytes);
   JsonReader json(as_text(bytes), 0, "the index");
   json.enter_object();

@@ -19,9 +19,8 @@ def repeated(piece, times):
     return (packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)) * times + END
 
 
-def views_of_zeros(size, shapes, between=b""):
-    """A storage of `size` bytes, deflated, and its views: (shape, stride, offset) each. `between`: what stands behind the first
-    MiB in the deflated stream."""
+def views_of(packed, size, shapes):
+    """A storage of `size` bytes, all 0, deflated, and its views: (shape, stride, offset) each."""
     memo = Memo()
     held, kind, hooks = memo.keep(storage(elements=size // 4)), memo.keep(REBUILD), memo.keep(call(ORDERED))
     made = {}
@@ -36,13 +35,18 @@ def views_of_zeros(size, shapes, between=b""):
         of = [held, number(offset), kept(shape), kept(stride), b"\x89", hooks]
         views.append(text(f"t{i}") + kind + many(*of) + b"R")
     code = program(memo.code + b"}(" + b"".join(views) + b"u")
-    data, crc = repeated(bytes(1 << 20), size >> 20), 0
-    first = (len(data) - len(END)) // (size >> 20)
-    data = data[:first] + between + data[first:]
+    crc = zlib.crc32(bytes(size % (1 << 20)))
     for _ in range(size >> 20):
         crc = zlib.crc32(bytes(1 << 20), crc)
-    big = Part("r/data/0", data, method=8, crc=crc, size=size, compressed=len(data))
+    big = Part("r/data/0", packed, method=8, crc=crc, size=size, compressed=len(packed))
     return archive([Part("r/data.pkl", code, deflate=True), big, Part("r/version", b"3\n")])
+
+
+def views_of_zeros(size, shapes, between=b""):
+    """The same of whole MiB. `between`: what stands behind the first of them in the deflated stream."""
+    data = repeated(bytes(1 << 20), size >> 20)
+    first = (len(data) - len(END)) // (size >> 20)
+    return views_of(data[:first] + between + data[first:], size, shapes)
 
 
 def views():
@@ -103,13 +107,8 @@ def tiny_blocks():
     blocks = bytes.fromhex("04c081000000000010ffd50080") * (1 << 16)
     size, count = len(blocks) + 4, 1000
     packed = blocks + struct.pack("<BHH", 0, 4, 0xFFFB) + bytes(4) + END
-    memo = Memo()
-    held, kind, hooks = memo.keep(storage(elements=size // 4)), memo.keep(REBUILD), memo.keep(call(ORDERED))
-    shape, stride = memo.keep(many(number(2))), memo.keep(many(number(size // 4 - count - 1)))
-    views = b"".join(text(f"t{i}") + kind + many(held, number(i), shape, stride, b"\x89", hooks) + b"R" for i in range(count))
-    big = Part("r/data/0", packed, method=8, crc=zlib.crc32(bytes(size)), size=size, compressed=len(packed))
-    code = Part("r/data.pkl", program(memo.code + b"}(" + views + b"u"), deflate=True)
-    yield "views-of-tiny-blocks.pt", archive([code, big, Part("r/version", b"3\n")]), {"digest FILE": DONE}
+    ends = [((2,), (size // 4 - count - 1,), i) for i in range(count)]
+    yield "views-of-tiny-blocks.pt", views_of(packed, size, ends), {"digest FILE": DONE}
     lead = b"".join(header((999 - i) * 30, method=8) for i in range(1000))
     yield "headers-before-tiny-blocks.pt", (lead + blocks[: 13 * 10_000] + b"\7" * 4) * 4, {"scan": Outcome(3, "no end of central directory")}
 
