@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@ class GlobalUses {
   /// Adds to `list`, which must outlive this.
   explicit GlobalUses(std::vector<GlobalUse>& list);
 
+  [[nodiscard]] bool contains(std::string_view module, std::string_view name) const;
+  /// The place in the list of the name in `use`, which is added where there is none yet. Throws Error: limit_exceeded.
+  GlobalUse& find_or_add(GlobalUse use);
   void add(GlobalUse use);
   /// `offset`: where the bytes begin that their places are counted from.
   void add(std::span<const GlobalUse> uses, std::uint64_t offset = 0);

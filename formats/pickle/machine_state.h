@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "ckpt/error.h"
 #include "ckpt/limits.h"
 #include "ckpt/value.h"
+#include "pickle/global_uses.h"
 #include "pickle/machine.h"
 #include "pickle/memo.h"
 #include "pickle/scanner.h"
@@ -131,11 +131,11 @@ class Machine {
   std::size_t first_value_;
   MachineCaps caps_;
   Program program_;
+  GlobalUses uses_{program_.globals};
   std::vector<Slot> stack_;
   std::vector<std::size_t> marks_;
   Memo memo_;
-  std::map<std::pair<std::string, std::string>, std::size_t> seen_globals_;  ///< where in program_.globals
-  std::vector<ValueId> operands_;                                            ///< what was last taken off the stack
+  std::vector<ValueId> operands_;  ///< what was last taken off the stack
   ValueId none_ = no_value, empty_tuple_ = no_value;
   std::array<ValueId, 2> booleans_{no_value, no_value};
   std::vector<ValueId> small_integers_ = std::vector<ValueId>(256, no_value);  ///< those of BININT1

@@ -89,10 +89,7 @@ ByteSourcePtr Machine::far_text(const Op& op, ValueKind kind) const {
 
 /// The worst verdict on a name stays.
 void Machine::judge(std::string_view module, std::string_view name, Verdict verdict) {
-  const auto [found, fresh] =
-      seen_globals_.try_emplace({std::string(module), std::string(name)}, program_.globals.size());
-  if (fresh) return program_.globals.push_back({std::string(module), std::string(name), verdict, at_});
-  GlobalUse& first = program_.globals[found->second];
+  GlobalUse& first = uses_.find_or_add({std::string(module), std::string(name), verdict, at_});
   first.verdict = std::max(first.verdict, verdict);
 }
 
@@ -103,8 +100,7 @@ void Machine::judge(ValueId global, Verdict verdict) {
 ValueId Machine::global(std::string_view module, std::string_view name) {
   if (!is_utf8(module, Surrogates::allowed) || !is_utf8(name, Surrogates::allowed))
     fail("the name of a global is not UTF-8");
-  if (!seen_globals_.contains({std::string(module), std::string(name)}))
-    judge(module, name, judge_global(module, name));
+  if (!uses_.contains(module, name)) judge(module, name, judge_global(module, name));
   return graph_.make_global(module, name);
 }
 

@@ -50,6 +50,9 @@ void read_map(JsonReader& json, Index& index, Files& files) {
   PositionIndex places;
   json.enter_object();
   while (auto name = json.next_key()) {
+    if (map.size() == limits::index_tensors)
+      throw Error(ErrorCode::limit_exceeded, "more than " + std::to_string(limits::index_tensors) + " tensors")
+          .at(json.position());
     const auto next = static_cast<std::uint32_t>(map.size());
     if (places.add(hash_of(*name), next, [&](std::uint32_t other) { return map[other].first == *name; }) != next)
       throw twice("tensor '" + *name + "'", json.position());

@@ -73,6 +73,8 @@ inline constexpr std::uint64_t pickle_values_a_tensor = 8;
 constexpr std::uint64_t pickle_tensor_cap(std::uint64_t values) {
   return pickle_tensors + values / pickle_values_a_tensor;
 }
+/// Names that the pickles of a checkpoint import, each counted once: some dozens in real files.
+inline constexpr std::size_t pickle_globals = 64 * kib;
 /// Bytes that the calls, ids and states of a pickle are given (long texts, long names, items of long tuples and states;
 /// formats/pickle/sharing.h), each time they are given, and as a multiple of what there is to give: a few bytes fetch a
 /// long value again and again. Real pickles share values of some bytes.
@@ -90,8 +92,10 @@ constexpr std::uint64_t nested_pickle_cap(std::uint64_t file_bytes) {
 inline constexpr std::size_t folder_entries = 64 * kib;
 /// Files of one checkpoint that are open at a time.
 inline constexpr std::size_t open_files = 32;
-/// Shards of one checkpoint, which their names count in five digits; bytes of their index, some 100 a tensor.
+/// Shards of one checkpoint, which their names count in five digits; tensors of their index, and its bytes, some 100
+/// a tensor.
 inline constexpr std::uint32_t shard_files = 99'999;
+inline constexpr std::size_t index_tensors = 512 * kib;
 inline constexpr std::uint64_t index_bytes = 64 * mib;
 /// A text of a plain pickle stays in its file from this many bytes on: weights are there, and not in memory.
 inline constexpr std::uint64_t pickle_far_text = 4 * kib;

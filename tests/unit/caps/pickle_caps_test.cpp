@@ -5,6 +5,7 @@
 #include "ckpt/limits.h"
 #include "format.h"
 #include "formats/torch_files.h"
+#include "pickle/global_uses.h"
 #include "pickle/literals.h"
 #include "pickle/machine.h"
 #include "pickle/machine_state.h"
@@ -98,6 +99,26 @@ TEST(Cap, pickle_memo) {
   caps.memo = 3;
   expect_within([&] { run("Np1\np2\np4000000000\np1\n.", caps); });
   expect_past([&] { run("Np1\np2\np4000000000\np3\n.", caps); });
+}
+
+/// A list of so many names, and of the first of them again.
+std::string imports(std::size_t count) {
+  std::string code = "](";
+  for (std::size_t i = 0; i < count; ++i) code += "cm\nn" + std::to_string(i) + "\n";
+  return code + "cm\nn0\ne.";
+}
+
+TEST(Cap, pickle_globals) {
+  expect_within([] { run(imports(limits::pickle_globals)); });
+  expect_past([] { run(imports(limits::pickle_globals + 1)); });
+  std::vector<GlobalUse> globals;
+  pickle::GlobalUses uses(globals);
+  const auto add = [&](std::size_t number) { uses.add({"m", "n" + std::to_string(number), Verdict::unknown, 0}); };
+  expect_within([&] {
+    for (std::size_t i = 0; i < limits::pickle_globals; ++i) add(i);
+  });
+  expect_within([&] { add(0); });
+  expect_past([&] { add(limits::pickle_globals); });
 }
 
 /// A call's result is given a location of 1,000 bytes that is fetched `times` times.

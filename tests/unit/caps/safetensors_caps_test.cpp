@@ -88,15 +88,21 @@ TEST(Cap, index_bytes) {
   expect_past([&] { index_of(limits::index_bytes + 1); });
 }
 
+/// An index of so many tensors, which lie in so many shards.
+void read_index_of(std::size_t tensors, std::size_t shards) {
+  std::string text = "{\"weight_map\":{";
+  for (std::size_t i = 0; i < tensors; ++i)
+    text += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":\"" + std::to_string(i % shards) + ".safetensors\"";
+  static_cast<void>(shards::read_index(*memory_source(io_testing::bytes_of(text + "}}"), "index")));
+}
+
+TEST(Cap, index_tensors) {
+  expect_within([] { read_index_of(limits::index_tensors, 9); });
+  expect_past([] { read_index_of(limits::index_tensors + 1, 9); });
+}
+
 TEST(Cap, shard_files) {
-  const auto shards_named = [](std::uint32_t count) {
-    std::string text = "{\"weight_map\":{";
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::string number = std::to_string(i);
-      text += (i > 0 ? ",\"" : "\"") + number + "\":\"" + number + ".safetensors\"";
-    }
-    static_cast<void>(shards::read_index(*memory_source(io_testing::bytes_of(text + "}}"), "index")));
-  };
+  const auto shards_named = [](std::size_t count) { read_index_of(count, count); };
   expect_within([&] { shards_named(limits::shard_files); });
   expect_past([&] { shards_named(limits::shard_files + 1); });
   EXPECT_TRUE(shards::parse_shard_name("m-00001-of-" + std::to_string(limits::shard_files) + ".bin"));
