@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "ckpt/limits.h"
 #include "container/zip_reader.h"
 #include "foreign_shapes.h"
 #include "foreign_zip.h"
@@ -26,16 +29,47 @@ struct Signature {
   bool (*is_so)(std::string_view head) = nullptr;  ///< where so few bytes do not tell
 };
 
+/// Decodes the first byte of an lzma stream, whose range coder begins with these five bytes and the next one; none
+/// where it begins with a copy of what there is not yet.
+std::optional<unsigned> first_literal(std::span<const std::byte, 6> stream) {
+  constexpr int even = 10;  // bits of 11: each choice of a stream that begins is as likely as the other
+  std::uint32_t range = UINT32_MAX, code = load_be<std::uint32_t>(stream.data() + 1);
+  const auto next_bit = [&]() -> unsigned {
+    const std::uint32_t bound = (range >> 11) << even;
+    if (code < bound) {
+      range = bound;
+      return 0;
+    }
+    code -= bound;
+    range -= bound;
+    return 1;
+  };
+  if (next_bit() != 0) return std::nullopt;
+  unsigned literal = 0;
+  for (int bit = 0; bit < 8; ++bit) {
+    if (range < (1U << 24)) {
+      range <<= 8;
+      code = code << 8 | std::to_integer<std::uint32_t>(stream[5]);
+    }
+    literal = literal << 1 | next_bit();
+  }
+  return literal;
+}
+
 /// Of an lzma file: its properties, the size of its dictionary, which liblzma wants to be 2^n or 2^n + 2^(n-1), how
-/// large it is (all ones: as far as it goes), and the first byte of its stream. Where the size is told, numbers may be
-/// spelt so, and only the usual properties count.
+/// large it is (all ones: as far as it goes), and the stream. Where the size is told, numbers may be spelt so: liblzma
+/// wants it to be below 256 GiB, and no pickle begins with a NUL; the usual properties alone tell, too.
 bool has_lzma_header(std::string_view head) {
   constexpr unsigned char most_properties = 224;
-  if (head.size() < 14 || head[13] != '\0' || static_cast<unsigned char>(head[0]) > most_properties) return false;
-  const std::string_view size = head.substr(5, 8);
-  if (size != std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff"))
-    return head.starts_with("\x5d\0"sv) && size.ends_with("\0\0\0"sv);
-  const auto dictionary = load_le<std::uint32_t>(as_bytes(head).data() + 1);
+  constexpr std::uint64_t most_bytes = 256 * limits::gib;
+  if (head.size() < 19 || head[13] != '\0' || static_cast<unsigned char>(head[0]) > most_properties) return false;
+  const std::byte* const bytes = as_bytes(head).data();
+  const auto dictionary = load_le<std::uint32_t>(bytes + 1);
+  const auto size = load_le<std::uint64_t>(bytes + 5);
+  if (head.starts_with("\x5d\0"sv) && size >> 40 == 0) return true;
+  if (size != UINT64_MAX &&
+      (size == 0 || size >= most_bytes || first_literal(as_bytes(head).subspan<13, 6>()).value_or(0) == 0))
+    return false;
   if (dictionary == 0 || dictionary == UINT32_MAX) return true;
   const std::uint32_t odd = dictionary >> std::countr_zero(dictionary);
   return odd == 1 || odd == 3;

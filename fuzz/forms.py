@@ -57,13 +57,20 @@ def tars(content, members):
         yield tar([("pickle", code), ("tensors", nothing), ("storages", nothing + pickle.dumps([], 2))])
 
 
+def in_bytes(content):
+    """A pickle that has torch load the file out of bytes, as those of storages that were pickled do."""
+    return b"\x80\x03ctorch.storage\n_load_from_bytes\nB" + struct.pack("<I", len(content)) + content + b"\x85R."
+
+
 def own_forms(target, content):
     """What another target keeps, as this one reads files of any format."""
     if target == "program":
         yield random.randbytes(1) + content
         return
     yield content
-    if target == "torchscript":
+    if target == "plain_pickle":
+        yield in_bytes(content)
+    if target in ("plain_pickle", "torchscript"):
         yield from pickles_of(zip_members(content))
     elif target == "torch_legacy":
         yield from legacies(content, zip_members(content))

@@ -58,6 +58,16 @@ bool holds_values(std::string_view module) {
   return is_in(module, "numpy") || module == "torch.nn.functional" || module == "torch._C._nn";
 }
 
+/// But for NULs: of the four bytes of a letter of numpy's, three are.
+bool is_spelt(std::string_view text, std::string_view word) {
+  std::size_t at = 0;
+  for (const char letter : word) {
+    at = text.find_first_not_of('\0', at);
+    if (at == std::string_view::npos || text[at++] != letter) return false;
+  }
+  return text.find_first_not_of('\0', at) == std::string_view::npos;
+}
+
 }  // namespace
 
 CallRisk call_risk(std::string_view python_module, std::string_view python_name) {
@@ -104,8 +114,18 @@ bool passes_keywords(std::string_view module, std::string_view name) {
   return name == "__newobj_ex__" && call_risk(module, name) == CallRisk::makes_first;
 }
 
-bool gives_memory(std::string_view text) {
-  return text == "__array_interface__" || text == "__array_struct__" || text == "__cuda_array_interface__";
+std::string letters_of(std::string_view text) {
+  std::string letters(text);
+  std::erase(letters, '\0');
+  return letters;
 }
+
+bool gives_memory(std::string_view text) {
+  constexpr std::array<std::string_view, 3> words{"__array_interface__", "__array_struct__",
+                                                  "__cuda_array_interface__"};
+  return std::ranges::any_of(words, [&](std::string_view word) { return is_spelt(text, word); });
+}
+
+bool names_instantiator(std::string_view text) { return is_spelt(text, "_instantiator"); }
 
 }  // namespace ckpt

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "ckpt/value.h"
@@ -85,9 +86,12 @@ inline constexpr std::string_view computed_name = "(computed)";
 
 /// The module under which a text is judged that hands numpy an address of memory; its name is the text.
 inline constexpr std::string_view text_module = "(text)";
+/// The text without NULs: the bytes of one of numpy's texts, four a letter, are a text here, too.
+std::string letters_of(std::string_view text);
 /// Whether it does. No pickler writes it.
 bool gives_memory(std::string_view text);
-/// The key under which a file names what PyTorch Lightning before 2.6 imports and calls when it loads a checkpoint.
-inline constexpr std::string_view instantiator = "_instantiator";
+/// Whether it is the key under which a file names what PyTorch Lightning before 2.6 imports and calls when it loads a
+/// checkpoint.
+bool names_instantiator(std::string_view text);
 
 }  // namespace ckpt

@@ -62,7 +62,7 @@ void Machine::push_text(const Op& op, ValueKind kind, std::string_view text) {
   if (kind == ValueKind::str && !op.is_far && !is_utf8(text, Surrogates::allowed))
     fail("a string of the pickle is not UTF-8");
   made(op, op.is_far ? graph_.make_far_text(kind, far_text(op, kind)) : graph_.make_text(kind, text));
-  if (!op.is_far && gives_memory(text)) judge(text_module, text, Verdict::dangerous);
+  if (!op.is_far && gives_memory(text)) judge(text_module, letters_of(text), Verdict::dangerous);
   if (op.text_size >= long_text) program_.texts.push_back({stack_.back().id, op.text_at, kind != ValueKind::str});
 }
 

@@ -254,7 +254,8 @@ class Judge {
   }
 
   /// ('module', class, file, source); ('storage', class, key, place, size[, view]), of which torch makes texts;
-  /// ('reduce_package', number, function, arguments), which PackageImporter calls, and gives itself.
+  /// ('reduce_package', number, function, arguments), once without the number, which PackageImporter calls, and gives
+  /// itself.
   void judge_persistent(ValueId id) {
     const ValueId tuple = values_.items(id)[0];
     if (is_made(tuple)) refuse(values_.items(tuple)[0]);
@@ -262,7 +263,8 @@ class Judge {
     const auto items = values_.items(tuple);
     if (!items.empty() && values_.kind(items[0]) == ValueKind::object) refuse(maker(items[0]));
     if (const ValueId type = class_meant(values_, id); type != id) judge_class(type);
-    if (items.size() > 2 && values_.is_string(items[0]) && values_.text(items[0]) == "reduce_package") refuse(items[2]);
+    if (begins_with(values_, items, "reduce_package"))
+      for (const ValueId item : items.subspan(1)) refuse(item);
     for (const ValueId item : items) {
       const bool is_view = values_.kind(item) == ValueKind::tuple;
       for (const ValueId part : is_view ? values_.items(item) : std::span(&item, 1))

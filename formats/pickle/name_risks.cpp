@@ -6,10 +6,10 @@
 
 namespace ckpt::pickle {
 
-bool stands_for_module(const ValueGraph& values, std::span<const ValueId> items) {
+bool begins_with(const ValueGraph& values, std::span<const ValueId> items, std::string_view kind) {
   if (items.size() < 2) return false;
-  const ValueKind kind = values.kind(items[0]);
-  return (values.is_string(items[0]) || kind == ValueKind::bytes) && values.text(items[0]) == "module";
+  const bool is_text = values.is_string(items[0]) || values.kind(items[0]) == ValueKind::bytes;
+  return is_text && values.text(items[0]) == kind;
 }
 
 ValueId class_meant(const ValueGraph& values, ValueId id) {
@@ -17,7 +17,7 @@ ValueId class_meant(const ValueGraph& values, ValueId id) {
   const ValueId tuple = values.items(id)[0];
   if (values.kind(tuple) != ValueKind::tuple) return id;
   const auto items = values.items(tuple);
-  if (stands_for_module(values, items)) return items[1];
+  if (begins_with(values, items, "module")) return items[1];
   const auto is_name = [&](ValueId item) {
     return values.kind(item) == ValueKind::global || values.kind(item) == ValueKind::persistent;
   };

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "ckpt/value.h"
@@ -15,8 +16,8 @@ inline NameKey name_key(const ValueGraph& values, ValueId global) {
   return {values.module(global).data(), values.name(global).data()};
 }
 
-/// Whether they are a legacy file's id ('module', class, file, source), spelt in any way that torch takes.
-bool stands_for_module(const ValueGraph& values, std::span<const ValueId> items);
+/// Whether they are an id of that kind, ('module', class, file, source), spelt in any way that torch takes.
+bool begins_with(const ValueGraph& values, std::span<const ValueId> items, std::string_view kind);
 
 /// The class that a value stands for: itself, or of such an id, or PyTorch 0.1's (class, file, source), that.
 ValueId class_meant(const ValueGraph& values, ValueId id);

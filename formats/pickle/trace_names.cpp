@@ -63,11 +63,11 @@ void Tracer::add_text(Text text, std::string_view content) {
   texts_.push_back(text);
   push({Kind::text, static_cast<std::uint32_t>(texts_.size() - 1)});
   const bool is_memory = gives_memory(content);
-  if (!is_memory && content != instantiator) return;
+  if (!is_memory && !names_instantiator(content)) return;
   Op op;
   op.code = text.form == Form::str ? BINUNICODE : BINSTRING;
   op.offset = text.at;
-  suspect(op, text_module, content, is_memory ? Verdict::dangerous : Verdict::unknown);
+  suspect(op, text_module, letters_of(content), is_memory ? Verdict::dangerous : Verdict::unknown);
 }
 
 void Tracer::push_text(const Op& op, Form form) {

@@ -48,19 +48,22 @@ bool is_script_of_another_name(std::string_view name) {
 
 }  // namespace
 
-CodeMembers::CodeMembers(const std::vector<ZipMember>& members) {
-  for (const ZipMember& member : members) {
-    const std::string_view name = member.name;
-    // What libtorch asks for in any case; before PyTorch 1.3, the one or the other.
-    is_script_ |= ends_with_in_any_case(name, "/constants.pkl") || ends_with_in_any_case(name, "/model.json");
-    is_package_ |= is_at_root(name, ".data/extern_modules");
-    is_export_ |= is_at_root(name, "archive_format") || is_at_root(name, "serialized_exported_program.json");
-  }
+void CodeMembers::meet(std::string_view name) {
+  // What libtorch asks for in any case; before PyTorch 1.3, the one or the other.
+  is_script_ |= ends_with_in_any_case(name, "/constants.pkl") || ends_with_in_any_case(name, "/model.json");
+  // PackageImporter reads folders, too, and one may lie anywhere in an archive.
+  constexpr std::string_view extern_modules = "/.data/extern_modules";
+  is_package_ |= ends_with_in_any_case(name, extern_modules) || equal_in_any_case(name, extern_modules.substr(1));
+  is_export_ |= is_at_root(name, "archive_format") || is_at_root(name, "serialized_exported_program.json");
+}
+
+const Code* CodeMembers::find_unpacked(std::string_view name) const {
+  return is_package_ && ends_with_in_any_case(name, ".py") ? &package : nullptr;
 }
 
 const Code* CodeMembers::find(std::string_view name) const {
   if (is_script_ && (is_script_of_another_name(name) || is_at_root(name, "model.json"))) return &script;
-  if (is_package_ && ends_with_in_any_case(name, ".py")) return &package;
+  if (const Code* const code = find_unpacked(name)) return code;
   if (is_below(name, "data/aotinductor/") || is_compiled_constant(name)) return &compiled;
   const bool is_program = is_below(name, "models/") || is_at_root(name, "serialized_exported_program.json");
   return is_export_ && is_program ? &exported : nullptr;

@@ -58,6 +58,11 @@ Error too_deep() {
   return Error(ErrorCode::limit_exceeded, "a file within more than " + std::to_string(limits::nesting) + " others");
 }
 
+bool is_metadata_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.ends_with(".metadata") && (name == ".metadata" || name.starts_with("__"));
+}
+
 Role role_of_member(std::string_view name) {
   if (!suffix_among(name, pickle_suffixes).empty() || !suffix_among(name, other_suffixes).empty()) return Role::pickle;
   const std::size_t slash = name.rfind('/');

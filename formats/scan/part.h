@@ -40,6 +40,7 @@ struct Part {
   bool may_be_archive = true;
   const Code* code = nullptr;        ///< where it is run by what loads the archive
   bool may_hold_serialized = false;  ///< pickles in its texts, by its name (see serialized_json.h)
+  bool is_metadata = false;  ///< by its name, what says where in others the pickles of a distributed checkpoint begin
   std::size_t file = 0;  ///< the innermost within which torch may load by itself that it lies in, by the walk's number
   std::size_t loader = SIZE_MAX;  ///< the use of torch.storage._load_from_bytes that it lies in, by the walk's number
 };
@@ -60,5 +61,8 @@ Error too_deep();
 
 /// What a member's name says of it; readers of archives find one in any case.
 Role role_of_member(std::string_view name);
+/// Whether torch.distributed.checkpoint takes it for its metadata by that name, whatever it looks like: ".metadata", or
+/// a rank's, "__0.metadata".
+bool is_metadata_name(std::string_view path);
 
 }  // namespace ckpt::scanning

@@ -8,6 +8,7 @@
 #include "container/tar_reader.h"
 #include "io/bytes.h"
 #include "scan/archives.h"
+#include "scan/code_members.h"
 
 namespace ckpt::scanning {
 namespace {
@@ -75,10 +76,15 @@ void each_tar_part(const Part& tar, const Visit& visit, const Note& note, const 
     note(error);
   }
   if (!members) return visit_all_headers(tar, 0, visit, count);
+  CodeMembers code;
+  for (const TarMember& member : *members) code.meet(member.name);
   for (const TarMember& member : *members) {
     if (member.size == 0) continue;  // of a kind that a reader does not know, it is a file to Python's
     const Role role = members->size() == 1 ? Role::pickle : role_in_tar(member.name);  // pandas unpacks it
-    visit(part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role, member_name(member.name)));
+    Part part = part_in_place(tar, open_tar_member(tar.bytes, member), member.offset, role, member_name(member.name));
+    part.code = code.find_unpacked(member.name);
+    part.is_metadata = is_metadata_name(member.name);
+    visit(part);
   }
   try {
     visit_rest(tar, end_of_tar(*members), visit, count);

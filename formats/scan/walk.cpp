@@ -21,18 +21,11 @@
 namespace ckpt::scanning {
 namespace {
 
-/// Formats whose readers find pickles in other files than the one that is named, and how their loaders find that.
+/// Formats whose readers find pickles in other files than the one that is named.
 struct OfSeveralFiles {
   std::string_view format, suffix;
-  bool by_name = false;  ///< it is loaded as such whatever it looks like, under that name alone or a rank's, "__0" + it
 };
-constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata", true},
-                                      OfSeveralFiles{"torch-index", ".index.json"}};
-
-bool is_loaded_by_name(const OfSeveralFiles& one, std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return one.by_name && name.ends_with(one.suffix) && (name == one.suffix || name.starts_with("__"));
-}
+constexpr std::array of_several_files{OfSeveralFiles{"dcp", ".metadata"}, OfSeveralFiles{"torch-index", ".index.json"}};
 
 /// Where an archive begins that ends in this file. Readers differ in what they bear with.
 std::optional<std::uint64_t> begin_of_zip(const ByteSource& source) {
@@ -158,8 +151,14 @@ void Walk::look_at(Part part) {
   // To a pickle, that is a persistent id, and no program that reads pickles alone has a use for one. A reader of what
   // is a pickle by its name may go on behind it.
   const bool begins_as_archive = as_text(head).starts_with("PK\3\4");
+  const std::uint64_t before = result_.pickles;
   if (!begins_as_archive || (part.role == Role::pickle && !is_one_zip(part, context_)))
     follow_pickles(part, is_archive, is_numbers);
+  if (part.is_metadata && result_.pickles > before)
+    note(Error(ErrorCode::unsupported,
+               "this says where pickles begin within others, which was not looked into: unpack the archive, and scan "
+               "the folder"),
+         part);
   // A tar's first name may be spelt so that its header begins a stream, too; the length of safetensors begins none.
   constexpr std::size_t before_ustar = 257;
   if (!is_numbers && !(is_archive && has_gzip_magic(head)))
@@ -330,7 +329,7 @@ void Walk::read_others(const Part& part) {
   const std::string path = part.bytes->name();
   for (const OfSeveralFiles& one : of_several_files) {
     const Format& format = *find_format(one.format);
-    const bool is_named = is_loaded_by_name(one, path) && result_.pickles > 0;
+    const bool is_named = is_metadata_name(path) && result_.pickles > 0;
     if (!path.ends_with(one.suffix) || (!is_named && !recognises(format, *part.bytes))) continue;
     result_.recognised = true;
     ReadContext::Met met;

@@ -81,6 +81,7 @@ class Walk {
   void keep_pickle(const Part& part, const pickle::Trace& trace, std::uint64_t begin);
   void read_tensors();
   void read_tensors(const Part& part, const Format& format);
+  void judge_states(const Part& part, const Checkpoint& file);
 
   /// `at`: where in the part's bytes; an error of what is compressed knows only where it lies in that.
   void note(const Error& error, const Part& part);

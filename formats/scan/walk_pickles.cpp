@@ -180,7 +180,7 @@ void Walk::follow_pickles(const Part& part, bool is_archive, bool is_numbers) {
     // No chance makes such a frame: its length would have to fit the bytes.
     const bool is_in_place = is_of_legacy || (trace.odd_frame && part.role != Role::storage) ||
                              (begins && part.role == Role::pickle && trace.instructions > 1) ||
-                             (begins && imports && is_named_as_pickle(part)) ||
+                             (expected && imports && !is_legacy && is_named_as_pickle(part)) ||
                              (expected && imports && !trace.broken && !may_be_prose(trace));
     if (is_in_place || is_pickle(part, trace, believed, expected && at == 0)) {
       if (is_archive_here && trace.broken && !believed) break;  // an archive's bytes, to a pickle

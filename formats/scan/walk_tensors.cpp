@@ -42,6 +42,18 @@ void Walk::keep_pickle(const Part& part, const pickle::Trace& trace, std::uint64
   files_.emplace_back(std::move(alone), find_format(plain));
 }
 
+/// TransformerEngine unpickles the numbers of such a tensor, as it shows them: all that its storage holds has been
+/// followed from its first byte on.
+void Walk::judge_states(const Part& part, const Checkpoint& file) {
+  const auto is_view = [](const Tensor& tensor) {
+    return tensor.info.offset != 0 || tensor.view_offset != 0 || !is_contiguous(tensor.info);
+  };
+  if (std::none_of(file.tensors.begin(), file.tensors.end(), is_view)) return;
+  for (const auto& [name, tensor] : tensor_names(file))
+    if (name.find("_extra_state") != std::string::npos && is_view(*tensor))
+      add_use(part, {"(tensor)", name, Verdict::unknown, 0});
+}
+
 void Walk::read_tensors() {
   for (const auto& [part, format] : files_)
     if (result_.verdict <= ScanVerdict::unknown && of_torch_.contains(part.file)) read_tensors(part, *format);
@@ -54,6 +66,7 @@ void Walk::read_tensors(const Part& part, const Format& format) {
     const Checkpoint file = format.read(part.bytes, context_);
     if (part.depth > 0) followed_ += file.values.size();  // of bytes that may be many files'
     indices_.check(file);
+    judge_states(part, file);
   } catch (const Error& error) {
     if (is_of_the_machine(error)) throw;
     // What is wrong with an archive is noted; of several in a row, each is read.

@@ -78,6 +78,7 @@ void visit_at(const Part& zip, std::uint64_t header, std::uint64_t to, const Lis
   const auto look = [&](Part part) {
     part.may_be_archive = false;
     part.may_hold_serialized = name == serialized_member || (listed != nullptr && listed->name == serialized_member);
+    part.is_metadata = is_metadata_name(name) || (listed != nullptr && is_metadata_name(listed->name));
     visit(part);
   };
   const ByteSourcePtr rest = slice(zip.bytes, data, to - data, zip.bytes->name() + ": " + where);
@@ -117,7 +118,8 @@ std::string_view root_of_storage(std::string_view name) {
 
 void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit, const Count& count) {
   const zip::End end = zip::find_end(*zip.bytes);
-  const CodeMembers code(reader.members());
+  CodeMembers code;
+  for (const ZipMember& member : reader.members()) code.meet(member.name);
   const auto roots = code.may_load_any() ? std::set<std::string, std::less<>>() : roots_of_torch(reader.members());
   std::uint64_t behind = 0;
   for (const ZipMember& member : reader.members()) {
@@ -131,6 +133,7 @@ void visit_members(const Part& zip, const ZipReader& reader, const Visit& visit,
                     : part_apart(zip, salvage(reader.read(member)), role, where);
     part.code = code.find(member.name);
     part.may_hold_serialized = member.name == serialized_member;
+    part.is_metadata = is_metadata_name(member.name);
     visit(part);
     behind = member.data_offset + member.compressed_size;
   }

@@ -12,6 +12,7 @@ import scan_hidden
 import scan_loading
 import scan_numpy
 import scan_states
+import scan_unpacked
 import tar_attacks
 from forge import (
     Part,
@@ -75,7 +76,7 @@ def controls():
     yield from harmless("folder-of-prose", prose | {"m.pt": WHOLE}, "; 3 skipped")
 
 
-GROUPS = (*scan_beside.GROUPS, *scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, *scan_numpy.GROUPS, protocols, opcodes, memos, frames, strange_names, dtypes, memory, arrays, gadgets, attributes, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, in_a_row, behind_others, scripts, code_members, indexes, links, other_containers, other_formats, packed,
+GROUPS = (*scan_beside.GROUPS, *scan_unpacked.GROUPS, *scan_forms.GROUPS, *scan_states.GROUPS, *scan_hidden.GROUPS, *scan_loading.GROUPS, *scan_numpy.GROUPS, protocols, opcodes, memos, frames, strange_names, dtypes, memory, arrays, gadgets, attributes, series, leniencies, results_thrown_away, broken_tails, behind, nested, zips, in_a_row, behind_others, scripts, code_members, indexes, links, other_containers, other_formats, packed,
           bombs, controls)
 
 

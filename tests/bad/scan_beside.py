@@ -196,6 +196,25 @@ def packed_otherwise():
         yield from harmless(f"folder-with-{title}", {title: data, "w.safetensors": safetensors()}, SKIPPED)
 
 
+def packed_of_a_known_size():
+    """liblzma reads them, of any properties, in front of an archive that is harmless."""
+    for title, properties, dictionary in (("no-bits", (0, 0, 0), 1 << 16), ("four-bits", (4, 0, 0), 1 << 16), ("usual", (2, 0, 2), 1 << 23), ("of-a-byte", (3, 0, 2), 1)):
+        of = dict(zip(("lc", "lp", "pb"), properties))
+        data = lzma.compress(EVIL, lzma.FORMAT_ALONE, filters=[{"id": lzma.FILTER_LZMA1, "dict_size": max(dictionary, 4096), **of}])
+        data = data[:1] + struct.pack("<Iq", dictionary, len(EVIL)) + data[13:]
+        yield from unjudged(f"lzma-of-a-known-size-{title}.pkl", data + WHOLE, "this is an lzma file")
+        yield from unjudged(f"lzma-of-a-known-size-{title}.zip", archive([Part("r/data.pkl", GOOD), Part("r/x.joblib", data)]), "this is an lzma file")
+    for title, numbers in (("q", (5, 9, 1, 0, 7, 2)), ("i", (2, 0, 4, 0, 0, 0, 3, 1)), ("h", (5, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0))):
+        yield from harmless(f"folder-with-numbers-{title}", {"train.bin": struct.pack(f"<{len(numbers)}{title}", *numbers), "m.pt": WHOLE}, SKIPPED)
+
+
+def oddly_spelt():
+    """Behind a pickle, what imports is run by a loader that goes on, whatever comes of it."""
+    for title, code in (("bracket", b"cm(1\nz\n0"), ("nothing", b"cevilmod\n\n0\xff"), ("inst", b"(ievilmod\n\n\xff"), ("proto", b"\x80\2cevilmod\n\n\xff")):
+        yield from hit(f"oddly-spelt-{title}.pkl", GOOD + code, "dangerous: ")
+        yield from hit(f"oddly-spelt-{title}.zip", archive([Part("x.pkl", GOOD + code), Part("y.pkl", GOOD)]), "dangerous: ")
+
+
 def everyday():
     """What scripts save beside their weights."""
     version = name("torch.torch_version", "TorchVersion") + text("2.11.0") + b"\x85\x81"
@@ -204,4 +223,4 @@ def everyday():
     yield Attack("scan-subset.pkl", program(subset), {"scan": Outcome(0, "unknown: torch.utils.data.dataset.Subset")})
 
 
-GROUPS = (reached, without_calls, odd_attributes, numbers_by_name_alone, behind_forged_ends, behind_a_locator_that_leads_nowhere, of_legacy_files_elsewhere, of_names_in_capitals, spelt_as_python_2, texts, numbers, packed_otherwise, everyday)
+GROUPS = (reached, without_calls, odd_attributes, numbers_by_name_alone, behind_forged_ends, behind_a_locator_that_leads_nowhere, of_legacy_files_elsewhere, of_names_in_capitals, spelt_as_python_2, texts, numbers, packed_otherwise, packed_of_a_known_size, oddly_spelt, everyday)

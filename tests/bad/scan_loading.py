@@ -50,6 +50,16 @@ def past_storages():
     yield from unjudged("loading-behind-in-a-row.distcp", rows + torch_zip(program(mapping(("w", quantised((4096,))))), four), "unreadable: archive at byte ")
 
 
+def states_of_transformer_engine():
+    """It unpickles a tensor's numbers as the tensor shows them."""
+    data = {"0": bytes(64)}
+    for title, view in (("offset", tensor(storage(kind="ByteStorage", elements=64), (32,), offset=16)), ("stride", tensor(storage(kind="ByteStorage", elements=64), (32,), (2,)))):
+        for key, said in (("l._extra_state", "unknown: (tensor).l._extra_state"), ("w", ": safe")):
+            yield from harmless(f"view-as-a-state-{title}-{key}.pt", torch_zip(program(mapping((key, view))), data), said)
+    whole = tensor(storage(kind="ByteStorage", elements=64), (64,))
+    yield from harmless("tensor-as-a-state.pt", torch_zip(program(mapping(("l._extra_state", whole))), data))
+
+
 def files_within_others():
     """What is loaded after it is unpacked: by torch.hub a zip of one file, by numpy an array of objects."""
     unlisted = legacy(program(mapping(("w", WEIGHT))), keys=program(b"]"))
@@ -203,4 +213,4 @@ def codecs():
             yield from harmless(f"{kind}-by-{codec}.pkl", program(call(name("builtins", kind), text("é" * 9), text(codec)), 3), said)
 
 
-GROUPS = (past_storages, files_within_others, pairs_that_are_made, sparse_indices, several_for_one, positions, codecs)
+GROUPS = (past_storages, states_of_transformer_engine, files_within_others, pairs_that_are_made, sparse_indices, several_for_one, positions, codecs)

@@ -190,8 +190,16 @@ def attributes():
     yield from plain("persistent-id-of-a-computed-text", many(said, name("argparse", "Namespace")) + b"Q", "dangerous: builtins.str", protocol=3)
     packaged = many(text("reduce_package"), number(0), name("torch.nn.parallel.data_parallel", "DataParallel"), b")")
     yield from plain("persistent-id-that-is-a-call", packaged + b"Q", "dangerous: torch.nn.parallel.data_parallel.DataParallel")
+    called = name("torch.jit._pickle", "build_intlist")
+    for title, before in (("of-old", text("reduce_package")), ("in-bytes", b"C\x0ereduce_package" + number(0))):
+        yield from plain(f"persistent-id-that-is-a-call-{title}", many(before, called, b")") + b"Q", "dangerous: torch.jit._pickle.build_intlist", protocol=3)
     chosen = mapping(("hyper_parameters", mapping(("_instantiator", text("evil.run")))))
     yield from harmless("instantiator.ckpt", torch_zip(program(chosen)), "unknown: (text)._instantiator")
+    for title, order, codec in (("little", "<", "utf-32-le"), ("big", ">", "utf-32-be")):
+        letters = "_instantiator".encode(codec)
+        spelt = call(name("numpy.core.multiarray", "scalar"), dtype("U13", state(8, 52, 4, order=text(order))), b"C" + bytes([len(letters)]) + letters)
+        chosen = program(mapping(("hyper_parameters", b"}" + spelt + text("evil.run") + b"s")), 3)
+        yield from harmless(f"instantiator-as-a-scalar-{title}.ckpt", torch_zip(chosen), "unknown: (text)._instantiator")
     random = call(name("numpy.random._pickle", "__generator_ctor"), text("PCG64"), name("numpy.random._pickle", "__bit_generator_ctor"))
     ident = call(name("numpy.random._pickle", "__bit_generator_ctor"), text("MT19937"))
     names = many(random, ident, name("numpy", "float64"), call(name("numpy.ma.core", "MaskedConstant")))
