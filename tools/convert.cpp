@@ -50,7 +50,10 @@ bool is_pickled(const std::string& format) {
 
 void refuse_idle_protocol(const ConvertOptions& options, const std::string& format) {
   if (options.protocol && !is_pickled(format))
-    throw usage_error("--protocol is of pickles, and " + format + " has none", "leave --protocol out");
+    throw usage_error(format == "torch-index"
+                          ? "--protocol is of one pickle, and the shards of torch-index are of protocol 2"
+                          : "--protocol is of pickles, and " + format + " has none",
+                      "leave --protocol out");
 }
 
 // --to is the rule for every device that --map does not name.
@@ -101,7 +104,11 @@ std::vector<std::string> moves(const Checkpoint& checkpoint, const DeviceMap& ma
     const std::string target = map.map(location);
     if (target != location && (keeps_devices || target == "cpu")) ++counts[{what, location, target}];
   };
-  for (const Storage& storage : checkpoint.storages) count("storage", storage.location);
+  std::set<std::uint32_t> of_arrays;  // which are on no device
+  for (const Tensor& tensor : checkpoint.tensors)
+    if (tensor.array && tensor.storage) of_arrays.insert(*tensor.storage);
+  for (std::uint32_t i = 0; i < checkpoint.storages.size(); ++i)
+    if (!of_arrays.contains(i)) count("storage", checkpoint.storages[i].location);
   for (const Tensor& tensor : checkpoint.tensors)
     if (tensor.device_holder != no_value) count("tensor", tensor.device);
   std::vector<std::string> out;

@@ -103,8 +103,8 @@ int run(const ExtractArguments& arguments, bool quiet) {
     // numpy has no such numbers: the way there is a cast, or a format that has them. What else is said of the tensor
     // than options of convert comes from reading it.
     const bool is_of_format = error.hint().empty() || error.hint().find("--") != std::string::npos;
-    const bool is_name =
-        std::string_view(error.what()).find("cannot be a member of an archive") != std::string_view::npos;
+    const auto says = [&](const char* what) { return std::string_view(error.what()).find(what) != std::string::npos; };
+    const bool is_name = says("cannot be a member of an archive") || says("has the name of the metadata");
     if (error.code() == ErrorCode::unsupported && !error.is_output() && is_of_format)
       error.hint(is_name    ? "-o x.npy holds it without its name"
                  : castable ? "--dtype float32 casts it; -o x.safetensors and -o x.pt hold it as it is"

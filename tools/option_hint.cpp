@@ -46,7 +46,9 @@ std::string option_hint(const Job& job, const std::string& options, const std::s
   if (!is_repeatable(first)) changes.without.push_back(first);
   if (first == "--root") changes.without.emplace_back("--weights-only");  // whose paths are other ones
   if (job.command == "shard") return command_line(job, changes) + " " + options.substr(0, options.find("; --format"));
-  if (job.command == "convert" && !job.renames) return command_line(job, changes) + " " + options;
+  // A state dict is taken out before anything is renamed.
+  if (job.command == "convert" && (!job.renames || first == "--weights-only"))
+    return command_line(job, changes) + " " + options;
   std::string then = "ckpt convert OTHER.pt " + shell_word(job.out);
   for (const GivenOption& option : job.options)
     if (option.name == "--format" || option.name == "--shard-size") then += " " + option.text;

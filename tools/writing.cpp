@@ -154,6 +154,7 @@ Error unwritable(const Error& error, const Job& job) {
 
 SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
   SaveOptions options = job.save;
+  const bool is_script = checkpoint.format == "torchscript";
   // A new file may take its compression from its suffix; one that is replaced keeps what it had.
   if (job.in_place && !options.gzip && !options.gzip_level) options.gzip = checkpoint.gzip;
   try {
@@ -165,6 +166,8 @@ SaveReport save_as_planned(Checkpoint checkpoint, const Job& job) {
     else if (error.code() == ErrorCode::unsafe)
       error.in(job.in).hint("ckpt scan " + (job.of_several ? "IN" : shell_word(job.in)) +
                             " shows them; --allow-unsafe writes them through");
+    else if (is_script && (hint.starts_with("--dtype") || hint.starts_with("--drop")))
+      throw unwritable(error.hint("--weights-only " + hint), job);  // no part of it can be edited otherwise
     else if (hint.starts_with("--"))
       throw unwritable(error, job);
     throw;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckpt/error.h"
+#include "ckpt/glob.h"
 #include "ckpt/limits.h"
 #include "ckpt/state_dict.h"
 #include "ckpt/utf8.h"
@@ -107,7 +108,10 @@ class Flattener {
   }
 
   void enter(ValueId id, std::uint32_t path, const std::string& name) {
-    if (open_[id]) throw Error(ErrorCode::unsupported, "'" + name + "' holds itself").in(checkpoint_.file);
+    if (open_[id])
+      throw Error(ErrorCode::unsupported, "'" + name + "' holds itself")
+          .in(checkpoint_.file)
+          .hint("--drop " + shell_value(escaped_glob(name)) + " leaves it out");
     open_[id] = true;
     tasks_.push_back({id, path, {}, true});
     const std::size_t first = tasks_.size();

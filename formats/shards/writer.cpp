@@ -4,6 +4,7 @@
 
 #include "ckpt/assemble.h"
 #include "ckpt/error.h"
+#include "ckpt/state_dict.h"
 #include "io/bytes.h"
 #include "named_tensors/losses.h"
 #include "named_tensors/names.h"
@@ -91,8 +92,15 @@ WriteReceipt write_folder(const Checkpoint& checkpoint, FolderSink& sink, const 
 
 std::vector<std::string> losses(const Checkpoint& checkpoint, const Flavour& flavour) {
   const Format& format = *find_format(flavour.shard_format);
+  if (format.losses != nullptr) return format.losses(checkpoint);
   // A shard of torch's is a dict of plain tensors, whatever torch could say.
-  return format.losses == nullptr ? named_tensors::losses_beside_elements(checkpoint) : format.losses(checkpoint);
+  std::vector<std::string> left_out = named_tensors::losses_beside_elements(checkpoint);
+  // A state dict's _metadata, which is told of, is an OrderedDict's.
+  const ValueGraph& values = checkpoint.values;
+  const ValueId root = checkpoint.root;
+  if (is_mapping(values, root) && values.kind(root) != ValueKind::dict && !named_tensors::has_attributes(values, root))
+    left_out.emplace_back("mappings of other types, such as OrderedDict, become dicts");
+  return left_out;
 }
 
 }  // namespace ckpt::shards

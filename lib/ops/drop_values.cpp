@@ -23,19 +23,75 @@ bool is_made_of(const std::vector<bool>& gone, const ValueGraph& values, ValueId
   return std::any_of(arguments.begin(), arguments.end(), is_gone);
 }
 
-/// A call without one of its arguments, however deep in tuples, would be another, and mostly one that fails. Operands
-/// are older than the values that hold them.
-void spread_to_calls(const ValueGraph& values, std::vector<bool>& gone) {
-  std::vector<bool> lacks(gone.size());  // tuples
-  for (ValueId id = 0; id < gone.size(); ++id) {
-    const std::span<const ValueId> items = values.items(id);
-    const bool lacks_any =
-        std::any_of(items.begin(), items.end(), [&](ValueId item) { return gone[item] || lacks[item]; });
-    if (values.kind(id) == ValueKind::tuple) lacks[id] = lacks_any;
-    if (values.kind(id) == ValueKind::object && (is_mapping(values, id) ? is_made_of(gone, values, id) : lacks_any))
-      gone[id] = true;
+/// What would be made otherwise without what is gone, and mostly fail: a call without one of its arguments, however
+/// deep in tuples and dicts, and an object that is given a state without one of its parts, which its class looks at.
+/// Of attributes, none is looked at: a mapping of them loses an entry.
+class CallsWithout {
+ public:
+  CallsWithout(const ValueGraph& values, std::vector<bool>& gone) : values_(values), gone_(gone) {}
+
+  /// Operands are older than the values that hold them, and states than what is made of an object that has been given
+  /// its own.
+  void spread() {
+    const std::vector<std::pair<ValueId, ValueId>> states = states_and_objects();
+    auto state = states.begin();
+    for (ValueId id = 0; id < gone_.size(); ++id) {
+      if (values_.kind(id) == ValueKind::tuple) look_at_tuple(id);
+      if (values_.kind(id) == ValueKind::object)
+        gone_[id] = gone_[id] || (is_mapping(values_, id) ? is_made_of(gone_, values_, id) : is_given_less(id));
+      for (; state != states.end() && state->first == id; ++state)
+        if (gone_[id] || lacks_[id]) gone_[state->second] = true;
+    }
   }
-}
+
+ private:
+  std::vector<std::pair<ValueId, ValueId>> states_and_objects() const {
+    std::vector<std::pair<ValueId, ValueId>> states;
+    for (ValueId id = 0; id < gone_.size(); ++id) {
+      if (values_.kind(id) != ValueKind::object || is_mapping(values_, id)) continue;
+      for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next) {
+        const Effect& effect = values_.effect(handle);
+        if (effect.kind == EffectKind::build) states.emplace_back(values_.items(effect)[0], id);
+      }
+    }
+    std::sort(states.begin(), states.end());
+    return states;
+  }
+
+  void look_at_tuple(ValueId id) {
+    for (const ValueId item : values_.items(id)) {
+      lacks_[id] = lacks_[id] || gone_[item] || lacks_[item];
+      dict_lacks_[id] = dict_lacks_[id] || holds_less(item);
+    }
+  }
+
+  /// A dict without one of its values, or a tuple that has such a dict.
+  bool holds_less(ValueId id) {
+    if (values_.kind(id) != ValueKind::dict || seen_[id]) return dict_lacks_[id];
+    seen_[id] = true;
+    for (auto handle = values_.first_effect(id); handle != 0; handle = values_.effect(handle).next)
+      for (const ValueId item : values_.items(values_.effect(handle)))
+        dict_lacks_[id] = dict_lacks_[id] || gone_[item] || lacks_[item];
+    return dict_lacks_[id];
+  }
+
+  bool is_given_less(ValueId object) {
+    for (const ValueId item : values_.items(object))
+      if (gone_[item] || lacks_[item]) return true;
+    const auto [module, name] = callable(values_, object);
+    const auto arguments = call_arguments(values_, object);
+    // The last one of these is a mapping of attributes.
+    const bool sets_attributes = is_rebuild_from_type(module, name) || name == "_rebuild_parameter_with_state";
+    const auto looked_at = sets_attributes && !arguments.empty() ? arguments.first(arguments.size() - 1) : arguments;
+    return std::any_of(looked_at.begin(), looked_at.end(), [&](ValueId argument) { return holds_less(argument); });
+  }
+
+  const ValueGraph& values_;
+  std::vector<bool>& gone_;
+  std::vector<bool> lacks_ = std::vector<bool>(gone_.size());       ///< tuples
+  std::vector<bool> dict_lacks_ = std::vector<bool>(gone_.size());  ///< dicts, and tuples that have one
+  std::vector<bool> seen_ = std::vector<bool>(gone_.size());        ///< dicts
+};
 
 /// Sets `removed` of the values whose entries go.
 void remove_entries(ValueGraph& values, const std::vector<bool>& gone, std::vector<bool>& removed) {
@@ -54,7 +110,7 @@ Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone) {
   ValueGraph& values = checkpoint.values;
   const auto count = static_cast<ValueId>(values.size());
   gone.resize(count);
-  spread_to_calls(values, gone);
+  CallsWithout(values, gone).spread();
   if (gone[checkpoint.root]) {
     checkpoint.root = no_value;
     return {std::move(checkpoint), std::vector<bool>(count), std::vector<bool>(count), {}};

@@ -19,9 +19,9 @@ struct Dropped {
 };
 
 /// Takes the values that `gone` names (by their ids) out of a checkpoint: entries of mappings go; a call that is given
-/// one of them is not made and goes too; in lists, tuples and the attributes of objects None takes the place. What then
-/// is held by nothing is pruned. The root must not be among them; where it goes with one, it is no_value, and nothing
-/// is pruned.
+/// one of them is not made and goes too, as does an object whose state is a tuple around one; in lists, other tuples
+/// and the attributes of objects None takes the place. What then is held by nothing is pruned. The root must not be
+/// among them; where it goes with one, it is no_value, and nothing is pruned.
 Dropped drop_values(Checkpoint checkpoint, std::vector<bool> gone);
 
 }  // namespace ckpt

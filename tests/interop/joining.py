@@ -108,6 +108,9 @@ def shards(checks):
         got = torch.load(out, weights_only=True)
         for name, tensor in lazy.items():
             checks.suite.check(f"lazy views to {form}: {name}", torch.equal(got[name], tensor), lambda n=name: got[n])
+    for kind, note in ((collections.OrderedDict, True), (dict, False)):
+        done = checks.run(f"shard, a {kind.__name__}", "shard", *saved(checks, [kind(w=torch.ones(2))]), checks.path(""))
+        checks.suite.equal(f"shard, a {kind.__name__}: told", "such as OrderedDict, become dicts" in done.err, note)
     folder = checks.path("")
     checks.run("to dcp", "convert", source, folder, "--format", "dcp")
     out = checks.path()

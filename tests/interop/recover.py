@@ -227,6 +227,25 @@ def around(checks):
     checks.suite.check("without its pickle: said", "data.pkl is lost" in done.err, done)
 
 
+def states_of_objects(checks):
+    """What is made of a tensor in C++ does not load without it: it goes, and the rest loads."""
+    model = {"w": torch.ones(1000)}
+    for name, value in (
+        ("generator", torch.Generator()),
+        ("jagged", torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)),
+        ("packed parameters", torch.ops.quantized.linear_prepack(torch.quantize_per_tensor(torch.ones(4, 4), 0.1, 0, torch.qint8), torch.zeros(4))),
+    ):
+        data = bytearray(saved({"model": model, "lost": value}))
+        begin = next(begin for member, _, begin, _ in members(bytes(data)) if member.endswith("/data/1"))
+        data[begin] ^= 0x55
+        source, out = checks.path(), checks.path()
+        source.write_bytes(data)
+        done = checks.ckpt("recover", source, out, "--allow-unsafe")
+        checks.suite.check(f"a state of {name} damaged: exit 1", done.code == SOME, done)
+        left = torch.load(out, weights_only=False)
+        checks.suite.check(f"a state of {name} damaged: the rest loads", torch.equal(left["model"]["w"], model["w"]) and "lost" not in left, list(left))
+
+
 def doubts(checks):
     """What nothing vouches for is never called complete, and a word of another length is no other word."""
     obj = sample()
@@ -276,6 +295,7 @@ GROUPS = [
     flips_of_legacy_pickles,
     damaged_streams,
     around,
+    states_of_objects,
     doubts,
     choices,
 ]

@@ -279,6 +279,15 @@ def loads_into_the_model(checks):
     checks.suite.check("into the class: the same outputs", torch.equal(net(data), fresh(data)))
 
 
+def hints(checks):
+    """What is proposed for a file whose numbers a format has not is done."""
+    source, out = checks.path(), checks.path(".npz")
+    torch.jit.save(torch.jit.script(nn.Linear(3, 2).bfloat16()), str(source))
+    done = checks.ckpt("convert", source, out)
+    checks.suite.check("bfloat16 to npz: told", done.code == UNREADABLE and "--weights-only --dtype float32 casts it" in done.err, done)
+    checks.run("bfloat16 to npz, as proposed", "convert", source, out, "--weights-only", "--dtype", "float32")
+
+
 def packed(checks):
     """In gzip, and from one that is written without a known size."""
     for name, source in saved(checks):
@@ -352,4 +361,4 @@ def code(checks):
     checks.run("code: damage is no difference", "diff", one, damaged, code=3)
 
 
-GROUPS = [code, unedited, moved, to_meta, state_dicts, extracted, loads_into_the_model, packed, layouts, named]
+GROUPS = [code, unedited, moved, to_meta, state_dicts, extracted, loads_into_the_model, hints, packed, layouts, named]

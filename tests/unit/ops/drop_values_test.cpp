@@ -65,6 +65,38 @@ TEST(DropValues, DropsACallThatIsGivenItInATuple) {
   EXPECT_EQ(mapping_entries(result.checkpoint.values, result.checkpoint.root).size(), 1U);
 }
 
+TEST(DropValues, DropsACallThatIsGivenItInADict) {
+  const auto given = py::tuple({py::dict({{py::str("values"), py::put(weight(), 9)}})});
+  const auto call = py::call(py::global("m", "f"), {given});
+  const auto code = py::dict({{py::str("c"), call}, {py::str("w"), weight()}, {py::str("same"), py::get(9)}});
+  EXPECT_EQ(names_left(dropped(code, {"same"})), (Names{"w"}));
+}
+
+TEST(DropValues, KeepsAParameterThatLosesAnAttribute) {
+  const auto state = py::dict({{py::str("seen"), py::put(weight(), 9)}});
+  const auto call = py::call(py::global("torch._utils", "_rebuild_parameter_with_state"),
+                             {weight(), py::boolean(true), py::ordered_dict({}), state});
+  const auto code = py::dict({{py::str("p"), call}, {py::str("same"), py::get(9)}});
+  EXPECT_EQ(names_left(dropped(code, {"same"})), (Names{"p"}));
+}
+
+TEST(DropValues, DropsAnObjectWhoseStateLacksIt) {
+  const auto made = [](const py::Code& state) { return py::call(py::global("m", "Class"), {}) + state + "b"; };
+  const auto of = [&](const py::Code& state) {
+    return py::dict({{py::str("object"), made(state)}, {py::str("w"), weight()}, {py::str("same"), py::get(9)}});
+  };
+  const auto state = py::tuple({py::integer(5), py::tuple({py::put(weight(), 9)})});
+  const Dropped result = dropped(of(state), {"same"});
+  EXPECT_EQ(names_left(result), (Names{"w"}));
+  EXPECT_EQ(mapping_entries(result.checkpoint.values, result.checkpoint.root).size(), 1U);
+  const Dropped bare = dropped(of(py::put(weight(), 9)), {"same"});
+  EXPECT_EQ(mapping_entries(bare.checkpoint.values, bare.checkpoint.root).size(), 1U);
+  const Dropped outer = dropped(of(py::tuple({made(state)})), {"same"});
+  EXPECT_EQ(mapping_entries(outer.checkpoint.values, outer.checkpoint.root).size(), 1U);
+  const Dropped attributes = dropped(of(py::dict({{py::str("a"), py::put(weight(), 9)}})), {"same"});
+  EXPECT_EQ(mapping_entries(attributes.checkpoint.values, attributes.checkpoint.root).size(), 2U);
+}
+
 TEST(DropValues, SaysThatWhatLayInIsGoneToo) {
   const auto call = py::call(py::global("m", "f"), {py::tuple({weight(), weight()})});
   const auto code = py::dict({{py::str("c"), call}, {py::str("w"), weight()}});
