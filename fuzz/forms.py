@@ -12,8 +12,9 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "data"), str(TESTS / "bad")]
-from forge import legacy  # noqa: E402
+from forge import call, legacy, name, program  # noqa: E402
 from other_formats import tar  # noqa: E402
+from scan_cases import octets  # noqa: E402
 
 LARGEST = 20_000  # bytes of an input: everything that has a place in a checkpoint, many times
 
@@ -59,7 +60,7 @@ def tars(content, members):
 
 def in_bytes(content):
     """A pickle that has torch load the file out of bytes, as those of storages that were pickled do."""
-    return b"\x80\x03ctorch.storage\n_load_from_bytes\nB" + struct.pack("<I", len(content)) + content + b"\x85R."
+    return program(call(name("torch.storage", "_load_from_bytes"), octets(content)), 3)
 
 
 def own_forms(target, content):

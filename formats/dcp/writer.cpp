@@ -227,11 +227,10 @@ std::vector<std::string> losses(const Checkpoint& checkpoint) {
   std::vector<std::string> lost;
   if (const auto [a, b] = named_tensors::shared_pair(flat.leaves); a != b)
     lost.push_back("tensors that share storage, such as '" + a + "' and '" + b + "', are written one by one");
-  if (flat.has_other_keys) lost.emplace_back("keys that are no strings become strings");
+  if (flat.has_other_keys) lost.emplace_back(named_tensors::keys_become_strings);
   if (flat.has_empty_dicts) lost.emplace_back("empty dicts are left out");
-  if (flat.has_other_mappings) lost.emplace_back("mappings of other types, such as OrderedDict, become dicts");
-  if (has_attributes(checkpoint))
-    lost.emplace_back("attributes of dicts, such as a state dict's _metadata, are left out");
+  if (flat.has_other_mappings) lost.emplace_back(named_tensors::mappings_become_dicts);
+  if (has_attributes(checkpoint)) lost.emplace_back(named_tensors::attributes_are_left_out);
   const auto on_device = [&](const Leaf& leaf) {
     return leaf.tensor != nullptr && !device_of(checkpoint, *leaf.tensor).starts_with("cpu");
   };

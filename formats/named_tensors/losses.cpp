@@ -208,8 +208,8 @@ std::vector<std::string> losses_beside_elements(const Checkpoint& checkpoint) {
   const Survey survey = Surveyor(checkpoint).run();
   std::vector<std::string> left_out;
   if (survey.nested) left_out.emplace_back("what is nested becomes one list of names, joined by dots");
-  if (survey.other_keys) left_out.emplace_back("keys that are no strings become strings");
-  if (survey.attributes) left_out.emplace_back("attributes of dicts, such as a state dict's _metadata, are left out");
+  if (survey.other_keys) left_out.emplace_back(keys_become_strings);
+  if (survey.attributes) left_out.emplace_back(attributes_are_left_out);
   const std::vector<NamedTensor> names = tensor_names(checkpoint);
   const ValueViews views(checkpoint);
   const auto special = [&](const NamedTensor& named) {

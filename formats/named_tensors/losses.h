@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,12 @@
 
 /// For formats that hold tensors by name, and nothing beside them.
 namespace ckpt::named_tensors {
+
+// What SaveReport::left_out says of mappings, in any format.
+inline constexpr std::string_view keys_become_strings = "keys that are no strings become strings";
+inline constexpr std::string_view mappings_become_dicts = "mappings of other types, such as OrderedDict, become dicts";
+inline constexpr std::string_view attributes_are_left_out =
+    "attributes of dicts, such as a state dict's _metadata, are left out";
 
 /// What tensors by name cannot say of this checkpoint, as SaveReport::left_out: devices, that tensors share storage,
 /// what a tensor is beside its elements, attributes of mappings, nesting.

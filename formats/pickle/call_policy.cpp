@@ -60,6 +60,7 @@ bool holds_values(std::string_view module) {
 
 /// But for NULs: of the four bytes of a letter of numpy's, three are.
 bool is_spelt(std::string_view text, std::string_view word) {
+  if (text.size() < word.size()) return false;  // as most texts of a pickle are
   std::size_t at = 0;
   for (const char letter : word) {
     at = text.find_first_not_of('\0', at);

@@ -99,7 +99,7 @@ std::vector<std::string> losses(const Checkpoint& checkpoint, const Flavour& fla
   const ValueGraph& values = checkpoint.values;
   const ValueId root = checkpoint.root;
   if (is_mapping(values, root) && values.kind(root) != ValueKind::dict && !named_tensors::has_attributes(values, root))
-    left_out.emplace_back("mappings of other types, such as OrderedDict, become dicts");
+    left_out.emplace_back(named_tensors::mappings_become_dicts);
   return left_out;
 }
 

@@ -12,6 +12,9 @@ OLD = b"cos\nsystem\n(S'echo this must never run > ran'\ntR."  # in protocol 0
 EVIL = program(CALL)
 GOOD = program(mapping(("w", number(1))))
 WHOLE = torch_zip()
+# A module of a torch.package, and a pickle that loads it under a known name.
+MODULE = b"import os\nos.system('echo this must never run > ran')\nclass Namespace: pass\n"
+OF_MODULE = b"\x80\2cargparse\nNamespace\n)\x81."
 
 
 def hit(title, data, said="dangerous: os.system"):

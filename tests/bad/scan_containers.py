@@ -27,7 +27,7 @@ from forge import (
     torch_zip,
 )
 from attack import Attack, Outcome
-from scan_cases import CALL, ECHO, EVIL, GOOD, OLD, WHOLE, harmless, hit, plain, unjudged
+from scan_cases import CALL, ECHO, EVIL, GOOD, MODULE, OF_MODULE, OLD, WHOLE, harmless, hit, plain, unjudged
 
 
 def zips():
@@ -277,13 +277,11 @@ def behind_others():
 
 def code_members():
     """What loads such an archive runs what lies in it beside the pickles."""
-    known = b"\x80\2cargparse\nNamespace\n)\x81."
-    code = b"import os\nos.system('echo this must never run > ran')\nclass Namespace: pass\n"
     for root, marks in (("r/", ".data/extern_modules"), ("r/", ".DATA/Extern_Modules"), ("", ".data/extern_modules")):
-        package = [Part(root + marks, b"os\n"), Part(root + "argparse.py", code), Part(root + "model/model.pkl", known)]
+        package = [Part(root + marks, b"os\n"), Part(root + "argparse.py", MODULE), Part(root + "model/model.pkl", OF_MODULE)]
         yield from hit(f"package-{len(root)}-{marks[1:5]}.pt", archive(package), "dangerous: (torch.package).(code)")
-    yield from harmless("package-of-pickles.pt", archive([Part("r/.data/extern_modules", b"os\n"), Part("r/model/model.pkl", known)]))
-    yield from harmless("python-in-no-package.zip", archive([Part("r/argparse.py", code), Part("r/model.pkl", known)]))
+    yield from harmless("package-of-pickles.pt", archive([Part("r/.data/extern_modules", b"os\n"), Part("r/model/model.pkl", OF_MODULE)]))
+    yield from harmless("python-in-no-package.zip", archive([Part("r/argparse.py", MODULE), Part("r/model.pkl", OF_MODULE)]))
     program_of = b'{"expr_str": "__import__(\'os\').system(\'true\')"}'
     for title, parts in (
         ("in-a-folder", [Part("r/archive_format", b"pt2"), Part("r/models/model.json", program_of)]),
@@ -314,7 +312,7 @@ def code_members():
     flat = b"\x8c\x10\0\0PTMF" + b"N" * 10 + b"." + bytes(4000)
     yield from unjudged("flatbuffer-that-is-a-pickle.pt", flat, "this is a TorchScript model as a flatbuffer")
     yield from unjudged("folder-with-a-flatbuffer", {"m.ptl": b"\x18\0\0\0PTMF" + bytes(400)}, "m.ptl: unreadable")
-    unpacked = {"r/.data/extern_modules": b"os\n", "r/argparse.py": code, "r/model/model.pkl": known}
+    unpacked = {"r/.data/extern_modules": b"os\n", "r/argparse.py": MODULE, "r/model/model.pkl": OF_MODULE}
     yield from hit("package-that-is-unpacked", unpacked, "r/argparse.py: dangerous\n  dangerous: (torch.package).(code)")
 
 

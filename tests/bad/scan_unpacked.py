@@ -4,7 +4,7 @@ import gzip
 
 import tar_attacks
 from forge import Part, archive, safetensors, torch_zip
-from scan_cases import EVIL, GOOD, harmless, hit, unjudged
+from scan_cases import EVIL, GOOD, MODULE, OF_MODULE, harmless, hit, unjudged
 
 
 def packed(files):
@@ -15,12 +15,10 @@ def packed(files):
 
 def packages():
     """PackageImporter reads folders."""
-    code = b"import os\nos.system('echo this must never run > ran')\nclass Namespace: pass\n"
-    known = b"\x80\2cargparse\nNamespace\n)\x81."
     for folder in ("", "r/", "deep/one/r/"):
-        for form, data in packed({folder + ".data/extern_modules": b"os\n", folder + "argparse.py": code, folder + "model/model.pkl": known}).items():
+        for form, data in packed({folder + ".data/extern_modules": b"os\n", folder + "argparse.py": MODULE, folder + "model/model.pkl": OF_MODULE}).items():
             yield from hit(f"unpacked-package-{folder.count('/')}.{form}", data, "dangerous: (torch.package).(code)")
-    for form, data in packed({"r/extern_modules": b"os\n", "r/argparse.py": code, "r/model/model.pkl": known}).items():
+    for form, data in packed({"r/extern_modules": b"os\n", "r/argparse.py": MODULE, "r/model/model.pkl": OF_MODULE}).items():
         yield from harmless(f"unpacked-python.{form}", data)
 
 
